@@ -659,7 +659,7 @@ static void processes_of_others_are_no_findings(void **state)
     add_switch(writer, 999, 1000, 0);
     struct report *report = finish(writer);
     EXPECT(report, "cpu_oversubscription",
-           "process 100: on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
+           "mx (100): on average 2.0 threads wanted a CPU, of 1; ready but not running for 1.40 s, 70 % of the time "
            "that its threads wanted one; longest thread worker1 (11), 700 ms; other programs used 40 % of the CPUs");
     report_close(report);
 }

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "analyze/engine/cell_text.h"
 #include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/nvtx_span.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "base/saturating.h"
 
 /* Leaves the part of the span that lies in `to`. */
@@ -182,4 +184,72 @@ void rule_add_advice(struct text *out, const struct analysis *rule, const struct
         text_addf(out, "%s%s", count ? " " : "", advice);
         given[count++] = advice;
     }
+}
+
+int rule_run(const struct rule_steps *steps, struct rule_search *search, const struct analysis_request *request,
+             struct table **out, struct error *err)
+{
+    struct report *report = search->report;
+    struct table *table = table_new(steps->columns, steps->column_count);
+    int code;
+
+    if ((code = option_number(request, "threshold", steps->percent, 0, 100, &search->percent, err)) != 0 ||
+        (code = rule_open(&search->rule, report, request, err)) != 0 ||
+        (code = rule_time(&search->rule, report, &search->time, err)) != 0 ||
+        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
+        (code = steps->read(search, err)) != 0)
+        goto done;
+    code = table ? steps->fill(search, table, err) : ERR_NO_MEMORY;
+    if (code == ERR_NO_MEMORY)
+        error_set(err, code, "not enough memory for %s", steps->things);
+done:
+    filter_close(&search->filter);
+    steps->free(search);
+    return rule_finish(&search->rule, table, code, rule_by_impact, out, err);
+}
+
+int rule_is_enough(const struct rule_search *search, int64_t time_ns)
+{
+    double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
+
+    return (double)time_ns >= wall * (double)search->percent / 100;
+}
+
+int rule_set_thread(struct table *table, struct table_cell *cell, const struct thread_names *names,
+                    struct report *report, int64_t thread)
+{
+    struct text text = { 0 };
+
+    thread_name_label(&text, names, report, thread);
+    int code = cell_set_built(table, cell, &text);
+    text_free(&text);
+    return code;
+}
+
+int rule_set_frame(struct table *table, struct table_cell *cell, const struct stacks *stacks, uint32_t frame)
+{
+    struct text text = { 0 };
+
+    if (frame == NO_KEY)
+        return 0;
+    stack_frame_label(&text, stacks, frame);
+    int code = cell_set_built(table, cell, &text);
+    text_free(&text);
+    return code;
+}
+
+int rule_set_program(struct table *table, struct table_cell *cell, const struct process_names *names,
+                     struct report *report, int64_t process)
+{
+    int64_t name = process_name_find(names, process);
+
+    return name < 0 ? 0 : cell_set_string(table, cell, path_base_name(report_string(report, name, NULL)));
+}
+
+void rule_add_process(struct text *out, const struct table_cell *program, const struct table_cell *pid)
+{
+    int has_name = program->kind == CELL_TEXT && program->text.length;
+
+    rule_add_text(out, "", program);
+    text_addf(out, has_name ? " (%lld)" : "process %lld", (long long)pid->integer);
 }

@@ -4,6 +4,8 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/stacks/stacks.h"
+#include "analyze/model/threads.h"
 
 #define RULE_OPTIONS "[:rows=<limit>][:start=<ns>][:end=<ns>][:nvtx=<range[@domain]>]"
 
@@ -23,6 +25,39 @@ int rule_finish(const struct rule *rule, struct table *table, int code,
                 int (*compare)(const struct table_cell *a, const struct table_cell *b, void *context),
                 struct table **out, struct error *err);
 
+/* The search of a rule on CPUs begins with this. */
+struct rule_search {
+    struct report *report;   /* set by the rule */
+    struct rule rule;
+    struct report_span time; /* the part of the capture's time that the rule looks at */
+    struct filter filter;    /* passes what is asked for */
+    int64_t percent;         /* the option threshold */
+};
+
+/* The steps of such a rule; `search` is its own structure. fill may return ERR_NO_MEMORY without a message. */
+struct rule_steps {
+    const struct table_column *columns; /* the first is "Impact" */
+    size_t column_count;
+    int64_t percent;                    /* the threshold, unless the request has one */
+    const char *things;                 /* "the processes": memory may not be enough for them */
+    int (*read)(void *search, struct error *err);
+    int (*fill)(void *search, struct table *table, struct error *err);
+    void (*free)(void *search);         /* after an error too */
+};
+int rule_run(const struct rule_steps *steps, struct rule_search *search, const struct analysis_request *request,
+             struct table **out, struct error *err);
+
+/* Whether a time is at least the threshold's share of the capture. */
+int rule_is_enough(const struct rule_search *search, int64_t time_ns);
+
+/* Set a cell to "worker (17)", to "function (file.c:12)" (NO_KEY: leave it), to the base name of a process's program.
+ * ERR_NO_MEMORY or 0. */
+int rule_set_thread(struct table *table, struct table_cell *cell, const struct thread_names *names,
+                    struct report *report, int64_t thread);
+int rule_set_frame(struct table *table, struct table_cell *cell, const struct stacks *stacks, uint32_t frame);
+int rule_set_program(struct table *table, struct table_cell *cell, const struct process_names *names,
+                     struct report *report, int64_t process);
+
 /* The time that the capture lasted; INT64_MAX if the report does not say. */
 int rule_capture_time(struct report *report, int64_t *out, struct error *err);
 
@@ -39,6 +74,9 @@ void rule_add_advice(struct text *out, const struct analysis *rule, const struct
 
 /* Appends `before` and the text of a cell, unless that is empty. */
 void rule_add_text(struct text *out, const char *before, const struct table_cell *cell);
+
+/* Appends "make (2100)", or "process 2100". */
+void rule_add_process(struct text *out, const struct table_cell *program, const struct table_cell *pid);
 
 /* Largest impact first, for tables that begin with it. */
 int rule_by_impact(const struct table_cell *a, const struct table_cell *b, void *context);

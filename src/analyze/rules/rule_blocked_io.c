@@ -9,7 +9,6 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/os_calls.h"
 #include "analyze/model/stacks/call_origins.h"
@@ -38,10 +37,7 @@ struct place {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct report_span time;
-    struct filter filter;
+    struct rule_search base;
     struct os_calls calls;
     struct thread_lives lives;
     struct change *changes; /* owned */
@@ -54,9 +50,10 @@ struct search {
     size_t place_room;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
-    filter_close(&search->filter);
+    struct search *search = context;
+
     os_calls_free(&search->calls);
     thread_lives_free(&search->lives);
     free(search->changes);
@@ -93,7 +90,7 @@ static int add_unknown_threads(struct search *search)
         int64_t thread = search->calls.list[search->calls.by_thread[i]].thread;
         if (thread != last &&
             thread_lives_time(&search->lives, thread, &(struct report_span){ INT64_MIN, INT64_MAX }) == 0 &&
-            add_life(search, search->time.from_ns, search->time.to_ns) != 0)
+            add_life(search, search->base.time.from_ns, search->base.time.to_ns) != 0)
             return ERR_NO_MEMORY;
         last = thread;
     }
@@ -108,7 +105,7 @@ static int add_unrecorded(struct search *search, struct error *err)
     struct row_cursor rows;
     int code;
 
-    if ((code = row_cursor_open(&rows, search->report, "TACHO_PROCESS", names, err)) != 0)
+    if ((code = row_cursor_open(&rows, search->base.report, "TACHO_PROCESS", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
         if (!row_is_null(&rows, WHY) && !row_is_null(&rows, END) &&
@@ -142,7 +139,7 @@ static void walk_changes(struct search *search, const uint32_t *order)
 
     for (size_t i = 0; i < search->change_count; i++) {
         const struct change *change = &search->changes[order[i]];
-        if (active <= 0 && active + change->by > 0 && change->call >= 0 && since >= search->time.from_ns) {
+        if (active <= 0 && active + change->by > 0 && change->call >= 0 && since >= search->base.time.from_ns) {
             int64_t begin = since > search->calls.list[change->call].start_ns
                                 ? since
                                 : search->calls.list[change->call].start_ns;
@@ -214,26 +211,26 @@ static int add_call(struct search *search, size_t at)
 
 static int is_asked_for(const struct search *search, const struct os_call *call)
 {
-    return call->kind == OS_CALL_IO && filter_thread(&search->filter, call->thread, call->start_ns, call->end_ns);
+    return call->kind == OS_CALL_IO && filter_thread(&search->base.filter, call->thread, call->start_ns, call->end_ns);
 }
 
-/* Whether the stalls of all I/O together reach the threshold; else no chain needs to be read. */
-static int is_enough(const struct search *search, int64_t least_ns)
+/* The stalls of all I/O together: below the threshold no chain needs to be read. */
+static int64_t stalls_of_all(const struct search *search)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; i < search->calls.count; i++)
         if (is_asked_for(search, &search->calls.list[i]))
             sum = saturating_add(sum, search->stalls[i]);
-    return sum >= least_ns;
+    return sum;
 }
 
 static int find_places(struct search *search, struct error *err)
 {
     int code;
 
-    if ((code = call_origins_open(&search->origins, search->report, err)) != 0 ||
-        (code = thread_names_read(&search->names, search->report, err)) != 0)
+    if ((code = call_origins_open(&search->origins, search->base.report, err)) != 0 ||
+        (code = thread_names_read(&search->names, search->base.report, err)) != 0)
         return code;
     for (size_t i = 0; i < search->calls.count; i++)
         if (is_asked_for(search, &search->calls.list[i]) && add_call(search, i) != 0)
@@ -254,20 +251,14 @@ static const struct table_column columns[CELLS] = {
 static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t number)
 {
     const int64_t *key = keys_get(&search->keys, number);
-    struct text text = { 0 };
+    struct report *report = search->base.report;
     int code;
 
-    thread_name_label(&text, &search->names, search->report, search->places[number].longest_thread);
-    if ((code = cell_set_built(table, &row[THREAD], &text)) != 0 ||
-        (code = cell_set_pooled(table, &row[CALL], search->report, key[KEY_NAME])) != 0)
-        goto free_text;
-    text_clear(&text);
-    if (key[KEY_FRAME] != NO_KEY)
-        stack_frame_label(&text, &search->origins.stacks, (uint32_t)key[KEY_FRAME]);
-    code = cell_set_built(table, &row[WHERE], &text);
-free_text:
-    text_free(&text);
-    return code;
+    if ((code = rule_set_thread(table, &row[THREAD], &search->names, report, search->places[number].longest_thread)) !=
+            0 ||
+        (code = cell_set_pooled(table, &row[CALL], report, key[KEY_NAME])) != 0)
+        return code;
+    return rule_set_frame(table, &row[WHERE], &search->origins.stacks, (uint32_t)key[KEY_FRAME]);
 }
 
 static int add_row(struct search *search, struct table *table, uint32_t number)
@@ -282,7 +273,7 @@ static int add_row(struct search *search, struct table *table, uint32_t number)
     cell_set_int(&row[CALLS], place->count);
     cell_set_int(&row[LONGEST], place->longest_ns);
     cell_set_int(&row[START], place->longest_start_ns);
-    if (os_call_counts_bytes(report_string(search->report, keys_get(&search->keys, number)[KEY_NAME], NULL)))
+    if (os_call_counts_bytes(report_string(search->base.report, keys_get(&search->keys, number)[KEY_NAME], NULL)))
         cell_set_int(&row[BYTES], place->bytes);
     cell_set_int(&row[PID], global_pid_number(place->longest_thread));
     cell_set_int(&row[TID], global_tid_number(place->longest_thread));
@@ -294,7 +285,7 @@ static int waits_for_input(const struct search *search, uint32_t number)
 {
     static const char *const names[] = { "read",       "readv",           "getline", "getdelim",
                                          "mq_receive", "mq_timedreceive", "msgrcv" };
-    const char *name = report_string(search->report, keys_get(&search->keys, number)[KEY_NAME], NULL);
+    const char *name = report_string(search->base.report, keys_get(&search->keys, number)[KEY_NAME], NULL);
     const struct place *place = &search->places[number];
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -303,50 +294,51 @@ static int waits_for_input(const struct search *search, uint32_t number)
     return 0;
 }
 
-static int fill(struct search *search, struct table *table, int64_t percent, struct error *err)
+static int is_found(const struct search *search, int64_t stalled_ns)
 {
-    double share = (double)saturating_duration(search->time.from_ns, search->time.to_ns) * (double)percent / 100;
-    int64_t least = saturating_from_double(share);
+    return stalled_ns >= LEAST_NS && rule_is_enough(&search->base, stalled_ns);
+}
+
+static int fill(void *context, struct table *table, struct error *err)
+{
+    struct search *search = context;
     int code;
 
-    least = least > LEAST_NS ? least : LEAST_NS;
     if ((code = find_stalls(search, err)) != 0)
         return code;
-    if (!is_enough(search, least))
+    if (!is_found(search, stalls_of_all(search)))
         return 0;
     if ((code = find_places(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->keys.count; i++)
-        if (search->places[i].impact_ns >= least && !waits_for_input(search, i) && add_row(search, table, i) != 0)
+        if (is_found(search, search->places[i].impact_ns) && !waits_for_input(search, i) &&
+            add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
+}
+
+static int read_all(void *context, struct error *err)
+{
+    struct search *search = context;
+    const struct filter everyone = { .span = &search->base.rule.span }; /* any thread is active, or not */
+    struct os_call_choice waits;
+    int code;
+
+    for (int kind = 0; kind < OS_CALL_KINDS; kind++)
+        waits.least_ns[kind] = kind == OS_CALL_OTHER || kind == OS_CALL_LOAD ? OS_CALL_NEVER : LEAST_CALL_NS;
+    if ((code = os_calls_read(&search->calls, search->base.report, &waits, &everyone, err)) != 0)
+        return code;
+    return thread_lives_read(&search->lives, search->base.report, err);
 }
 
 static int blocked_io(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    struct os_call_choice waits;
-    struct filter everyone = { 0 }; /* a thread that is not asked for is active or not, too */
-    struct search search = { .report = report, .keys.width = KEY_PARTS };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
+    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the calls of threads",
+                                             read_all, fill,  search_free };
+    struct search search = { .base.report = report, .keys.width = KEY_PARTS };
 
-    for (int kind = 0; kind < OS_CALL_KINDS; kind++)
-        waits.least_ns[kind] = kind == OS_CALL_OTHER || kind == OS_CALL_LOAD ? OS_CALL_NEVER : LEAST_CALL_NS;
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = rule_open(&search.rule, report, request, err)) != 0 ||
-        (code = rule_time(&search.rule, report, &search.time, err)) != 0 ||
-        (code = filter_open(&search.filter, report, &search.rule.request, err)) != 0)
-        goto done;
-    everyone.span = &search.rule.span;
-    if ((code = os_calls_read(&search.calls, report, &waits, &everyone, err)) != 0 ||
-        (code = thread_lives_read(&search.lives, report, err)) != 0)
-        goto done;
-    code = table ? fill(&search, table, percent, err) : ERR_NO_MEMORY;
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "read in load (io.c:12) kept the program waiting for 1.20 s: worker (2100), 300 calls, 45.0 MB at 37.0 MB/s" */

@@ -1,10 +1,8 @@
 /* The rule cpu_oversubscription: threads that were ready to run but had no CPU, because there are more of them than
  * CPUs or because other programs had the CPUs. A capture of the whole machine has the switches of other programs too:
  * findings are about the recorded processes alone. */
-#include "analyze/engine/cell_text.h"
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/sched_times.h"
 #include "analyze/model/threads.h"
@@ -28,19 +26,21 @@ struct machine {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct report_span time;
+    struct rule_search base;
     struct sched_times times;
-    struct thread_names names;
+    struct thread_names threads;
+    struct process_names processes;
     struct keys recorded; /* processes; none in an import, where all count */
     struct machine machine;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
+    struct search *search = context;
+
     sched_times_free(&search->times);
-    thread_names_free(&search->names);
+    thread_names_free(&search->threads);
+    process_names_free(&search->processes);
     keys_free(&search->recorded);
 }
 
@@ -48,7 +48,7 @@ static int read_recorded(struct search *search, struct error *err)
 {
     static const char *const names[] = { "globalPid", NULL };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, search->report, "TACHO_PROCESS", names, err);
+    int code = row_cursor_open(&rows, search->base.report, "TACHO_PROCESS", names, err);
 
     if (code != 0)
         return code;
@@ -110,19 +110,19 @@ static struct process next_process(const struct sched_times *times, size_t *at)
     return process;
 }
 
-static int is_found(const struct search *search, const struct process *process, int64_t percent)
+static int is_found(const struct search *search, const struct process *process)
 {
     double ready = (double)process->running_ns + (double)process->runnable_ns,
-           wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
+           wall = (double)saturating_duration(search->base.time.from_ns, search->base.time.to_ns);
 
     return is_recorded(search, process->id) && process->runnable_ns >= LEAST_NS &&
-           (double)process->runnable_ns >= ready * (double)percent / 100 &&
+           (double)process->runnable_ns >= ready * (double)search->base.percent / 100 &&
            (double)process->worst->state_ns[SCHED_RUNNABLE] >= wall * LEAST_CAPTURE_PERCENT / 100;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { IMPACT, RUNNABLE, SHARE, RUNNING, DURATION, START, WANTED, CPUS, OTHERS, PID, TID, THREAD, CELLS };
+enum { IMPACT, RUNNABLE, SHARE, RUNNING, DURATION, START, WANTED, CPUS, OTHERS, PID, PROGRAM, TID, THREAD, CELLS };
 static const struct table_column columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Runnable", CELL_INT, UNIT_NS, 0 },
@@ -134,6 +134,7 @@ static const struct table_column columns[CELLS] = {
     { "CPUs", CELL_INT, UNIT_NONE, 0 },
     { "Other Programs", CELL_REAL, UNIT_PERCENT, 1 },
     { "PID", CELL_INT, UNIT_ID, 0 },
+    { "Program", CELL_TEXT, UNIT_NONE, 0 },
     { "TID", CELL_INT, UNIT_ID, 0 },
     { "Thread", CELL_TEXT, UNIT_NONE, 0 },
 };
@@ -144,7 +145,6 @@ static int add_row(struct table *table, const struct search *search, const struc
     struct table_cell *row = table_add_row(table);
     double ready = (double)process->running_ns + (double)process->runnable_ns;
     int64_t duration = saturating_duration(process->start_ns, process->end_ns);
-    struct text text = { 0 };
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -162,55 +162,54 @@ static int add_row(struct table *table, const struct search *search, const struc
         cell_set_real(&row[OTHERS], machine->others_percent);
     cell_set_int(&row[PID], global_pid_number(process->id));
     cell_set_int(&row[TID], global_tid_number(process->worst->id));
-    thread_name_label(&text, &search->names, search->report, process->worst->id);
-    int code = cell_set_built(table, &row[THREAD], &text);
-    text_free(&text);
-    return code;
+    if (rule_set_program(table, &row[PROGRAM], &search->processes, search->base.report, process->id) != 0)
+        return ERR_NO_MEMORY;
+    return rule_set_thread(table, &row[THREAD], &search->threads, search->base.report, process->worst->id);
 }
 
 /* The kernel's sums of whole lifetimes are used only for a request without a span. */
 static int read_times(struct search *search, struct error *err)
 {
-    struct analysis_request request = search->rule.request;
+    struct analysis_request request = search->base.rule.request;
 
-    if (search->rule.span.from_ns == INT64_MIN && search->rule.span.to_ns == INT64_MAX)
+    if (search->base.rule.span.from_ns == INT64_MIN && search->base.rule.span.to_ns == INT64_MAX)
         request.span = NULL;
-    return sched_times_read(&search->times, search->report, &request, err);
+    return sched_times_read(&search->times, search->base.report, &request, err);
 }
 
-static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+static int read_all(void *context, struct error *err)
 {
-    struct report *report = search->report;
+    struct search *search = context;
     int code;
 
-    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
-        (code = rule_time(&search->rule, report, &search->time, err)) != 0 || (code = read_times(search, err)) != 0 ||
-        (code = read_recorded(search, err)) != 0)
+    if ((code = read_times(search, err)) != 0 || (code = read_recorded(search, err)) != 0 ||
+        (code = thread_names_read(&search->threads, search->base.report, err)) != 0)
         return code;
     search->machine = look_at(search);
-    return thread_names_read(&search->names, report, err);
+    return process_names_read(&search->processes, search->base.report, err);
+}
+
+static int fill(void *context, struct table *table, struct error *err)
+{
+    struct search *search = context;
+
+    for (size_t at = 0; at < search->times.thread_count;) {
+        struct process process = next_process(&search->times, &at);
+        if (is_found(search, &process) && add_row(table, search, &process) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
 }
 
 static int cpu_oversubscription(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    struct search search = { .report = report, .recorded.width = 1 };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
+    static const struct rule_steps steps = {
+        columns, CELLS, LEAST_PERCENT, "the threads", read_all, fill, search_free
+    };
+    struct search search = { .base.report = report, .recorded.width = 1 };
 
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = read_all(&search, request, err)) != 0)
-        goto done;
-    for (size_t at = 0; table && at < search.times.thread_count;) {
-        struct process process = next_process(&search.times, &at);
-        if (is_found(&search, &process, percent) && (code = add_row(table, &search, &process)) != 0)
-            goto done;
-    }
-    code = table ? 0 : ERR_NO_MEMORY;
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* Whether the program alone would have had enough CPUs. */
@@ -220,15 +219,16 @@ static int is_for_others(const struct table_cell *row)
            row[WANTED].real <= (double)row[CPUS].integer;
 }
 
-/* "process 2100: on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
+/* "make (2100): on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
  * they wanted one; longest thread worker (2104), 1.20 s; other programs used 35 % of the CPUs", or
- * "process 2100: other programs used 82 % of the CPUs; ready but not running for …" */
+ * "make (2100): other programs used 82 % of the CPUs; ready but not running for …" */
 static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
     int for_others = is_for_others(row);
 
-    text_addf(out, "process %lld: ", (long long)row[PID].integer);
+    rule_add_process(out, &row[PROGRAM], &row[PID]);
+    text_add(out, ": ");
     if (for_others)
         text_addf(out, "other programs used %.0f %% of the CPUs; ", row[OTHERS].real);
     else if (row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT)

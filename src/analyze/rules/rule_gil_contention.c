@@ -7,9 +7,7 @@
  * that is named is the one that held it while the named waiter waited. */
 #include <stdlib.h>
 
-#include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/model/stacks/stacks.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -32,9 +30,7 @@ struct gil {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct filter filter;
+    struct rule_search base;
     struct report_columns samples;
     uint32_t *order;    /* owned; samples by process, then by time */
     size_t count;
@@ -47,9 +43,10 @@ struct search {
     struct thread_names names;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
-    filter_close(&search->filter);
+    struct search *search = context;
+
     report_columns_free(&search->samples);
     free(search->order);
     free(search->gils);
@@ -83,7 +80,7 @@ static int put_in_order(struct search *search)
     for (size_t row = 0; row < rows; row++) {
         int64_t thread = search->samples.values[THREAD][row], start = search->samples.values[START][row];
         process[row] = global_process(thread);
-        if (filter_process(&search->filter, thread, start, start))
+        if (filter_process(&search->base.filter, thread, start, start))
             search->order[search->count++] = (uint32_t)row;
     }
     code = order_by_thread(search->order, search->count, process, search->samples.values[START]);
@@ -150,7 +147,8 @@ static int add_round(struct search *search, size_t first, size_t behind, int64_t
         if (value(search, GIL, i) == HOLDS)
             holder = (int64_t)i;
     for (size_t i = first; i < behind; i++) {
-        if (value(search, GIL, i) != WAITS || !filter_thread(&search->filter, value(search, THREAD, i), start, start))
+        if (value(search, GIL, i) != WAITS ||
+            !filter_thread(&search->base.filter, value(search, THREAD, i), start, start))
             continue;
         has_waiter = 1;
         gil->waited_ns = saturating_add(gil->waited_ns, ns);
@@ -214,28 +212,13 @@ static int64_t largest_answer(const struct search *search, int64_t group, int64_
     return largest.key == NO_KEY ? NOBODY : keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
 }
 
-/* Makes the cell the innermost function of a chain. */
-static int set_function(struct table *table, struct table_cell *cell, const struct search *search, int64_t chain)
+/* The innermost function of a chain; NO_KEY if there is none. */
+static uint32_t function_of(const struct search *search, int64_t chain)
 {
-    struct text text = { 0 };
     size_t hint = 0;
     uint32_t stack = chain == NOBODY ? STACK_EMPTY : stack_chains_find(&search->chains, chain, &hint);
 
-    if (stack != STACK_EMPTY)
-        stack_frame_label(&text, &search->stacks, stack_innermost(&search->stacks, stack));
-    int code = cell_set_built(table, cell, &text);
-    text_free(&text);
-    return code;
-}
-
-static int set_thread(struct table *table, struct table_cell *cell, const struct search *search, int64_t thread)
-{
-    struct text text = { 0 };
-
-    thread_name_label(&text, &search->names, search->report, thread);
-    int code = cell_set_built(table, cell, &text);
-    text_free(&text);
-    return code;
+    return stack == STACK_EMPTY ? NO_KEY : stack_innermost(&search->stacks, stack);
 }
 
 /* The cells about the thread that waited most: where it waited, who held the GIL meanwhile, and what that one ran. */
@@ -246,13 +229,15 @@ static int set_scene(struct search *search, struct table *table, struct table_ce
     int64_t holder = largest_answer(search, alone, HELD_BY);
 
     cell_set_int(&row[TID], global_tid_number(waiter));
-    if (set_function(table, &row[WHERE], search, largest_answer(search, alone, WAITED_IN)) != 0)
+    uint32_t where = function_of(search, largest_answer(search, alone, WAITED_IN));
+    if (rule_set_frame(table, &row[WHERE], &search->stacks, where) != 0)
         return ERR_NO_MEMORY;
     if (holder == NOBODY)
         return 0;
     int64_t both = group_of(keys_find(&search->scenes, (int64_t[]){ gil, waiter, holder }));
-    return set_thread(table, &row[HOLDER], search, holder) != 0 ||
-                   set_function(table, &row[HOLDER_IN], search, largest_answer(search, both, HOLDER_RAN)) != 0
+    uint32_t ran = function_of(search, largest_answer(search, both, HOLDER_RAN));
+    return rule_set_thread(table, &row[HOLDER], &search->names, search->base.report, holder) != 0 ||
+                   rule_set_frame(table, &row[HOLDER_IN], &search->stacks, ran) != 0
                ? ERR_NO_MEMORY
                : 0;
 }
@@ -280,23 +265,26 @@ static int is_found(const struct gil *gil, int64_t percent)
            (double)gil->impact_ns >= (double)gil->sampled_ns * (double)percent / 100;
 }
 
-static int fill(struct search *search, struct table *table, int64_t percent)
+static int fill(void *context, struct table *table, struct error *err)
 {
+    struct search *search = context;
+
+    if (put_in_order(search) != 0 || walk_rounds(search) != 0)
+        return ERR_NO_MEMORY;
     for (size_t i = 0; i < search->gil_count; i++)
-        if (is_found(&search->gils[i], percent) && add_row(search, table, i) != 0)
+        if (is_found(&search->gils[i], search->base.percent) && add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+static int read_all(void *context, struct error *err)
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil", "callchainId" };
-    struct report *report = search->report;
+    struct search *search = context;
+    struct report *report = search->base.report;
     int code;
 
-    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
-        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
-        (code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &search->samples, err)) != 0 ||
+    if ((code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &search->samples, err)) != 0 ||
         (code = stacks_open(&search->stacks, report, err)) != 0 ||
         (code = stack_chains_read(&search->chains, &search->stacks, "TACHO_PYTHON_CALLCHAINS", STACKS_WITH_LINES,
                                   err)) != 0)
@@ -307,19 +295,11 @@ static int read_all(struct search *search, const struct analysis_request *reques
 static int gil_contention(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    struct search search = { .report = report, .tally = TALLY_NONE, .scenes.width = 3 };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
+    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the samples of Python",
+                                             read_all, fill,  search_free };
+    struct search search = { .base.report = report, .tally = TALLY_NONE, .scenes.width = 3 };
 
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = read_all(&search, request, err)) != 0)
-        goto done;
-    if (!table || put_in_order(&search) != 0 || walk_rounds(&search) != 0 || fill(&search, table, percent) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "GIL of process 2100: 3 threads waited 1.80 s, mostly 2105 in load (a.py:9); held by MainThread (2100), which ran

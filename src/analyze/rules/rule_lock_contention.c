@@ -8,7 +8,6 @@
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/os_calls.h"
 #include "analyze/model/stacks/call_origins.h"
@@ -41,10 +40,7 @@ struct lock {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct report_span time;
-    struct filter filter;
+    struct rule_search base;
     struct os_calls waits, calls; /* for locks; calls that took long; both of all threads */
     uint32_t *lock_of;            /* owned; the lock of each wait */
     struct keys keys;             /* of KEY_PARTS */
@@ -58,9 +54,10 @@ struct search {
     struct tally tally;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
-    filter_close(&search->filter);
+    struct search *search = context;
+
     os_calls_free(&search->waits);
     os_calls_free(&search->calls);
     free(search->lock_of);
@@ -112,7 +109,7 @@ static int find_lock(struct search *search, const struct os_call *wait, uint32_t
 /* Whether the request asks for this wait: the waits of all others say who holds a lock. */
 static int is_asked(const struct search *search, const struct os_call *wait)
 {
-    return filter_thread(&search->filter, wait->thread, wait->start_ns, wait->end_ns);
+    return filter_thread(&search->base.filter, wait->thread, wait->start_ns, wait->end_ns);
 }
 
 /* Adds up the waits of each lock, in the order of time. */
@@ -131,14 +128,13 @@ static int sum_up(struct search *search)
 }
 
 /* Marks the locks that are waited for long enough; the number of them. */
-static size_t choose_locks(struct search *search, int64_t percent)
+static size_t choose_locks(struct search *search)
 {
-    int64_t wall = saturating_duration(search->time.from_ns, search->time.to_ns);
     size_t found = 0;
 
     for (uint32_t i = 0; i < search->keys.count; i++) {
         struct lock *lock = &search->locks[i];
-        lock->is_found = lock->impact_ns >= LEAST_NS && (double)lock->impact_ns >= (double)wall * (double)percent / 100;
+        lock->is_found = lock->impact_ns >= LEAST_NS && rule_is_enough(&search->base, lock->impact_ns);
         found += (size_t)lock->is_found;
     }
     return found;
@@ -350,8 +346,8 @@ static int explain_waits(struct search *search)
 
 static int read_context(struct search *search, struct error *err)
 {
-    struct report *report = search->report;
-    const struct filter everyone = { .span = &search->rule.span }; /* a holder may be any thread */
+    struct report *report = search->base.report;
+    const struct filter everyone = { .span = &search->base.rule.span }; /* a holder may be any thread */
     struct os_call_choice long_calls;
     int code;
 
@@ -408,7 +404,7 @@ static int64_t waiters_time(const struct search *search, uint32_t lock)
     for (uint32_t i = 0; i < tally->keys.count; i++) {
         const int64_t *key = keys_get(&tally->keys, i);
         if (key[TALLY_GROUP] == lock && key[TALLY_QUESTION] == WHO_WAITED)
-            sum = saturating_add(sum, thread_lives_time(&search->lives, key[TALLY_ANSWER], &search->time));
+            sum = saturating_add(sum, thread_lives_time(&search->lives, key[TALLY_ANSWER], &search->base.time));
     }
     return sum;
 }
@@ -430,7 +426,8 @@ static int add_variable(struct text *out, struct search *search, int64_t chain)
 
     if (frame == NO_KEY)
         return 0;
-    const char *path = report_string(search->report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE], NULL);
+    const char *path = report_string(search->base.report, stack_frame(&search->origins.stacks, frame)[FRAME_MODULE],
+                                     NULL);
     stack_frame_name(out, &search->origins.stacks, frame);
     text_addf(out, " (%s)", path_base_name(path));
     return 1;
@@ -442,13 +439,13 @@ static int add_address(struct text *out, struct search *search, const int64_t *k
     enum { PROCESS, PATH, ADDRESS, SIZE };
     static const char *const names[] = { "globalPid", "pathId", "address", "size", NULL };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, search->report, "TACHO_MODULE", names, err);
+    int code = row_cursor_open(&rows, search->base.report, "TACHO_MODULE", names, err);
 
     if (code != 0)
         return code;
     while (key[KEY_LOCK] > 0 && row_cursor_next(&rows)) {
         uint64_t offset = (uint64_t)key[KEY_LOCK] - (uint64_t)row_int_or(&rows, ADDRESS, 0);
-        const char *path = report_string(search->report, row_int(&rows, PATH), NULL);
+        const char *path = report_string(search->base.report, row_int(&rows, PATH), NULL);
         if (row_int(&rows, PROCESS) != key[KEY_PROCESS] || row_is_null(&rows, ADDRESS) ||
             offset >= (uint64_t)row_int_or(&rows, SIZE, 0))
             continue;
@@ -458,7 +455,7 @@ static int add_address(struct text *out, struct search *search, const int64_t *k
     if (key[KEY_LOCK] > 0)
         text_addf(out, "0x%llx", (unsigned long long)key[KEY_LOCK]);
     else
-        text_addf(out, "of %s", report_string(search->report, -1 - key[KEY_LOCK], NULL));
+        text_addf(out, "of %s", report_string(search->base.report, -1 - key[KEY_LOCK], NULL));
 close_rows:
     row_cursor_close(&rows);
     return 0;
@@ -470,7 +467,7 @@ static void add_call_name(struct text *out, struct search *search, const int64_t
     uint32_t frame = call[DOING_LOCK] != NO_LOCK ? variable_frame(search, search->locks[call[DOING_LOCK]].variable)
                                                  : NO_KEY;
 
-    text_add(out, report_string(search->report, call[DOING_NAME], NULL));
+    text_add(out, report_string(search->base.report, call[DOING_NAME], NULL));
     if (frame == NO_KEY)
         return;
     text_add(out, " (");
@@ -507,7 +504,7 @@ static void add_answer(struct text *out, struct search *search, uint32_t lock, i
     if (key && cell == WAITED_IN)
         stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
     else if (key && cell == HOLDER)
-        thread_name_label(out, &search->names, search->report, key[TALLY_ANSWER]);
+        thread_name_label(out, &search->names, search->base.report, key[TALLY_ANSWER]);
     else if (key)
         add_doing(out, search, key);
 }
@@ -555,13 +552,23 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     return add_texts(search, table, row, number, err);
 }
 
-static int fill(struct search *search, struct table *table, int64_t percent, struct error *err)
+static int read_waits(void *context, struct error *err)
 {
+    const struct os_call_choice locks = os_calls_of(OS_CALL_LOCK);
+    struct search *search = context;
+
+    return os_calls_read(&search->waits, search->base.report, &locks,
+                         &(struct filter){ .span = &search->base.rule.span }, err);
+}
+
+static int fill(void *context, struct table *table, struct error *err)
+{
+    struct search *search = context;
     int code;
 
-    if (!table || sum_up(search) != 0)
+    if (sum_up(search) != 0)
         return ERR_NO_MEMORY;
-    if (choose_locks(search, percent) == 0)
+    if (choose_locks(search) == 0)
         return 0;
     if ((code = explain(search, err)) != 0)
         return code;
@@ -574,24 +581,13 @@ static int fill(struct search *search, struct table *table, int64_t percent, str
 static int lock_contention(struct report *report, const struct analysis_request *request, struct table **out,
                            struct error *err)
 {
-    const struct os_call_choice locks = os_calls_of(OS_CALL_LOCK);
+    static const struct rule_steps steps = { columns,    CELLS, LEAST_PERCENT, "the waits for locks",
+                                             read_waits, fill,  search_free };
     struct search search = {
-        .report = report, .keys.width = KEY_PARTS, .call_keys.width = DOING_PARTS, .tally = TALLY_NONE
+        .base.report = report, .keys.width = KEY_PARTS, .call_keys.width = DOING_PARTS, .tally = TALLY_NONE
     };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
 
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = rule_open(&search.rule, report, request, err)) != 0 ||
-        (code = rule_time(&search.rule, report, &search.time, err)) != 0 ||
-        (code = filter_open(&search.filter, report, &search.rule.request, err)) != 0 ||
-        (code = os_calls_read(&search.waits, report, &locks, &(struct filter){ .span = &search.rule.span }, err)) != 0)
-        goto done;
-    code = fill(&search, table, percent, err);
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "lock mx+0x4060: 3 threads waited 756 ms in work (mx.c:15), 40 times, 71 % of their time; held by worker (2100),

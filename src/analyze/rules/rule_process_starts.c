@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/os_calls.h"
 #include "analyze/model/stacks/call_origins.h"
@@ -40,10 +39,7 @@ struct stretch {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct report_span time;
-    struct filter filter;
+    struct rule_search base;
     struct keys ids;           /* of processes */
     struct life *lives;        /* owned; by number of the id, later by start */
     size_t life_room;
@@ -58,9 +54,10 @@ struct search {
     struct process_names names;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
-    filter_close(&search->filter);
+    struct search *search = context;
+
     keys_free(&search->ids);
     free(search->lives);
     keys_free(&search->parent_ids);
@@ -109,7 +106,7 @@ static int read_lives(struct search *search, struct error *err)
     struct row_cursor rows;
     int code;
 
-    if ((code = row_cursor_open(&rows, search->report, "TACHO_PROCESS", names, err)) != 0)
+    if ((code = row_cursor_open(&rows, search->base.report, "TACHO_PROCESS", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
         if (add_program(search, &rows) != 0) {
@@ -155,7 +152,8 @@ static int find_parents(struct search *search)
         const struct life *life = &search->lives[i];
         int64_t time = saturating_duration(life->start_ns, life->end_ns);
         if (life->parent != -1 && time >= 0 && time < SHORT_NS &&
-            filter_process(&search->filter, life->parent, life->start_ns, life->end_ns) && add_child(search, life) != 0)
+            filter_process(&search->base.filter, life->parent, life->start_ns, life->end_ns) &&
+            add_child(search, life) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -224,23 +222,24 @@ static const struct table_column columns[CELLS] = {
     { "Where", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static void add_base_name(struct text *out, struct report *report, int64_t id)
+/* The answer with the most processes; -1 if there is none. */
+static int64_t largest_answer(const struct search *search, uint32_t parent, int64_t question)
 {
-    text_add(out, id >= 0 ? path_base_name(report_string(report, id, NULL)) : "");
+    struct tally_largest largest = tally_largest(&search->tally, parent, question);
+
+    return largest.key == NO_KEY ? -1 : keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER];
 }
 
-static void add_text(struct text *out, const struct search *search, uint32_t number, int cell)
+static int add_texts(const struct search *search, struct table *table, struct table_cell *row, uint32_t number)
 {
-    struct tally_largest largest = tally_largest(&search->tally, number, cell == STARTS ? WHAT_RAN : STARTED_IN);
-    int64_t is = largest.key != NO_KEY ? keys_get(&search->tally.keys, largest.key)[TALLY_ANSWER] : -1;
+    struct report *report = search->base.report;
+    int64_t exe = largest_answer(search, number, WHAT_RAN), frame = largest_answer(search, number, STARTED_IN);
+    int code = rule_set_program(table, &row[PROGRAM], &search->names, report, search->parents[number].id);
 
-    text_clear(out);
-    if (cell == PROGRAM)
-        add_base_name(out, search->report, process_name_find(&search->names, search->parents[number].id));
-    else if (cell == STARTS)
-        add_base_name(out, search->report, is);
-    else if (largest.key != NO_KEY)
-        stack_frame_label(out, &search->origins.stacks, (uint32_t)is);
+    if (code != 0 || (exe >= 0 && (code = cell_set_string(table, &row[STARTS],
+                                                          path_base_name(report_string(report, exe, NULL)))) != 0))
+        return code;
+    return rule_set_frame(table, &row[WHERE], &search->origins.stacks, frame < 0 ? NO_KEY : (uint32_t)frame);
 }
 
 static double rate_of(const struct parent *parent)
@@ -250,7 +249,7 @@ static double rate_of(const struct parent *parent)
     return span > 0 ? (double)(parent->count - 1) * 1e9 / (double)span : 0;
 }
 
-static int add_row(const struct search *search, struct table *table, uint32_t number, struct text *text)
+static int add_row(const struct search *search, struct table *table, uint32_t number)
 {
     const struct parent *parent = &search->parents[number];
     struct table_cell *row = table_add_row(table);
@@ -263,50 +262,39 @@ static int add_row(const struct search *search, struct table *table, uint32_t nu
     cell_set_int(&row[DURATION], saturating_duration(parent->begin_ns, parent->until_ns));
     cell_set_int(&row[AT], parent->begin_ns);
     cell_set_int(&row[PID], global_pid_number(parent->id));
-    for (int cell = PROGRAM; cell <= WHERE; cell++) {
-        add_text(text, search, number, cell);
-        if (cell_set_built(table, &row[cell], text) != 0)
+    return add_texts(search, table, row, number);
+}
+
+static int is_found(const struct search *search, const struct parent *parent)
+{
+    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE &&
+           rule_is_enough(&search->base, parent->impact_ns);
+}
+
+static int fill(void *context, struct table *table, struct error *err)
+{
+    struct search *search = context;
+
+    if (find_parents(search) != 0 || find_calls(search) != 0)
+        return ERR_NO_MEMORY;
+    sum_up(search);
+    for (uint32_t i = 0; i < search->parent_ids.count; i++)
+        if (is_found(search, &search->parents[i]) && add_row(search, table, i) != 0)
             return ERR_NO_MEMORY;
-    }
     return 0;
 }
 
-static int is_found(const struct search *search, const struct parent *parent, int64_t percent)
+static int read_all(void *context, struct error *err)
 {
-    double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
-
-    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE &&
-           (double)parent->impact_ns >= wall * (double)percent / 100;
-}
-
-static int fill(struct search *search, struct table *table, int64_t percent)
-{
-    struct text text = { 0 };
-    int code = 0;
-
-    for (uint32_t i = 0; i < search->parent_ids.count; i++)
-        if (is_found(search, &search->parents[i], percent) && (code = add_row(search, table, i, &text)) != 0)
-            goto free_text;
-free_text:
-    text_free(&text);
-    return code;
-}
-
-static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
-{
-    struct report *report = search->report;
+    struct search *search = context;
+    struct report *report = search->base.report;
     struct os_call_choice starts = os_calls_of(OS_CALL_START);
-    int code;
+    int code = read_lives(search, err);
 
-    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
-        (code = rule_time(&search->rule, report, &search->time, err)) != 0 ||
-        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
-        (code = read_lives(search, err)) != 0)
+    if (code != 0 || search->ids.count < LEAST_STARTS) /* no need to read calls */
         return code;
-    if (search->ids.count < LEAST_STARTS) /* no need to read calls */
-        return 0;
     starts.least_ns[OS_CALL_CHILD] = 0;
-    if ((code = os_calls_read(&search->calls, report, &starts, &search->filter, err)) != 0 ||
+    if ((code = os_calls_read(&search->calls, report, &starts, &search->base.filter, err)) != 0 ||
         (code = call_origins_open(&search->origins, report, err)) != 0)
         return code;
     return process_names_read(&search->names, report, err);
@@ -315,22 +303,12 @@ static int read_all(struct search *search, const struct analysis_request *reques
 static int process_starts(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    struct search search = { .report = report, .ids.width = 1, .parent_ids.width = 1, .tally = TALLY_NONE };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
+    static const struct rule_steps steps = {
+        columns, CELLS, LEAST_PERCENT, "the processes", read_all, fill, search_free
+    };
+    struct search search = { .base.report = report, .ids.width = 1, .parent_ids.width = 1, .tally = TALLY_NONE };
 
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = read_all(&search, request, err)) != 0)
-        goto done;
-    if (!table || find_parents(&search) != 0 || find_calls(&search) != 0)
-        code = ERR_NO_MEMORY;
-    sum_up(&search);
-    if (code != 0 || fill(&search, table, percent) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "make (2100) started 412 processes that lived less than 100 ms, 129 a second, mostly cc1, in run_job (job.c:12);
@@ -339,8 +317,7 @@ static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
-    rule_add_text(out, "", &row[PROGRAM]);
-    text_addf(out, row[PROGRAM].text.length ? " (%lld)" : "process %lld", (long long)row[PID].integer);
+    rule_add_process(out, &row[PROGRAM], &row[PID]);
     text_add(out, " started ");
     human_count(out, (uint64_t)row[PROCESSES].integer);
     text_addf(out, " processes that lived less than 100 ms, %.0f a second", row[RATE].real);

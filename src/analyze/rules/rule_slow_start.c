@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyze/engine/cell_text.h"
-#include "analyze/engine/report_options.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
@@ -18,7 +17,6 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/human.h"
-#include "base/path.h"
 #include "rule.h"
 #include "tally.h"
 
@@ -60,10 +58,7 @@ struct start {
 };
 
 struct search {
-    struct report *report;
-    struct rule rule;
-    struct report_span time;
-    struct filter filter;
+    struct rule_search base;
     struct call_origins origins;
     struct stretch *stretches; /* owned */
     size_t count, room;
@@ -74,9 +69,10 @@ struct search {
     struct process_names names;
 };
 
-static void search_free(struct search *search)
+static void search_free(void *context)
 {
-    filter_close(&search->filter);
+    struct search *search = context;
+
     call_origins_close(&search->origins);
     free(search->stretches);
     keys_free(&search->keys);
@@ -142,14 +138,14 @@ static int find_imports(struct search *search, struct error *err)
     struct keys threads = { .width = 1 };
     struct last_sample *last = NULL;
     size_t room = 0, hint = 0;
-    int code = row_cursor_open(&rows, search->report, "TACHO_PYTHON_SAMPLE", names, err);
+    int code = row_cursor_open(&rows, search->base.report, "TACHO_PYTHON_SAMPLE", names, err);
 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
         int64_t thread = row_int(&rows, SAMPLE_THREAD), time = row_int(&rows, SAMPLE_START);
         size_t known = threads.count;
-        if (!filter_thread(&search->filter, thread, time, time))
+        if (!filter_thread(&search->base.filter, thread, time, time))
             continue;
         uint32_t number = keys_add(&threads, &thread);
         if (number == NO_KEY || array_reserve(&last, &room, number + 1u, sizeof *last) != 0)
@@ -221,11 +217,12 @@ static int add_cuda_call(struct search *search, const struct row_cursor *rows, c
     int64_t thread = row_int_or(rows, CUDA_THREAD, 0), start = row_int(rows, CUDA_FROM), end = row_int(rows, CUDA_TO);
     uint32_t number = keys_find(&first->processes, &(int64_t){ global_process(thread) });
 
-    if (number == NO_KEY || start >= first->start_ns[number] || !filter_thread(&search->filter, thread, start, end))
+    if (number == NO_KEY || start >= first->start_ns[number] ||
+        !filter_thread(&search->base.filter, thread, start, end))
         return 0;
     end = end < first->start_ns[number] ? end : first->start_ns[number];
     int64_t name = row_int(rows, CUDA_NAME);
-    enum phase phase = pins_memory(report_string(search->report, name, NULL)) ? PINNING : CUDA_START;
+    enum phase phase = pins_memory(report_string(search->base.report, name, NULL)) ? PINNING : CUDA_START;
     return add_stretch(search, (struct stretch){ global_process(thread), phase, start, end, name });
 }
 
@@ -237,9 +234,10 @@ static int find_cuda(struct search *search, struct error *err)
     int code = 0;
 
     for (size_t i = 0; gpu_tables[i]; i++)
-        if ((code = add_works(&first, search->report, gpu_tables[i], err)) != 0)
+        if ((code = add_works(&first, search->base.report, gpu_tables[i], err)) != 0)
             goto done;
-    if (!first.processes.count || (code = row_cursor_open(&rows, search->report, gpu_call_tables[0], names, err)) != 0)
+    if (!first.processes.count ||
+        (code = row_cursor_open(&rows, search->base.report, gpu_call_tables[0], names, err)) != 0)
         goto done;
     while (row_cursor_next(&rows))
         if (add_cuda_call(search, &rows, &first) != 0) {
@@ -279,7 +277,7 @@ static int find_loading(struct search *search, struct error *err)
     struct os_calls calls = { 0 };
     int code;
 
-    if ((code = os_calls_read(&calls, search->report, &loads, &search->filter, err)) != 0)
+    if ((code = os_calls_read(&calls, search->base.report, &loads, &search->base.filter, err)) != 0)
         goto free_calls;
     for (size_t i = 0; i < calls.count; i++)
         if (!has_imports(search, global_process(calls.list[i].thread)) && add_load(search, &calls.list[i]) != 0) {
@@ -366,7 +364,7 @@ static void add_where(struct text *out, const struct search *search, enum phase 
     size_t length;
 
     if (phases[phase].is_of_cuda) {
-        const char *name = report_string(search->report, where, &length);
+        const char *name = report_string(search->base.report, where, &length);
         text_add_bytes(out, name, call_name_length(name, length));
     } else {
         stack_frame_label(out, phase == IMPORTS ? &search->origins.join.python : &search->origins.stacks,
@@ -378,12 +376,10 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
 {
     const int64_t *key = keys_get(&search->keys, number);
     struct tally_largest largest = tally_largest(&search->tally, number, 0);
-    int64_t name = process_name_find(&search->names, key[0]);
-    const char *path = name >= 0 ? report_string(search->report, name, NULL) : "";
     struct text text = { 0 };
     int code;
 
-    if ((code = cell_set_string(table, &row[PROGRAM], path_base_name(path))) != 0 ||
+    if ((code = rule_set_program(table, &row[PROGRAM], &search->names, search->base.report, key[0])) != 0 ||
         (code = cell_set_string(table, &row[PHASE], phases[key[1]].name)) != 0)
         return code;
     if (largest.key == NO_KEY)
@@ -410,47 +406,40 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     return add_texts(search, table, row, number);
 }
 
-static int fill(struct search *search, struct table *table, int64_t percent)
+static int fill(void *context, struct table *table, struct error *err)
 {
-    double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);
+    struct search *search = context;
+    double wall = (double)saturating_duration(search->base.time.from_ns, search->base.time.to_ns);
 
+    if (sum_up(search) != 0)
+        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < search->keys.count; i++)
-        if (search->starts[i].impact_ns >= LEAST_NS &&
-            (double)search->starts[i].impact_ns >= wall * (double)percent / 100 && add_row(search, table, i, wall) != 0)
+        if (search->starts[i].impact_ns >= LEAST_NS && rule_is_enough(&search->base, search->starts[i].impact_ns) &&
+            add_row(search, table, i, wall) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int read_all(struct search *search, const struct analysis_request *request, struct error *err)
+static int read_all(void *context, struct error *err)
 {
-    struct report *report = search->report;
+    struct search *search = context;
     int code;
 
-    if ((code = rule_open(&search->rule, report, request, err)) != 0 ||
-        (code = rule_time(&search->rule, report, &search->time, err)) != 0 ||
-        (code = filter_open(&search->filter, report, &search->rule.request, err)) != 0 ||
-        (code = call_origins_open(&search->origins, report, err)) != 0 || (code = find_imports(search, err)) != 0 ||
-        (code = find_cuda(search, err)) != 0 || (code = find_loading(search, err)) != 0)
+    if ((code = call_origins_open(&search->origins, search->base.report, err)) != 0 ||
+        (code = find_imports(search, err)) != 0 || (code = find_cuda(search, err)) != 0 ||
+        (code = find_loading(search, err)) != 0)
         return code;
-    return process_names_read(&search->names, report, err);
+    return process_names_read(&search->names, search->base.report, err);
 }
 
 static int slow_start(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    struct search search = { .report = report, .keys.width = 2, .tally = TALLY_NONE };
-    struct table *table = table_new(columns, CELLS);
-    int64_t percent;
-    int code;
+    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the starts of processes",
+                                             read_all, fill,  search_free };
+    struct search search = { .base.report = report, .keys.width = 2, .tally = TALLY_NONE };
 
-    if ((code = option_number(request, "threshold", LEAST_PERCENT, 0, 100, &percent, err)) != 0 ||
-        (code = read_all(&search, request, err)) != 0)
-        goto done;
-    if (!table || sum_up(&search) != 0 || fill(&search, table, percent) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the starts of processes");
-done:
-    search_free(&search);
-    return rule_finish(&search.rule, table, code, rule_by_impact, out, err);
+    return rule_run(&steps, &search.base, request, out, err);
 }
 
 /* "python3 (2100): Python imports took 2.60 s, 41 % of the time; mostly <module> (train.py:3), 2.10 s" */
@@ -458,9 +447,8 @@ static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
 
-    rule_add_text(out, "", &row[PROGRAM]);
-    text_addf(out, row[PROGRAM].text.length ? " (%lld): " : "process %lld: ", (long long)row[PID].integer);
-    rule_add_text(out, "", &row[PHASE]);
+    rule_add_process(out, &row[PROGRAM], &row[PID]);
+    rule_add_text(out, ": ", &row[PHASE]);
     text_add(out, " took ");
     human_time(out, row[IMPACT].integer);
     text_addf(out, ", %.0f %% of the time", row[SHARE].real);
