@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "collect/core/procfs.h"
 
 #define SEGMENTS_MAX 64
@@ -115,13 +116,14 @@ static uint64_t look_up(const struct python_memory *memory, const struct tables 
     return 0;
 }
 
-int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
+/* How many of the symbols were found; -1 if this is not such a file, or cannot be read. */
+static int find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
                         uint64_t *addresses)
 {
     struct tables tables;
     int found = 0;
     if (find_tables(memory, base, &tables) != 0)
-        return 0;
+        return -1;
     for (size_t i = 0; i < count; i++) {
         addresses[i] = look_up(memory, &tables, names[i]);
         found += addresses[i] != 0;
@@ -129,18 +131,31 @@ int python_find_symbols(const struct python_memory *memory, uint64_t base, const
     return found;
 }
 
+int python_find_symbols(const struct python_memory *memory, uint64_t base, const char *const *names, size_t count,
+                        uint64_t *addresses)
+{
+    int found = find_symbols(memory, base, names, count, addresses);
+    return found > 0 ? found : 0;
+}
+
 /* ---- Mappings -------------------------------------------------------------------------------------------------- */
 
-/* Address and path of a line of /proc/PID/maps that maps the start of a file. */
-static const char *begins_file(char *line, uint64_t *address)
+struct mapping {
+    uint64_t address;
+    const char *file; /* device, inode and path */
+    const char *path;
+};
+
+/* Reads a line of /proc/PID/maps: 1 if it maps the start of a file. */
+static int begins_file(const char *line, struct mapping *mapping)
 {
     unsigned long long start, offset;
-    int path_at = 0;
-    if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %n", &start, &offset, &path_at) < 2 || offset != 0 || !path_at ||
-        line[path_at] != '/')
-        return NULL;
-    *address = start;
-    return line + path_at;
+    int file_at = 0, path_at = 0;
+    if (sscanf(line, "%llx-%*x %*s %llx %n%*s %*s %n", &start, &offset, &file_at, &path_at) < 2 || offset != 0 ||
+        !path_at || line[path_at] != '/')
+        return 0;
+    *mapping = (struct mapping){ start, line + file_at, line + path_at };
+    return 1;
 }
 
 static int is_named_python(const char *path)
@@ -157,12 +172,33 @@ int python_is_program(pid_t pid)
     return is_named;
 }
 
-static int may_be_python(const char *path, const char *program)
+static int is_known(const struct python_others *others, uint64_t hash)
 {
-    return is_named_python(path) || strcmp(path, program) == 0;
+    for (size_t i = 0; i < sizeof others->hashes / sizeof *others->hashes; i++)
+        if (others->hashes[i] == hash)
+            return 1;
+    return 0;
 }
 
-int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT])
+/* Searches a file that is named like Python, or the program. Only what was read from begin to end is remembered: the
+ * process may become another program meanwhile. */
+static int search(const struct mapping *mapping, int is_program, const struct python_memory *memory,
+                  struct python_others *others, uint64_t symbols[PYTHON_SYMBOL_COUNT])
+{
+    struct tables tables;
+    uint64_t hash = hash_bytes(mapping->file, strlen(mapping->file));
+    if (is_named_python(mapping->path))
+        return python_find_symbols(memory, mapping->address, python_symbols, PYTHON_SYMBOL_COUNT, symbols) > 0;
+    if (!is_program || is_known(others, hash))
+        return 0;
+    int found = find_symbols(memory, mapping->address, python_symbols, PYTHON_SYMBOL_COUNT, symbols);
+    if (found == 0 && find_tables(memory, mapping->address, &tables) == 0)
+        others->hashes[others->next++ % (sizeof others->hashes / sizeof *others->hashes)] = hash;
+    return found > 0;
+}
+
+int python_find(pid_t pid, const struct python_memory *memory, struct python_others *others,
+                uint64_t symbols[PYTHON_SYMBOL_COUNT])
 {
     char file[64], *rest = NULL;
     struct text maps = { 0 }, program = { 0 };
@@ -170,10 +206,9 @@ int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[
     int found = procfs_read(file, &maps) != 0 || maps.length == 0 || procfs_exe(pid, &program) != 0 ? -1 : 0;
     for (char *line = found < 0 ? NULL : strtok_r(maps.bytes, "\n", &rest); line && !found;
          line = strtok_r(NULL, "\n", &rest)) {
-        uint64_t address;
-        const char *path = begins_file(line, &address);
-        if (path && may_be_python(path, text_string(&program)) &&
-            python_find_symbols(memory, address, python_symbols, PYTHON_SYMBOL_COUNT, symbols) > 0)
+        struct mapping mapping;
+        if (begins_file(line, &mapping) &&
+            search(&mapping, strcmp(mapping.path, text_string(&program)) == 0, memory, others, symbols))
             found = symbols[PYTHON_SYMBOL_RUNTIME] != 0;
     }
     text_free(&maps);

@@ -6,9 +6,17 @@
 
 #include "abi/python_layout.h"
 
+/* Programs that were searched and are not Python, by the hash of their file. A program that starts many processes is
+ * searched once: in the others only the names of the libraries are looked at. Starts as zeros. */
+struct python_others {
+    uint64_t hashes[64];
+    unsigned next; /* to be replaced */
+};
+
 /* 1 and the addresses of python_symbols[]; 0 if there is none (yet); -1 if the process is gone or may not be
  * inspected. */
-int python_find(pid_t pid, const struct python_memory *memory, uint64_t symbols[PYTHON_SYMBOL_COUNT]);
+int python_find(pid_t pid, const struct python_memory *memory, struct python_others *others,
+                uint64_t symbols[PYTHON_SYMBOL_COUNT]);
 
 /* 1 if the program of the process is named like Python. */
 int python_is_program(pid_t pid);

@@ -1,13 +1,15 @@
 /* The thread that samples Python stacks: it wakes up at the sampling rate, reads every process once, and sleeps.
  *
- * One lock guards everything. The sampler holds it for a round, a few microseconds for each running thread. The main
- * thread holds it to add or remove a process or to exchange batches, never while it writes rows. A long round delays
- * the next one, so that sampling never takes more than a quarter of a CPU; skipped samples count as late. As long as
- * no process is Python the sampler only wakes up to search for an interpreter. */
+ * One lock guards everything. The sampler holds it while it reads a process, a few microseconds for each running
+ * thread. The main thread holds it to add or remove a process or to exchange batches, never while it writes rows; it is
+ * let in between two processes (give_way()), since programs that start wait for it. A long round delays the next one,
+ * so that sampling never takes more than a quarter of a CPU; skipped samples count as late. As long as no process is
+ * Python the sampler only wakes up to search for an interpreter. */
 #include "python_sampler.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "python_find.h"
 
 #define SHARE 4              /* rounds take at most 1/SHARE of the time */
 #define PRIORITY (-10)       /* a nice value */
@@ -24,10 +27,14 @@ struct python_sampler {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake; /* signalled to switch, stop or add a process; else the sampler wakes up by timeout */
+    int64_t sleeps_until_ns;
+    atomic_int waiting;  /* main threads that want the lock */
+    pthread_cond_t done; /* signalled when one has had it */
     int stop, on;
     int is_automatic;
     int64_t interval_ns;
     uint32_t random;
+    struct python_others others;
     struct python_target **targets;
     size_t target_count, target_room;
     struct python_names names;
@@ -51,6 +58,7 @@ static int64_t jitter(struct python_sampler *sampler)
 static int wait_for(struct python_sampler *sampler, int64_t time_ns)
 {
     struct timespec until = { time_ns / 1000000000, time_ns % 1000000000 };
+    sampler->sleeps_until_ns = time_ns;
     if (time_ns == INT64_MAX)
         return pthread_cond_wait(&sampler->wake, &sampler->lock);
     return pthread_cond_timedwait(&sampler->wake, &sampler->lock, &until);
@@ -68,16 +76,27 @@ static int64_t next_work(const struct python_sampler *sampler)
     return next_ns;
 }
 
+/* Lets the main thread have the lock if it wants it. To unlock is not enough: we would take it again before it runs. */
+static void give_way(struct python_sampler *sampler)
+{
+    while (atomic_load(&sampler->waiting))
+        pthread_cond_wait(&sampler->done, &sampler->lock);
+}
+
+/* The main thread may change the list, and take the batch, between two processes. */
 static void sample_all(struct python_sampler *sampler)
 {
-    size_t before = sampler->batch.sample_count;
-    if (before + sampler->last_samples > BATCH_MAX) {
+    size_t samples = 0;
+    if (sampler->batch.sample_count + sampler->last_samples > BATCH_MAX) {
         sampler->late += sampler->last_samples;
         return;
     }
-    for (size_t i = 0; i < sampler->target_count; i++)
+    for (size_t i = 0; i < sampler->target_count; i++, give_way(sampler)) {
+        size_t before = sampler->batch.sample_count;
         python_target_round(sampler->targets[i], &sampler->names, clock_monotonic_ns());
-    sampler->last_samples = sampler->batch.sample_count - before;
+        samples += sampler->batch.sample_count - before;
+    }
+    sampler->last_samples = samples;
 }
 
 static int64_t cpu_time(void)
@@ -125,6 +144,19 @@ static void *run(void *argument)
 
 /* ---- Functions for the main thread ----------------------------------------------------------------------------- */
 
+static void enter(struct python_sampler *sampler)
+{
+    atomic_fetch_add(&sampler->waiting, 1);
+    pthread_mutex_lock(&sampler->lock);
+    atomic_fetch_sub(&sampler->waiting, 1);
+}
+
+static void leave(struct python_sampler *sampler)
+{
+    pthread_cond_signal(&sampler->done);
+    pthread_mutex_unlock(&sampler->lock);
+}
+
 struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic)
 {
     struct python_sampler *sampler = calloc(1, sizeof *sampler);
@@ -139,6 +171,7 @@ struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&sampler->wake, &attributes);
     pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&sampler->done, NULL);
     int failed = pthread_create(&sampler->thread, NULL, run, sampler);
     if (!failed)
         return sampler;
@@ -149,10 +182,10 @@ struct python_sampler *python_sampler_start(unsigned frequency, int is_automatic
 
 void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns)
 {
-    pthread_mutex_lock(&sampler->lock);
+    enter(sampler);
     sampler->stop = 1;
     pthread_cond_signal(&sampler->wake);
-    pthread_mutex_unlock(&sampler->lock);
+    leave(sampler);
     pthread_join(sampler->thread, NULL);
     *cpu_ns = sampler->cpu_ns;
     for (size_t i = 0; i < sampler->target_count; i++)
@@ -161,16 +194,17 @@ void python_sampler_stop(struct python_sampler *sampler, int64_t *cpu_ns)
     python_names_free(&sampler->names);
     python_batch_free(&sampler->batch);
     pthread_cond_destroy(&sampler->wake);
+    pthread_cond_destroy(&sampler->done);
     pthread_mutex_destroy(&sampler->lock);
     free(sampler);
 }
 
 void python_sampler_switch(struct python_sampler *sampler, int on)
 {
-    pthread_mutex_lock(&sampler->lock);
+    enter(sampler);
     sampler->on = on;
     pthread_cond_signal(&sampler->wake);
-    pthread_mutex_unlock(&sampler->lock);
+    leave(sampler);
 }
 
 /* The index of a process among the targets; target_count if it is not one. */
@@ -184,21 +218,25 @@ static size_t place_of(const struct python_sampler *sampler, const struct proces
 
 void python_sampler_add(struct python_sampler *sampler, struct process *process, pid_t pid)
 {
-    pthread_mutex_lock(&sampler->lock);
-    if (place_of(sampler, process) == sampler->target_count &&
-        array_reserve(&sampler->targets, &sampler->target_room, sampler->target_count + 1, sizeof *sampler->targets) ==
-            0) {
-        struct python_target *target = python_target_new(process, pid, sampler->is_automatic);
-        if (target)
-            sampler->targets[sampler->target_count++] = target;
+    struct python_target *target = python_target_new(process, pid, sampler->is_automatic, &sampler->others);
+    if (!target)
+        return;
+    enter(sampler);
+    int is_new = place_of(sampler, process) == sampler->target_count &&
+                 array_reserve(&sampler->targets, &sampler->target_room, sampler->target_count + 1,
+                               sizeof *sampler->targets) == 0;
+    if (is_new)
+        sampler->targets[sampler->target_count++] = target;
+    if (is_new && python_target_due(target) < sampler->sleeps_until_ns)
         pthread_cond_signal(&sampler->wake);
-    }
-    pthread_mutex_unlock(&sampler->lock);
+    leave(sampler);
+    if (!is_new)
+        python_target_free(target);
 }
 
 int python_sampler_remove(struct python_sampler *sampler, const struct process *process, struct python_outcome *outcome)
 {
-    pthread_mutex_lock(&sampler->lock);
+    enter(sampler);
     size_t at = place_of(sampler, process);
     int found = at < sampler->target_count;
     if (found) {
@@ -208,17 +246,17 @@ int python_sampler_remove(struct python_sampler *sampler, const struct process *
         python_target_free(target);
         sampler->targets[at] = sampler->targets[--sampler->target_count];
     }
-    pthread_mutex_unlock(&sampler->lock);
+    leave(sampler);
     return found;
 }
 
 void python_sampler_take(struct python_sampler *sampler, struct python_batch *batch, uint64_t *late)
 {
-    pthread_mutex_lock(&sampler->lock);
+    enter(sampler);
     struct python_batch filled = sampler->batch;
     sampler->batch = *batch;
     *batch = filled;
     *late = sampler->late;
     sampler->late = 0;
-    pthread_mutex_unlock(&sampler->lock);
+    leave(sampler);
 }

@@ -61,6 +61,7 @@ struct python_target {
     const char *refusal;
     int64_t next_look_ns, look_interval_ns, longest_interval_ns;
     int denials;
+    struct python_others *others;            /* the caller's */
     struct snapshot snapshot;
     struct python_memory memory, memory_now; /* the snapshot; the current memory */
     struct python_runtime python;
@@ -69,8 +70,10 @@ struct python_target {
     size_t thread_count, thread_room, next_thread;
     uint32_t round;
     struct python_target_counts counts;
-    struct python_frame frames[DEPTH_MAX], last_frames[DEPTH_MAX];
-    uint32_t places[DEPTH_MAX];
+    struct stack {
+        struct python_frame frames[DEPTH_MAX], last_frames[DEPTH_MAX];
+        uint32_t places[DEPTH_MAX];
+    } *stack; /* being read; NULL before the interpreter is found: most processes have none */
 };
 
 /* Programs embed Python under any name, but most that are not named like it have none. To read the mappings of a
@@ -82,13 +85,15 @@ static void expect_no_python(struct python_target *target)
     target->next_look_ns = clock_monotonic_ns() + UNLIKELY_LOOK_NS;
 }
 
-struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic)
+struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic,
+                                        struct python_others *others)
 {
     struct python_target *target = calloc(1, sizeof *target);
     if (!target)
         return NULL;
     target->process = process;
     target->pid = pid;
+    target->others = others;
     target->look_interval_ns = FIRST_LOOK_NS;
     target->longest_interval_ns = LAST_LOOK_NS;
     if (is_automatic && !python_is_program(pid))
@@ -112,6 +117,7 @@ void python_target_free(struct python_target *target)
     for (size_t i = 0; i < target->thread_count; i++)
         free_thread(&target->threads[i]);
     free(target->threads);
+    free(target->stack);
     snapshot_free(&target->snapshot);
     python_codes_free(&target->codes);
     free(target);
@@ -151,12 +157,14 @@ static void look(struct python_target *target, int64_t now_ns)
 {
     uint64_t symbols[PYTHON_SYMBOL_COUNT];
     target->snapshot.error = 0;
-    int found = python_find(target->pid, &target->memory_now, symbols);
+    int found = python_find(target->pid, &target->memory_now, target->others, symbols);
     enum python_status status = found > 0 ? python_open(&target->python, &target->memory_now, symbols) : PYTHON_TORN;
     target->next_look_ns = now_ns + target->look_interval_ns;
     if (target->look_interval_ns < target->longest_interval_ns)
         target->look_interval_ns *= 2;
-    if (status == PYTHON_OK)
+    if (status == PYTHON_OK && (target->stack = malloc(sizeof *target->stack)) == NULL)
+        refuse(target, "out of memory");
+    else if (status == PYTHON_OK)
         target->stage = READING;
     else if (status != PYTHON_TORN && status != PYTHON_UNREADABLE)
         refuse(target, python_status_text(status));
@@ -246,15 +254,15 @@ static int is_same_stack(const struct python_frame *frames, int count, const str
 /* Stores the stack that was read as the thread's: 1, or -1 if out of memory. */
 static int keep_stack(struct python_target *target, struct thread *thread, const struct python_look *with, int count)
 {
-    int64_t chain = python_names_chain(with->names, target->places, (size_t)count);
-    if (!is_same_stack(target->frames, count, thread->frames, thread->frame_count)) {
+    int64_t chain = python_names_chain(with->names, target->stack->places, (size_t)count);
+    if (!is_same_stack(target->stack->frames, count, thread->frames, thread->frame_count)) {
         thread->since_ns = with->now_ns;
         thread->is_confirmed = 0;
     }
     thread->has_chain = thread->frame_count = 0;
     if (chain < 0 || array_reserve(&thread->frames, &thread->frame_room, (size_t)count, sizeof *thread->frames) != 0)
         return -1;
-    memcpy(thread->frames, target->frames, (size_t)count * sizeof *thread->frames);
+    memcpy(thread->frames, target->stack->frames, (size_t)count * sizeof *thread->frames);
     thread->frame_count = count;
     thread->chain = (uint32_t)chain;
     thread->has_chain = 1;
@@ -275,15 +283,16 @@ static int place_frames(struct python_target *target, const struct thread *threa
     struct python_look look = *with;
     int is_likely = 1, is_held = 1, fits, has_stack = target->python.at[PYTHON_FRAME_OWNER] != PYTHON_NO_FIELD;
     for (int i = count - 1, before = thread->frame_count - 1; i >= 0; i--, before--) {
-        const struct python_frame *frame = &target->frames[i], *then = before >= 0 ? &thread->frames[before] : NULL;
+        const struct python_frame *frame = &target->stack->frames[i],
+                                  *then = before >= 0 ? &thread->frames[before] : NULL;
         is_held = is_held && then && then->address == frame->address && then->code == frame->code;
         look.believed_ns = is_due(thread, with) ? 0 : is_held ? HELD_NS : CHECK_NS;
         if (i == count - 1)
             is_likely = is_held;
-        if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL, &target->places[i],
-                               &fits) != 0)
+        if (python_codes_place(&target->codes, &look, frame, i && has_stack ? frame - 1 : NULL,
+                               &target->stack->places[i], &fits) != 0)
             return -1;
-        target->places[i] |= frame->is_entry ? PYTHON_ENTRY : 0;
+        target->stack->places[i] |= frame->is_entry ? PYTHON_ENTRY : 0;
         is_likely &= fits;
     }
     return is_likely;
@@ -312,7 +321,7 @@ static int read_frames(struct python_target *target, struct thread *thread, stru
             return -PYTHON_TORN;
     }
     target->snapshot.order = SNAPSHOT_SECOND;
-    int count = python_frames(&target->python, &target->memory, read->frame, target->frames, DEPTH_MAX, next);
+    int count = python_frames(&target->python, &target->memory, read->frame, target->stack->frames, DEPTH_MAX, next);
     target->snapshot.order = SNAPSHOT_FIRST;
     return count;
 }
@@ -331,19 +340,21 @@ static int read_stack(struct python_target *target, struct thread *thread, struc
             return 0;
         if (count < 0)
             continue;
-        if (target->snapshot.late != late && !(attempt == TRIES - 1 && is_top_unchanged(target, read, target->frames)))
+        if (target->snapshot.late != late &&
+            !(attempt == TRIES - 1 && is_top_unchanged(target, read, target->stack->frames)))
             continue;
         int was_due = is_due(thread, with);
         if (thread->has_chain && !was_due && count == thread->frame_count &&
-            memcmp(target->frames, thread->frames, (size_t)count * sizeof *target->frames) == 0)
+            memcmp(target->stack->frames, thread->frames, (size_t)count * sizeof *target->stack->frames) == 0)
             return 1;
         int likely = place_frames(target, thread, with, count);
-        if (likely > 0 || (likely == 0 && is_same_stack(target->frames, count, target->last_frames, before))) {
+        if (likely > 0 ||
+            (likely == 0 && is_same_stack(target->stack->frames, count, target->stack->last_frames, before))) {
             thread->is_cut = next != 0;
             thread->is_confirmed |= was_due;
             return keep_stack(target, thread, with, count);
         }
-        memcpy(target->last_frames, target->frames, (size_t)count * sizeof *target->frames);
+        memcpy(target->stack->last_frames, target->stack->frames, (size_t)count * sizeof *target->stack->frames);
         before = count;
     }
     return -1;

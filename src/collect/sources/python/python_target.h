@@ -7,6 +7,7 @@
 #include "python_names.h"
 #include "python_snapshot.h"
 
+struct python_others;
 struct python_target;
 struct process;
 
@@ -17,8 +18,10 @@ struct python_target_counts {
 };
 
 /* process: the caller's; it is only passed on to samples. is_automatic: the user did not ask for Python, so a program
- * that is not named like it is searched rarely. NULL if out of memory. */
-struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic);
+ * that is not named like it is searched rarely. others: the caller's, of all its targets (python_find.h). NULL if out
+ * of memory. */
+struct python_target *python_target_new(struct process *process, pid_t pid, int is_automatic,
+                                        struct python_others *others);
 void python_target_free(struct python_target *target);
 
 /* Samples the process now, into names->batch. */
