@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -322,6 +323,29 @@ static void the_next_program_in_a_process_does_not_wait(void **state)
     close(client);
 }
 
+/* A child that says hello, does not wait for an answer, and ends; it was found before. */
+static void a_late_hello_of_a_process_that_has_ended_is_not_another_one(void **state)
+{
+    struct scene *scene = *state;
+    struct collector *collector = scene->collector;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct wire_hello hello = {
+            .magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .origin = WIRE_ORIGIN_FORK
+        };
+        memcpy(hello.token, capture_of(collector)->session.token, sizeof hello.token);
+        _exit(send(connect_silently(scene), &hello, sizeof hello, 0) != (ssize_t)sizeof hello);
+    }
+    struct process *found = process_add(collector, child, getpid(), "found");
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    turn(scene);
+    assert_ptr_equal(process_find(collector, child), found);
+    assert_int_equal(collector->processes->count, 2);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
 
 int main(void)
@@ -333,6 +357,7 @@ int main(void)
         SCENE_TEST(flushes_come_one_after_the_other),
         SCENE_TEST(a_flush_that_nobody_waits_for_holds_up_no_other),
         SCENE_TEST(the_next_program_in_a_process_does_not_wait),
+        SCENE_TEST(a_late_hello_of_a_process_that_has_ended_is_not_another_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
