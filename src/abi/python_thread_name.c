@@ -1,9 +1,9 @@
 /* The name of a Python thread: see python_thread_name.h.
  *
  * A thread of the module threading begins with Thread._bootstrap(self), whose first local variable is the Thread. Its
- * attribute _name is in the object's inline values, where the keys of its class have it, or in a dictionary once the
- * program has asked for one. Nothing here is trusted: a wrong pointer leads to no text, or to one that is not a name of
- * this thread, and never to an unsafe read. */
+ * attribute _name is in the object's inline values, where the keys of its class have it, or in a dictionary: always
+ * before 3.11, later once the program has asked for one. Nothing here is trusted: a wrong pointer leads to no text, or
+ * to one that is not a name of this thread, and never to an unsafe read. */
 #include "python_thread_name.h"
 
 #include <string.h>
@@ -14,27 +14,42 @@
 
 /* Offsets that these versions have in common, from CPython's headers. */
 enum {
-    FRAME_LOCALS = 72,    /* of _PyInterpreterFrame */
-    TYPE_SIZE = 32,       /* of PyTypeObject: tp_basicsize, tp_flags */
+    TYPE_SIZE = 32,       /* of PyTypeObject: tp_basicsize, tp_flags, tp_dictoffset */
     TYPE_FLAGS = 168,
+    TYPE_DICT = 288,
     DICT_KEYS = 32,       /* of PyDictObject: ma_keys, ma_values */
     DICT_VALUES = 40,
-    KEYS_INDEX_BYTES = 9, /* of PyDictKeysObject: dk_log2_index_bytes, dk_kind, dk_nentries, dk_indices */
+    KEYS_SIZE = 8,        /* of PyDictKeysObject: dk_size, before 3.11 */
+    KEYS_INDEX_BYTES = 9, /* dk_log2_index_bytes, dk_kind, from 3.11 on */
     KEYS_KIND = 10,
-    KEYS_COUNT = 24,
-    KEYS_INDICES = 32,
-    DICT_BEFORE = 24,   /* the pointer to the dictionary lies so far before the object */
-    VALUES_BEFORE = 32, /* in 3.11, the pointer to the values too */
-    VALID_AT = 3,       /* of struct _dictvalues in 3.13 */
+    KEYS_BYTES = 40,      /* its head, in any version */
+    DICT_BEFORE = 24,     /* the pointer to the dictionary lies so far before the object */
+    VALUES_BEFORE = 32,   /* in 3.11, the pointer to the values too */
+    VALID_AT = 3,         /* of struct _dictvalues in 3.13 */
 };
 enum { INLINE_VALUES = 1 << 2, MANAGED_DICT = 1 << 4 }; /* tp_flags */
 enum { KIND_GENERAL, KIND_UNICODE, KIND_SPLIT };        /* dk_kind */
 
 static const struct version {
     unsigned minor;
-    uint16_t type_keys; /* ht_cached_keys of PyHeapTypeObject */
-    uint16_t values;    /* of struct _dictvalues: where the first value is */
-} versions[] = { { 11, 872, 0 }, { 12, 880, 0 }, { 13, 880, 8 } };
+    const char *bootstrap;           /* the name of the first function's code */
+    uint16_t frame_locals;           /* of the frame: the first local variable */
+    uint16_t type_keys;              /* ht_cached_keys of PyHeapTypeObject; 0: all objects have a dictionary */
+    uint16_t values;                 /* of struct _dictvalues: where the first value is */
+    uint16_t key_count, key_indices; /* of PyDictKeysObject: dk_nentries, dk_indices */
+} versions[] = {
+    { 9, "_bootstrap", 360, 0, 0, 32, 40 },          { 10, "_bootstrap", 352, 0, 0, 32, 40 },
+    { 11, "Thread._bootstrap", 72, 872, 0, 24, 32 }, { 12, "Thread._bootstrap", 72, 880, 0, 24, 32 },
+    { 13, "Thread._bootstrap", 72, 880, 8, 24, 32 },
+};
+
+static const struct version *version_of(const struct python_runtime *python)
+{
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (versions[i].minor == python->minor)
+            return &versions[i];
+    return NULL;
+}
 
 /* Where the attributes of an object are: their names in keys; their values there too, or apart. */
 struct attributes {
@@ -61,6 +76,8 @@ static struct attributes attributes_of(const struct python_memory *memory, const
                                        uint64_t object, uint64_t type)
 {
     uint64_t flags = word_at(memory, type + TYPE_FLAGS), pointer = word_at(memory, object - DICT_BEFORE), values = 0;
+    if (!version->type_keys)
+        return of_dictionary(memory, version, word_at(memory, object + word_at(memory, type + TYPE_DICT)));
     if (!(flags & MANAGED_DICT))
         return (struct attributes){ 0 };
     if (version->minor == 11)
@@ -78,15 +95,25 @@ static struct attributes attributes_of(const struct python_memory *memory, const
     return (struct attributes){ .keys = word_at(memory, type + version->type_keys), .values = values };
 }
 
-/* The value of an attribute; 0: there is none. */
-static uint64_t find(const struct python_runtime *python, const struct python_memory *memory,
-                     const struct attributes *attributes, const char *wanted)
+/* The size of the index before the entries of a dictionary; 0: it has more of them than a Thread has. */
+static uint64_t index_bytes(const struct version *version, const unsigned char *keys)
 {
-    unsigned char head[KEYS_INDICES];
-    if (python_read(memory, attributes->keys, head, sizeof head) != 0 || head[KEYS_INDEX_BYTES] > 10)
+    if (version->type_keys)
+        return keys[KEYS_INDEX_BYTES] <= 10 ? UINT64_C(1) << keys[KEYS_INDEX_BYTES] : 0;
+    uint64_t size = python_word(keys + KEYS_SIZE);
+    return size <= 0xff ? size : size <= 4 * ENTRIES_MAX ? 2 * size : 0;
+}
+
+/* The value of an attribute; 0: there is none. */
+static uint64_t find(const struct python_runtime *python, const struct version *version,
+                     const struct python_memory *memory, const struct attributes *attributes, const char *wanted)
+{
+    unsigned char head[KEYS_BYTES];
+    if (python_read(memory, attributes->keys, head, sizeof head) != 0 || !index_bytes(version, head))
         return 0;
-    uint64_t count = python_word(head + KEYS_COUNT), is_general = head[KEYS_KIND] == KIND_GENERAL;
-    uint64_t entry = attributes->keys + KEYS_INDICES + (UINT64_C(1) << head[KEYS_INDEX_BYTES]);
+    uint64_t count = python_word(head + version->key_count);
+    uint64_t entry = attributes->keys + version->key_indices + index_bytes(version, head);
+    int is_general = !version->type_keys || head[KEYS_KIND] == KIND_GENERAL;
     for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++, entry += is_general ? 24 : 16) {
         uint64_t pair = entry + (is_general ? 8 : 0); /* after the hash: key and value */
         char key[16];
@@ -98,33 +125,33 @@ static uint64_t find(const struct python_runtime *python, const struct python_me
 }
 
 /* Only a thread of the module threading has a Thread in its outermost frame. */
-static int is_bootstrap(const struct python_runtime *python, const struct python_memory *memory, uint64_t code)
+static int is_bootstrap(const struct python_runtime *python, const struct version *version,
+                        const struct python_memory *memory, uint64_t code)
 {
     struct python_code_mark mark;
     char name[32];
     return python_code_mark(python, memory, code, &mark) == PYTHON_OK &&
            python_text_read(python, memory, mark.name, name, sizeof name) == PYTHON_OK &&
-           strcmp(name, "Thread._bootstrap") == 0;
+           strcmp(name, version->bootstrap) == 0;
 }
 
 enum python_status python_thread_object_name(const struct python_runtime *python, const struct python_memory *memory,
                                              uint64_t object, char name[PYTHON_THREAD_NAME_MAX])
 {
-    const struct version *version = NULL;
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        if (versions[i].minor == python->minor)
-            version = &versions[i];
+    const struct version *version = version_of(python);
     if (!version || object <= VALUES_BEFORE)
         return PYTHON_TORN;
     uint64_t type = word_at(memory, object + python->at[PYTHON_OBJECT_TYPE]);
     struct attributes attributes = attributes_of(memory, version, object, type);
-    return python_text_read(python, memory, find(python, memory, &attributes, "_name"), name, PYTHON_THREAD_NAME_MAX);
+    return python_text_read(python, memory, find(python, version, memory, &attributes, "_name"), name,
+                            PYTHON_THREAD_NAME_MAX);
 }
 
 enum python_status python_thread_name(const struct python_runtime *python, const struct python_memory *memory,
                                       const struct python_frame *outermost, char name[PYTHON_THREAD_NAME_MAX])
 {
-    if (!is_bootstrap(python, memory, outermost->code))
+    const struct version *version = version_of(python);
+    if (!version || !is_bootstrap(python, version, memory, outermost->code))
         return PYTHON_TORN;
-    return python_thread_object_name(python, memory, word_at(memory, outermost->address + FRAME_LOCALS), name);
+    return python_thread_object_name(python, memory, word_at(memory, outermost->address + version->frame_locals), name);
 }

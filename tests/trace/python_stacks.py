@@ -237,9 +237,6 @@ class Stacks(OnEachPython):
         self.assertEqual(report.value("SELECT max(image) FROM TACHO_PROCESS"), 1)
 
     def names(self, command):
-        minor = int(subprocess.run([*command, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True).stdout)
-        if minor < 11:
-            return  # their threads have the kernel's names
         report, output = self.sampled_until([*command, os.path.join(HERE, "named.py")], {"park": (7, 10)})
         found = dict(report.rows("SELECT globalTid & 0xffffff, value FROM ThreadNames JOIN StringIds ON id = nameId"))
         truth = {int(tid): name for tid, name in json.loads(output).items()}
