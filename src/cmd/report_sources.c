@@ -26,10 +26,11 @@ static void add_counted(struct report_sources *sources, struct report *report, c
 {
     const struct report_table *table = table_of(report, counted->name);
     uint64_t rows = table ? table->rows : 0;
+    int is_certain = !sources->is_uncertain && counted->recorded; /* a part of a capture has only the losses counted */
 
     sources->list[sources->count++] = (struct report_source){
         .name = counted->name,
-        .recorded = sources->is_uncertain && rows > counted->recorded ? rows : counted->recorded,
+        .recorded = is_certain || rows < counted->recorded ? counted->recorded : rows,
         .below_threshold = counted->below_threshold,
         .untimed = counted->untimed,
         .lost = counted->lost,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/event_counts.h"
 #include "base/array.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -97,6 +98,20 @@ static int has_number(const struct numbers *numbers, int64_t value)
     return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, by_value) != NULL;
 }
 
+static int is_named(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Chosen by time or by a filter. What is cut to a size has an overview of the rest, and the counts are of both. */
+static int is_part(const struct cut *cut)
+{
+    return (cut->part->range_count || cut->part->filter) && !cut->is_to_size;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static int64_t new_string(struct cut *cut, int64_t id)
@@ -124,8 +139,26 @@ static int is_description(int64_t event_type)
            !(event_type >= EVENT_NVTXT_MARK && event_type <= EVENT_NVTXT_END_RANGE);
 }
 
+static const char *text_at(const struct passage *passage, const struct export_window *window, size_t column)
+{
+    return report_string(passage->cut->report, window->values[column][window->at], NULL);
+}
+
+/* Of a part of a capture, the rows of its tables say how many events it has, not the counts of the whole. Losses stay:
+ * they may be of this part; so do counts of stacks, which have many rows each. */
+static int is_count_of_whole(const struct passage *passage, const struct export_window *window)
+{
+    static const char *const fates[] = { "recorded", "below-threshold", "untimed" };
+
+    return passage->to == TABLE_TACHO_COUNT && is_part(passage->cut) &&
+           is_named(text_at(passage, window, TACHO_COUNT_fate), fates, sizeof fates / sizeof *fates) &&
+           strcmp(text_at(passage, window, TACHO_COUNT_source), COUNTED_STACKS) != 0;
+}
+
 static int wants_row(const struct passage *passage, const struct export_window *window)
 {
+    if (is_count_of_whole(passage, window))
+        return 0;
     /* `id` comes first in all of them */
     if (passage->only && !has_number(passage->only, window->values[0][window->at]))
         return 0;
@@ -172,14 +205,6 @@ static int copy_rows(struct passage *passage, const struct export_options *part,
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
-
-static int is_named(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return 1;
-    return 0;
-}
 
 static size_t column_of(const struct schema_table *table, const char *name)
 {

@@ -121,6 +121,32 @@ static void a_torn_sample(void **state)
     report_close(report);
 }
 
+/* A report that was cut in time has no counts of what was recorded: its rows are counted, and not the frames of their
+ * stacks. 1 of 1 + 4. */
+static void a_part(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 4; i++) {
+        struct row_TACHO_PYTHON_SAMPLE row = { 0 };
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, i);
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, 1));
+        ROW_SET(&row, TACHO_PYTHON_SAMPLE, callchainId, 1);
+        writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+    }
+    for (int depth = 0; depth < 9; depth++) {
+        struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, 1);
+        ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
+        writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+    }
+    count_as(writer, "callchains", "recorded", "", 1);
+    count_as(writer, "python-sampling", "lost", "torn", 1);
+    struct report *report = read_counts(writer);
+    expect_sentence(0, "1 of 5 Python samples lost (torn): sample counts up to 20.0 % low");
+    report_close(report);
+}
+
 static void several_causes(void **state)
 {
     struct writer *writer = start();
@@ -246,10 +272,15 @@ static void every_source_has_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernel_rings),           cmocka_unit_test(a_few_samples_among_many_switches),
-        cmocka_unit_test(rings_without_samples),  cmocka_unit_test(a_torn_sample),
-        cmocka_unit_test(several_causes),         cmocka_unit_test(processes),
-        cmocka_unit_test(tables_and_tampering),   cmocka_unit_test(stacks_on_a_full_disk),
+        cmocka_unit_test(kernel_rings),
+        cmocka_unit_test(a_few_samples_among_many_switches),
+        cmocka_unit_test(rings_without_samples),
+        cmocka_unit_test(a_torn_sample),
+        cmocka_unit_test(a_part),
+        cmocka_unit_test(several_causes),
+        cmocka_unit_test(processes),
+        cmocka_unit_test(tables_and_tampering),
+        cmocka_unit_test(stacks_on_a_full_disk),
         cmocka_unit_test(every_source_has_words),
     };
 

@@ -8,6 +8,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "base/human.h"
 #include "base/number.h"
+#include "report/schema/chain_tables.h"
 
 #define PROCESSES "processes"
 
@@ -45,7 +46,7 @@ static const struct loss_words words[] = {
     { "switches", "context switches", "counts", "low", { "SCHED_EVENTS" }, { { 0 } } },
     { "python-sampling", "Python samples", "sample counts", "low", { "TACHO_PYTHON_*" }, { { 0 } } },
     { "counters", "counter values", "sums", "low", { "PMU_*" }, { { 0 } } },
-    { "callchains",
+    { COUNTED_STACKS,
       "call stacks",
       NULL,
       "of the events have none",
@@ -188,11 +189,43 @@ done:
     return code;
 }
 
-static uint64_t recorded_of(const struct event_counts *counts, const char *source)
+static int matches(const char *pattern, const char *table)
+{
+    size_t length = strlen(pattern);
+
+    return pattern[length - 1] == '*' ? strncmp(pattern, table, length - 1) == 0 : strcmp(pattern, table) == 0;
+}
+
+static int is_made_of(const char *table, const struct loss_words *of)
+{
+    for (const char *const *pattern = of->tables; *pattern; pattern++)
+        if (matches(*pattern, table))
+            return 1;
+    return 0;
+}
+
+/* A part of a capture has no counts of its events, but of stacks. */
+static int is_of_part(const struct event_counts *counts)
+{
+    for (size_t i = 0; i < counts->source_count; i++)
+        if (counts->sources[i].recorded && strcmp(counts->sources[i].name, COUNTED_STACKS) != 0)
+            return 0;
+    return 1;
+}
+
+/* Its rows are counted then, without the frames of their stacks. */
+static uint64_t recorded_of(const struct event_counts *counts, const struct report *report, const char *source)
 {
     const struct counted_source *found = source ? event_counts_find(counts, source) : NULL;
+    uint64_t rows = 0;
 
-    return found ? found->recorded : 0;
+    if (!source || !is_of_part(counts))
+        return found ? found->recorded : 0;
+    for (size_t i = 0; i < report_table_count(report); i++) {
+        const struct report_table *table = report_table_at(report, i);
+        rows += is_made_of(table->name, words_of(source)) && chain_table_find(table->name) < 0 ? table->rows : 0;
+    }
+    return rows;
 }
 
 /* Rows that a full disk took are counted, but not those that it left. */
@@ -221,10 +254,10 @@ static uint64_t total_with(uint64_t lost, uint64_t others)
 }
 
 /* How wrong figures can be. All lost events of a shared buffer may be of the same source, whichever that is. */
-static void set_bounds(struct loss *loss, const struct event_counts *counts)
+static void set_bounds(struct loss *loss, const struct event_counts *counts, const struct report *report)
 {
     for (size_t i = 0; i < LOSS_BOUNDS_MAX; i++) {
-        uint64_t recorded = recorded_of(counts, loss->words->shared_by[i].source);
+        uint64_t recorded = recorded_of(counts, report, loss->words->shared_by[i].source);
         if (!recorded)
             continue;
         loss->bounds[loss->bound_count++] = (struct loss_bound){ loss->words->shared_by[i].figures,
@@ -247,10 +280,10 @@ static int set_totals(struct event_counts *counts, struct report *report, struct
                 return code;
             loss->total = loss->total < loss->lost ? loss->lost : loss->total;
         } else {
-            loss->total = total_with(loss->lost,
-                                     is_of_rows(loss) ? rows_left(loss, report) : recorded_of(counts, loss->source));
+            loss->total = total_with(loss->lost, is_of_rows(loss) ? rows_left(loss, report)
+                                                                  : recorded_of(counts, report, loss->source));
         }
-        set_bounds(loss, counts);
+        set_bounds(loss, counts, report);
     }
     return 0;
 }
@@ -273,23 +306,13 @@ int event_counts_read(struct event_counts *counts, struct report *report, struct
     return set_totals(counts, report, err);
 }
 
-static int matches(const char *pattern, const char *table)
-{
-    size_t length = strlen(pattern);
-
-    return pattern[length - 1] == '*' ? strncmp(pattern, table, length - 1) == 0 : strcmp(pattern, table) == 0;
-}
-
 int loss_concerns(const struct loss *loss, const char *table)
 {
     if (loss->is_note)
         return 0;
     if (loss->words == &of_a_table)
         return strcmp(loss->source, table) == 0;
-    for (const char *const *pattern = loss->words->tables; *pattern; pattern++)
-        if (matches(*pattern, table))
-            return 1;
-    return 0;
+    return is_made_of(table, loss->words);
 }
 
 /* Rounded up: "up to" must not be less than it is. Counts of a tampered file may be anything. */

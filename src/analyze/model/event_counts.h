@@ -50,7 +50,8 @@ const struct counted_source *event_counts_find(const struct event_counts *counts
 /* Whether figures from this table are wrong for the loss. */
 int loss_concerns(const struct loss *loss, const char *table);
 
-/* The source under which frames of stacks are counted that a full disk took. */
+/* The sources under which stacks are counted, and frames of stacks that a full disk took. */
+#define COUNTED_STACKS "callchains"
 #define COUNTED_STACK_FRAMES "stack frames"
 
 /* Whether it is about processes that no agent was in; the capture warns of them itself. */

@@ -231,11 +231,12 @@ static const struct cmd_source *source_of(const char *name)
     return NULL;
 }
 
+/* "cuda api" and "cuda kernels" are of "cuda", where that is not counted as a whole. */
 static int has_recorded(const struct report_sources *sources, const char *name)
 {
     for (size_t i = 0; i < sources->count; i++)
-        if (strcmp(sources->list[i].name, name) == 0)
-            return sources->list[i].recorded != 0;
+        if (sources->list[i].recorded && strncmp(sources->list[i].name, name, strlen(name)) == 0)
+            return 1;
     return 0;
 }
 
@@ -250,7 +251,7 @@ static int is_expected(const struct capture_facts *facts, const char *name)
 static int is_counted_twice(const struct report_sources *sources, const struct report_source *source)
 {
     for (size_t i = 0; i < sources->count; i++)
-        if (!source->is_counted && sources->list[i].is_counted &&
+        if (!source->is_counted && sources->list[i].is_counted && sources->list[i].recorded &&
             source_of(sources->list[i].name) == source_of(source->name))
             return 1;
     return 0;
