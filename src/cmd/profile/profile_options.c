@@ -246,7 +246,8 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
     int code;
 
     collect->sources = profile_trace_finish(settings);
-    collect->requested = settings->has_sources ? collect->sources : 0;
+    /* For --attach, a package named them for its user. */
+    collect->requested = settings->has_sources && !settings->attach ? collect->sources : 0;
     collect->overwrite = settings->overwrite;
     collect->redact = settings->redact;
     collect->hide_output = !settings->show_output;

@@ -112,7 +112,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         return 0;
     }
     collect->sources |= WIRE_BIT(TORCH);
-    collect->requested |= pytorch->mode == ON ? WIRE_BIT(TORCH) : 0; /* else a program without it need not be told */
+    /* auto and replace are for any program: one without PyTorch need not be told. */
+    collect->requested |= pytorch->nvtx || pytorch->functions ? WIRE_BIT(TORCH) : 0;
     collect->torch_flags = (pytorch->shapes || pytorch->mode_shapes ? WIRE_TORCH_SHAPES : 0) |
                            (pytorch->memory ? WIRE_TORCH_MEMORY : 0) | (pytorch->stacks ? WIRE_TORCH_STACKS : 0) |
                            (pytorch->modules || pytorch->nvtx ? WIRE_TORCH_MODULES : 0);
