@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import errno
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 from types import ModuleType
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _agent, _imports, _modules, _native
 from ._report import Report
@@ -51,6 +52,23 @@ def _is_loaded(library: str) -> bool:
         return False
 
 
+def report_file(output: "os.PathLike[str] | str") -> str:
+    """The file that a report goes to, named as `tacho profile -o` names it: a folder gets the next reportN.tacho. An output that cannot be
+    written is refused here, before anything is recorded."""
+    name = os.fspath(output)
+    if not name:
+        raise _native.TachoError("output='' names no file: give a name such as 'report1.tacho'")
+    path = os.path.abspath(name)
+    if os.path.isdir(path):
+        path = next(free for free in (os.path.join(path, f"report{number}.tacho") for number in itertools.count(1)) if not os.path.exists(free))
+    elif not path.endswith(".tacho"):
+        path += ".tacho"
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
+        raise _native.TachoError(f"cannot write output={name!r}: {folder} is not a folder that this process may write to")
+    return path
+
+
 def _let_read(pid: int) -> None:
     """Lets a process read our memory, for Python samples: with Yama, the default of some distributions, only a parent may. 0: no other
     any more. There is one such process, and it cannot be asked for: one that the program has named before is replaced."""
@@ -66,14 +84,14 @@ class OwnCapture:
         self.program = _native.program()
         self.is_silent = False  # it has not answered, and is not waited for again
         if output:
-            self._start("caller", os.path.abspath(output))
+            self._start("caller", output)
         else:  # whose folder goes with it, however we end
             self._start("caller-temporary", os.path.join(tempfile.mkdtemp(prefix="tacho-"), "report.tacho"))
 
     def _start(self, attach_to: str, path: str) -> None:
         self.folder = os.path.dirname(path) if attach_to == "caller-temporary" else None
         command = [self.program, "profile", "--attach", attach_to, "-c", "api", "--capture-range-end", "repeat", "-t", "cuda,nvtx",
-                   "--pytorch=auto", "-o", path, "-f", "true"]
+                   "--pytorch=auto", "-o", path.replace("%", "%%"), "-f", "true"]
         with tempfile.TemporaryFile() as complaints:
             # A session of its own: Ctrl-C is for the program, which ends the capture in its own time.
             self.collector = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
@@ -245,7 +263,6 @@ class Window:
         self.agent = attach(output)
         self.pid = os.getpid()
         self.wanted = wanted
-        self.output = os.path.abspath(output) if output else None
         self.ended_ns: Optional[int] = None
         self.is_open = True
         _await_torch()
@@ -262,13 +279,6 @@ class Window:
         self.ended_ns = _last_end_ns = time.monotonic_ns()  # the GPU has done by now what it was given before
         if failed:
             _complain(failed)
-        if self.output is not None and self.output != self.path:  # of a capture that had begun before
-            self.export(self.output)
-
-    def export(self, path: str) -> None:
-        """Writes a report of the window alone."""
-        start, end = self.span()
-        _native.run(["export", "--type", "tacho", "--times", f"{start}/{end}", "-o", path, "-f", "true", "-q", self.path])
 
     @property
     def path(self) -> str:
@@ -305,3 +315,9 @@ class Window:
         """Words for a command, to see the window alone: what this process did, as torch's profiler has it, in that time."""
         start, end = self.span()
         return [option, f"{start}/{end}", *self._process()]
+
+
+def export(windows: Sequence[Window], path: str) -> None:
+    """Writes a report of these windows alone. They are of one capture."""
+    times = ",".join(f"{start}/{end}" for start, end in (window.span() for window in windows))
+    _native.run(["export", "--type", "tacho", "--times", times, "-o", path, "-f", "true", "-q", windows[0].path])

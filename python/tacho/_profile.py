@@ -16,7 +16,7 @@ import uuid
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Optional, Type
 
-from . import _agent, _events, _html, _memory, _native
+from . import _agent, _capture, _events, _html, _memory, _native
 from ._averages import FunctionEventAvg, KeyAverages
 from ._capture import Window
 from ._marks import record_function
@@ -43,9 +43,14 @@ class Recorded:
     execution_trace_observer: Any = None  # torch's own, which writes its file itself
     custom_trace_id_callback: Optional[Callable[[], str]] = None
 
-    def __init__(self, wanted: int, flops: bool, output: Optional[str]) -> None:
+    def __init__(self, wanted: int, flops: bool, output: "os.PathLike[str] | str | None" = None) -> None:
         self._wanted, self._flops, self._output = wanted, flops, output
-        self._window: Optional[Window] = None
+        self._file: Optional[str] = None  # that output stands for, from the first window on
+        self._is_kept = False             # the windows are in it
+        self._windows: List[Window] = []
+        self._window: Optional[Window] = None  # the last one
+        if output is not None:
+            _capture.report_file(output)  # refuses it now, if it does, and not in the middle of a schedule
         self._metadata: Dict[str, str] = {}
         self._trace_id: Optional[str] = None
 
@@ -53,13 +58,23 @@ class Recorded:
         self._trace_id = self.custom_trace_id_callback() if self.custom_trace_id_callback else uuid.uuid4().hex.upper()
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.start()
-        self._window = Window(self._wanted, self._output)
+        if self._output is not None and self._file is None:
+            self._file = _capture.report_file(self._output)
+        self._window = Window(self._wanted, self._file)
+        self._windows.append(self._window)
 
     def _end(self) -> None:
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.stop()
         if self._window is not None:
             self._window.stop()
+
+    def _keep(self) -> None:
+        """Writes output, unless the capture itself does: one that had begun before has another report."""
+        window = self._window
+        if self._file is not None and window is not None and window.pid == os.getpid() and window.path != self._file:
+            _capture.export(self._windows, self._file)
+            self._is_kept = True
 
     def _done(self) -> Window:
         if self._window is None:
@@ -112,16 +127,17 @@ class Recorded:
         return self if self._window is not None else None
 
     def report(self) -> str:
-        """The path of the report, for other commands of tacho; the window is .filter() of them."""
-        return self._done().path
+        """The path of the report, for other commands of tacho: output, if that was asked for and the profiler was stopped."""
+        window = self._done()
+        return self._file if self._is_kept and self._file is not None else window.path
 
     def summary(self) -> str:
         """The text of `tacho summary` for the window: where its time went."""
         window = self._done()
         with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
             path = os.path.join(folder, "window.tacho")
-            window.export(path)
-            lines = _native.run(["summary", path]).replace(path, window.path).splitlines()
+            _capture.export([window], path)
+            lines = _native.run(["summary", path]).replace(path, self.report()).splitlines()
         start, end = window.span()
         # The first lines say how the program ended, the last one what to type: a window has neither.
         kept = [line for line in lines[1:] if not _OF_PROGRAM.match(line)]
@@ -239,7 +255,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, experimental_config: Any = None,
                  execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: Optional[bool] = None,
                  custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None,
-                 output: Optional[str] = None, **_: Any) -> None:
+                 output: "os.PathLike[str] | str | None" = None, **_: Any) -> None:
         cuda = _names_cuda(activities) if use_cuda is None else use_cuda
         super().__init__(_wanted(cuda, record_shapes or with_flops, profile_memory, with_stack, with_stack or with_modules), with_flops, output)
         _say_what_has_no_effect(acc_events=acc_events)
@@ -272,6 +288,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
         """Ends the last step; a window that is open is done."""
         self._end_step()
         self._go_over(self.current_action, None)
+        self._keep()
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.cleanup()
 
@@ -319,6 +336,7 @@ class profile(Recorded):  # pylint: disable=invalid-name
     def stop_trace(self) -> None:
         """Until now."""
         self._end()
+        self._keep()
 
     def wait_for_exports(self) -> None:
         """They are done when they return."""
@@ -335,8 +353,7 @@ class autograd_profile(Recorded):  # pylint: disable=invalid-name
                  use_kineto: bool = True, use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
                  custom_trace_id_callback: Any = None, post_processing_timeout_s: Optional[float] = None, **_: Any) -> None:
         super().__init__(_wanted(use_cuda or use_device == "cuda", record_shapes or with_flops, profile_memory, with_stack,
-                                 with_stack or with_modules),
-                         with_flops, None)
+                                 with_stack or with_modules), with_flops)
         _say_what_has_no_effect(acc_events=acc_events, use_cpu=not use_cpu)
         self.custom_trace_id_callback = custom_trace_id_callback
         self.use_device = "cuda" if use_cuda else use_device

@@ -168,6 +168,55 @@ with tacho.profile(output="b.tacho"): tacho.mark("b")''')
                 texts = [text for text in report["NVTX_EVENTS"]["text"] if text and not text.startswith("ProfilerStep")]
                 self.assertEqual(texts, expected, name)
 
+    def test_output_is_the_report(self):
+        """Of a later profile too, with all windows of its schedule; a name without an ending gets one, and % stands for itself."""
+        out = self.run_text('''
+import os, pathlib, tacho
+with tacho.profile(output="100%d.tacho") as first: tacho.mark("first")
+with tacho.profile(output=pathlib.Path("later"), schedule=tacho.schedule(wait=1, warmup=0, active=1, repeat=2)) as later:
+    for i in range(6): tacho.mark(f"later {i}"), later.step()
+for prof in (first, later):
+    print(os.path.basename(prof.report()), prof.report() in prof.summary(),
+          [text for text in tacho.load(prof.report())["NVTX_EVENTS"]["text"] if not text.startswith("ProfilerStep")])''')
+        # The first one is the report of the whole capture, and the later windows are in it.
+        self.assertEqual(out, "100%d.tacho True ['first', 'later 1', 'later 3']\nlater.tacho True ['later 1', 'later 3']\n")
+        self.assertEqual(sorted(name for name in os.listdir(self.folder) if name.endswith(".tacho")), ["100%d.tacho", "later.tacho"])
+
+    def test_output_in_a_folder(self):
+        """The next free name, as with tacho profile -o; nothing that is there is written over."""
+        os.mkdir(self.path("kept"))
+        self.write("kept/report1.tacho", "something else")
+        out = self.run_text('''
+import os, tacho
+for text in "ab":
+    with tacho.profile(output="kept") as prof: tacho.mark(text)
+    print(os.path.relpath(prof.report()), list(tacho.load(prof.report())["NVTX_EVENTS"]["text"]))''')
+        self.assertEqual(out, "kept/report2.tacho ['a']\nkept/report3.tacho ['b']\n")
+
+    def test_output_that_cannot_be(self):
+        """It is refused in one sentence, and before anything is recorded."""
+        out = self.run_text('''
+import tacho
+from tacho import _capture
+for output in ("", "nowhere/x.tacho", "program.py/x.tacho"):
+    try: tacho.profile(output=output)
+    except tacho.TachoError as error: print(error)
+assert _capture._own is None''')
+        self.assertRegex(out, "^output='' names no file: give a name such as 'report1.tacho'\n"
+                              "cannot write output='nowhere/x.tacho': .*/nowhere is not a folder that this process may write to\n"
+                              "cannot write output='program.py/x.tacho': .*/program.py is not a folder that this process may write to\n$")
+
+    def test_each_counts_its_own(self):
+        """The events of a window are not those of the window before, nor of the capture."""
+        out = self.run_text('''
+import re, tacho
+for count in (5, 2):
+    with tacho.profile() as prof:
+        for i in range(count): tacho.mark(f"mark {i}")
+    print(re.search("events:.*", prof.summary())[0])''')
+        self.assertRegex(out, "^events: nvtx 5[;\n].*\n?events: nvtx 2[;\n]")
+        self.assertNotRegex(out, "cuda 0|pytorch 0", "what the program did not ask for is not told")
+
     def test_collector_killed(self):
         """Before anything was written down: an error that says so. Later: a sentence, once, and the program goes on."""
         killed = "_capture._own.collector.kill(), _capture._own.collector.wait()\n"
