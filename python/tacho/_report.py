@@ -10,12 +10,13 @@ import ctypes
 import functools
 import json
 import os
+import re
 import tempfile
 from types import TracebackType
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
 
 from . import _columns, _html, _native
-from ._table import Table, of_rows, unknown
+from ._table import Table, nearest, of_rows
 
 _KINDS = {2: _columns.REAL, 3: _columns.TEXT, 4: _columns.TEXT}  # enum tacho_column_type; all others are INT
 
@@ -54,6 +55,12 @@ def _unlike(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 def _rows(text: str) -> List[Dict[str, Any]]:
     rows: List[Dict[str, Any]] = json.loads(text or "[]", object_pairs_hook=_unlike)
     return rows
+
+
+@functools.lru_cache(maxsize=None)
+def _stats_reports() -> FrozenSet[str]:
+    """The names of the reports of `tacho stats`."""
+    return frozenset(re.findall(r"^(\w+)", _native.run(["stats", "--help-reports"]), re.M))
 
 
 class Report(Mapping[str, Table]):
@@ -124,9 +131,15 @@ class Report(Mapping[str, Table]):
         return Table(name, int(library.tacho_report_row_count(handle, number)), columns)
 
     def _unknown(self, name: object) -> _native.UnknownName:
-        if name in self._known:
-            return _native.UnknownName(f"{self.path} has no rows in {name}; it has rows in {', '.join(self._tables)}")
-        return unknown(f"{self.path} has no table", name, self._tables, "Reports of tacho stats come from report.table(NAME).")
+        """With what was probably meant: a table in another case, one without rows, or a report of tacho stats."""
+        same = next((known for known in self._known if known.lower() == str(name).lower()), None)
+        if same is not None and same not in self._tables:
+            return _native.UnknownName(f"{self.path} has no rows in {same}; it has rows in {', '.join(self._tables)}")
+        reports = _stats_reports()
+        near = nearest(name, [*self._tables, *reports])
+        if near in reports:
+            return _native.UnknownName(f"{self.path} has no table {name!r}: did you mean the report of tacho stats, report.table({near!r})?")
+        return _native.UnknownName(f"{self.path} has no table {name!r}" + (f": did you mean {near!r}?" if near else "; list(report) has the names"))
 
     def __contains__(self, name: object) -> bool:
         return name in self._tables

@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from . import _arrow, _html, _native
 from ._columns import INT, REAL, Column, Reader, of_objects, reader_of
@@ -28,10 +28,11 @@ def need(module: str, method: str) -> Any:
         raise ImportError(f"{method} needs {package}: pip install {package}") from error
 
 
-def unknown(what: str, name: object, names: Iterable[str], more: str = "") -> _native.UnknownName:
-    """The error for a name that is none of these, with the nearest one."""
-    near = difflib.get_close_matches(str(name), list(names), 1)
-    return _native.UnknownName(f"{what} {name!r}" + (f": did you mean {near[0]!r}?" if near else "." if not more else f". {more}"))
+def nearest(name: object, names: Iterable[str]) -> Optional[str]:
+    """The one of the names that is most like this one, whatever its case; None: none is like it."""
+    by_lower = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
+    return by_lower[near[0]] if near else None
 
 
 class Table:
@@ -54,7 +55,8 @@ class Table:
     def read(self, name: str, first: int = 0, count: int = -1) -> Column:
         """Rows of a column, with its NULLs apart; all of them by default."""
         if name not in self._columns:
-            raise unknown(f"{self.name} has no column", name, self._columns)
+            near = nearest(name, self._columns)
+            raise _native.UnknownName(f"{self.name} has no column {name!r}" + (f": did you mean {near!r}?" if near else ""))
         return self._columns[name][1](first, self._length - first if count < 0 else count)
 
     def nulls(self, name: str) -> Any:

@@ -43,13 +43,18 @@ class Tables(lib.Case):
         self.assertEqual((list(empty), len(empty), empty.columns), ([], 0, ["i", 'a,"b']))
 
     def test_unknown_names(self):
-        for name, sentence in (("OSRT_APY", "has no table 'OSRT_APY': did you mean 'OSRT_API'?"), ("CUPTI_ACTIVITY_KIND_KERNEL", "has no rows in CUPTI_ACTIVITY_KIND_KERNEL"),
-                               ("osrt_sum", "Reports of tacho stats come from report.table(NAME).")):
+        for name, sentence in (("OSRT_APY", "has no table 'OSRT_APY': did you mean 'OSRT_API'?"), ("osrt_api", "has no table 'osrt_api': did you mean 'OSRT_API'?"),
+                               ("CUPTI_ACTIVITY_KIND_KERNEL", "has no rows in CUPTI_ACTIVITY_KIND_KERNEL; it has rows in "),
+                               ("cupti_activity_kind_kernel", "has no rows in CUPTI_ACTIVITY_KIND_KERNEL; it has rows in "),
+                               ("osrt_sum", "did you mean the report of tacho stats, report.table('osrt_sum')?"),
+                               ("cuda_kern_sum", "has no table 'cuda_kern_sum': did you mean the report of tacho stats, report.table('cuda_gpu_kern_sum')?"),
+                               ("qqq", "has no table 'qqq'; list(report) has the names")):
             with self.assertRaisesRegex(KeyError, re.escape(sentence)):
                 self.report[name]
             self.assertNotIn(name, self.report)
-        with self.assertRaisesRegex(KeyError, "OSRT_API has no column 'strat': did you mean 'start'"):
-            self.report["OSRT_API"]["strat"]
+        for name in ("strat", "START"):
+            with self.assertRaisesRegex(KeyError, f"OSRT_API has no column '{name}': did you mean 'start'"):
+                self.report["OSRT_API"][name]
         with self.assertRaisesRegex(tacho.TachoError, "there is no report 'osrt_smu'|osrt_sum"):
             self.report.table("osrt_smu")
         with self.assertRaises(IndexError):
