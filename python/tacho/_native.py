@@ -24,10 +24,19 @@ def _up(path: str, levels: int) -> str:
     return os.path.normpath(os.path.join(path, *[os.pardir] * levels, "bin", "tacho"))
 
 
+def _named(path: str) -> str:
+    """The program that the user named, which must be one: another in its place would surprise."""
+    if os.path.isdir(path):
+        raise TachoError(f"TACHO={path} is a folder: set TACHO to the program, such as {os.path.join(path, 'bin', 'tacho')}")
+    if not os.access(path, os.X_OK):
+        raise TachoError(f"TACHO={path} is not a program: set TACHO to the path of tacho, or unset it")
+    return path
+
+
 def _places() -> Iterator[str]:
     """Programs called tacho, the most fitting first."""
     if os.environ.get("TACHO"):
-        yield os.environ["TACHO"]
+        yield _named(os.environ["TACHO"])
     if os.environ.get("TACHO_SESSION"):  # the one whose agent is in this process
         yield _up(os.path.realpath(os.environ.get("NVTX_INJECTION64_PATH", "")), 3)
     yield os.path.join(HERE, "native", "bin", "tacho")  # a wheel

@@ -1,5 +1,6 @@
 """Scripts with torch's profilers in them run unchanged with ours in their place; and how Python programs under `tacho profile` are looked
 into. PyTorch is a stand-in that fails where its own profilers are used."""
+import json
 import os
 import shutil
 import subprocess
@@ -137,6 +138,19 @@ class Functions(lib.Case):
         self.assertEqual(self.output.stdout, "1 2 2 None 3\n")
         self.assertEqual(report.ranges(), {"input: work.read": 1, "input: work.Reader.decode": 2, "input: work.Reader.make": 1, "work.inner.deep": 1})
         self.assertIn("cannot trace gone: work has no such function", self.output.stderr)
+
+    def test_modules_that_are_not_imported(self):
+        """They are said once, by the program that tacho started: its own functions, under either name, and what it never imported."""
+        self.write("functions.json", json.dumps([{"module": name, "functions": ["work"]} for name in ("__main__", "prog", "missing", "helper")]))
+        self.write("helper.py", "def work():\n    return 1\n")
+        self.write("prog.py", "import subprocess, sys\nimport helper\ndef work():\n    return helper.work()\nprint(work(), flush=True)\n"
+                              "if len(sys.argv) == 1:\n    subprocess.run([sys.executable, '-c', 'pass'])\n")
+        report = self.profile(self.python, self.path("prog.py"), options=["-t", "nvtx", "--python-functions-trace=functions.json"], env=lib.environment(self.folder))
+        self.assertEqual(report.ranges(), {"helper.work": 1})
+        said = [line.partition("functions.json: ")[2] for line in self.output.stderr.splitlines() if "functions.json: " in line]
+        self.assertEqual(said, ["the functions of __main__, prog are not traced, because the program itself is not imported as a module: "
+                                "move them to a module, or write @tacho.range() above them",
+                                "nothing of missing was traced: the program did not import it"])
 
     def test_bad_files(self):
         done = self.run_tacho(self.python, "-c", "print(1)", options=["--python-functions-trace=nowhere.json"])

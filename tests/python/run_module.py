@@ -32,6 +32,7 @@ class RunModule(lib.Case):
         script = self.write("script.py", SCRIPT)
         self.assertEqual(self.run_module(script, "one", "--two"), "__main__ ['one', '--two'] input\n")
         self.assertRegex(self.complaints, r"ended with status 0 after .*(?s:.)*report: report1\.tacho")
+        self.assertNotIn("pytorch", self.complaints)  # the program has none, and nobody asked for it
         self.assertEqual(self.marks("report1.tacho"), ["marked"])
         self.assertEqual(self.run_module(script, "seven", status=7), "__main__ ['seven'] input\n")
 
@@ -68,6 +69,13 @@ class RunModule(lib.Case):
         self.assertIn("cannot open file", self.complaints)
         self.run_module("--nosuch", self.write("script.py", SCRIPT), status=2)
         self.assertIn("--nosuch", self.complaints)
+
+    def test_program_that_is_named(self):
+        """TACHO names the program; what is no program is said, and no other is taken for it."""
+        for path, sentence in ((self.folder, f"TACHO={self.folder} is a folder: set TACHO to the program, such as {self.path('bin/tacho')}"),
+                               (self.path("none"), f"TACHO={self.path('none')} is not a program: set TACHO to the path of tacho, or unset it")):
+            self.run_python("-m", "tacho", "stats", "--help", status=1, TACHO=path)
+            self.assertEqual(self.complaints, f"tacho: {sentence}\n")
 
     def test_output_of_a_window(self):
         """It is a whole report of the window alone; all of the program is in the other one."""
