@@ -32,7 +32,8 @@ packages_browsers="chromium firefox-esr"
 packages_all="default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
-pypi_environment="numpy pandas pyarrow duckdb polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_tables="pyarrow duckdb" # what tables are used with, which Debian does not have: also for scripts/test without --all
+pypi_environment="numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
@@ -118,27 +119,38 @@ stand_in() {
         sed -n '/undefined symbol: _*Py/d; s/^undefined symbol: \([A-Za-z0-9_]*\).*/void \1(void) { __builtin_trap(); }/p' | functions
 }
 
+# fetch_pypi FOLDER STAMP ARGUMENTS…: pip install into FOLDER/environment, if it was not done before with the same arguments.
+fetch_pypi() {
+    local folder=$1 stamp=$1/$2
+    shift 2
+    [ "$(cat "$stamp" 2>/dev/null)" != "$*" ] || return 0
+    [ -x "$folder/environment/bin/pip" ] || python3 -m venv "$folder/environment" || return 0
+    say "Fetching from PyPI: $*"
+    if "$folder/environment/bin/pip" install -q --disable-pip-version-check --upgrade "$@"; then
+        printf '%s\n' "$*" >"$stamp"
+    else
+        say "pip could not install: $*. The tests that need it are skipped."
+    fi
+}
+
+# install_pypi_tables FOLDER: the packages that python/with_arrow works with, once; the test looks for them there. A host without a
+# network goes on soon.
+install_pypi_tables() { fetch_pypi "$1" tables.done --retries 1 --timeout 15 $pypi_tables; }
+
 # install_pypi FOLDER: what scripts/test --all has from PyPI goes there, once, and the variables that the tests look at are set,
 # unless they are already. What cannot be fetched is said, and its tests are skipped.
 install_pypi() {
-    local folder=$1 python=$1/environment/bin/python pip=$1/environment/bin/pip wanted headers=
-    # fetch STAMP ARGUMENTS…: pip install, if it was not done before with the same arguments.
-    fetch() {
-        local stamp=$folder/$1
-        shift
-        [ "$(cat "$stamp" 2>/dev/null)" != "$*" ] || return 0
-        say "Fetching from PyPI: $*"
-        "$pip" install -q --upgrade "$@" && printf '%s\n' "$*" >"$stamp" || say "pip could not install: $*"
-    }
-    [ -x "$pip" ] || python3 -m venv "$folder/environment" || return 0
-    fetch environment.done $pypi_environment
-    fetch torch.done --no-deps $pypi_torch
+    local folder=$1 python=$1/environment/bin/python wanted headers=
+    install_pypi_tables "$folder"
+    fetch_pypi "$folder" environment.done $pypi_environment
+    [ -x "$python" ] || return 0
+    fetch_pypi "$folder" torch.done --no-deps $pypi_torch
     if ! "$python" -c 'import torch' 2>/dev/null; then
-        stand_in "$python" && "$python" -c 'import torch' || fetch torch_whole.done torch
+        stand_in "$python" && "$python" -c 'import torch' || fetch_pypi "$folder" torch_whole.done torch
     fi
-    fetch nvtx.done --no-deps --target "$folder/nvtx" $pypi_nvtx
+    fetch_pypi "$folder" nvtx.done --no-deps --target "$folder/nvtx" $pypi_nvtx
     for wanted in $pypi_cupti; do
-        fetch "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
+        fetch_pypi "$folder" "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
         headers=$headers${headers:+:}$folder/${wanted%%,*}
     done
     # A python3 that is not the distribution's has nothing of the distribution's packages.

@@ -10,6 +10,7 @@ sys.modules[__name__] = _own
 
 PACKAGE = os.path.join(trace.SOURCE, "python")
 HERE = os.path.join(trace.SOURCE, "tests", "python")
+FROM_PYPI = os.path.join(trace.SOURCE, "build", "pypi", "environment", "bin", "python")  # that scripts/test makes
 STANDIN = os.path.join(HERE, "standin")
 TACHO, SOURCE, main = trace.TACHO, trace.SOURCE, trace.main
 sys.path.insert(0, PACKAGE)
@@ -25,12 +26,12 @@ class Case(trace.Case):
 
     python = sys.executable
 
-    def python_with(self, *modules):
-        """A Python that has these: the tests' own, the distribution's, or that of scripts/test --all."""
-        for python in dict.fromkeys([sys.executable, "/usr/bin/python3", trace.TORCH_PYTHON]):
+    def python_with(self, *modules, by="scripts/test --all installs them"):
+        """A Python that has these: the tests' own, the distribution's, or that of scripts/test."""
+        for python in dict.fromkeys([sys.executable, "/usr/bin/python3", trace.TORCH_PYTHON, FROM_PYPI]):
             if os.path.exists(python) and subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0:
                 return python
-        return self.skipTest(f"no Python here has {', '.join(modules)}: scripts/test --all installs them")
+        return self.skipTest(f"no Python here has {', '.join(modules)}: {by}")
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
