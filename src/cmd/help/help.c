@@ -54,7 +54,7 @@ int help_add_value(struct text *out, const struct option *option, size_t most)
         text_add(&choices, "true|false");
     else if (option->kind == OPTION_BOOL || option->kind == OPTION_CHOICE)
         help_add_choices(&choices, option, "|");
-    left_out = display_columns(text_string(&choices)) > most;
+    left_out = display_columns(text_string(&choices), choices.length) > most;
     const char *name = option->value ? option->value : "VALUE";
     text_addf(out, "=%s", choices.length && !left_out ? text_string(&choices) : name);
     text_free(&choices);
@@ -79,11 +79,11 @@ static void add_option(const struct page *page, const struct option *option)
         text_addf(&left, "  -%c, --%s", option->letter, option->name);
     else
         text_addf(&left, "      --%s", option->name);
-    size_t taken = display_columns(text_string(&left)) + 1;
+    size_t taken = display_columns(text_string(&left), left.length) + 1;
     int without_choices = help_add_value(&left, option, taken < page->width ? page->width - taken : 0);
     help_add_sentence(&sentence, option, without_choices);
     text_add(page->out, text_string(&left));
-    size_t column = display_columns(text_string(&left));
+    size_t column = display_columns(text_string(&left), left.length);
     if (column + 2 > page->indent) {
         text_add_char(page->out, '\n');
         column = 0;

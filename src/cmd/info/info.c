@@ -413,7 +413,7 @@ static void add_wrapped(struct text *out, const char *lines, size_t columns)
         size_t length = strcspn(lines, "\n"), start = start_of(lines);
         struct text line = { 0 };
         text_add_bytes(&line, lines, length);
-        if (!columns || display_columns(text_string(&line)) <= columns) {
+        if (!columns || display_columns(text_string(&line), line.length) <= columns) {
             text_addf(out, "%s\n", text_string(&line));
         } else {
             text_add_bytes(out, lines, start);

@@ -84,7 +84,7 @@ static struct shown show_next(const char *bytes, size_t length)
     return shown;
 }
 
-static size_t columns_of(const char *bytes, size_t length)
+size_t display_columns(const char *bytes, size_t length)
 {
     size_t columns = 0;
 
@@ -135,7 +135,7 @@ size_t display_add_middle(struct text *out, const char *bytes, size_t length, si
 
 size_t display_add_elided(struct text *out, const char *bytes, size_t length, size_t max_columns, size_t before)
 {
-    size_t total = columns_of(bytes, length), taken = 0, tail, at;
+    size_t total = display_columns(bytes, length), taken = 0, tail, at;
 
     if (!max_columns || total <= max_columns)
         return display_add(out, bytes, length, 0);
@@ -198,11 +198,6 @@ void display_add_quoted(struct text *out, const char *word)
     text_free(&shown);
 }
 
-size_t display_columns(const char *text)
-{
-    return columns_of(text, strlen(text));
-}
-
 /* The bytes of a word that fit into so many columns; at least one character. */
 static size_t piece_length(const char *word, size_t length, size_t columns, size_t *taken)
 {
@@ -225,7 +220,7 @@ void display_add_wrapped(struct text *out, const char *sentence, size_t column, 
 
     while (*sentence) {
         const char *end = sentence + strcspn(sentence, " ");
-        if (column > indent && column + 1 + columns_of(sentence, (size_t)(end - sentence)) > width) {
+        if (column > indent && column + 1 + display_columns(sentence, (size_t)(end - sentence)) > width) {
             text_add_char(out, '\n');
             text_add_repeat(out, ' ', indent);
             column = indent;

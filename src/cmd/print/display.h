@@ -26,8 +26,8 @@ int display_fits(const char *bytes, size_t length, size_t columns);
  * interpret. */
 void display_add_quoted(struct text *out, const char *word);
 
-/* The number of columns that a text takes. */
-size_t display_columns(const char *text);
+/* The number of columns that the bytes, so shown, take. */
+size_t display_columns(const char *bytes, size_t length);
 
 /* Adds a sentence wrapped to lines of `width` columns (DISPLAY_LINE where nothing else is known) that start at indent,
  * and a line feed. column: the position of the cursor. */

@@ -61,15 +61,6 @@ static size_t columns(void)
     return known ? known : 80;
 }
 
-static size_t columns_of(const char *bytes, size_t length)
-{
-    struct text clean = { 0 };
-    size_t columns = display_add(&clean, bytes, length, 0);
-
-    text_free(&clean);
-    return columns;
-}
-
 /* The first byte that is shown: as few as possible are left out, and the cursor fits. */
 static size_t first_shown(const struct line_edit *edit, size_t room)
 {
@@ -78,7 +69,7 @@ static size_t first_shown(const struct line_edit *edit, size_t room)
 
     for (size_t taken = 0; first > 0;) {
         size_t before = utf8_before(line, first);
-        taken += columns_of(line + before, first - before);
+        taken += display_columns(line + before, first - before);
         if (taken > room)
             break;
         first = before;
@@ -94,7 +85,7 @@ static size_t end_shown(const struct line_edit *edit, size_t first, size_t room)
 
     for (size_t taken = 0; end < edit->line.length;) {
         size_t behind = utf8_behind(line, edit->line.length, end);
-        taken += columns_of(line + end, behind - end);
+        taken += display_columns(line + end, behind - end);
         if (taken > room)
             break;
         end = behind;
@@ -115,12 +106,12 @@ static void draw(const struct prompt *prompt, const char *shown)
         text_addf(&out, "search '%s': ", text_string(&edit->pattern));
     else
         text_add(&out, shown);
-    size_t taken = columns_of(out.bytes + from, out.length - from);
+    size_t taken = display_columns(out.bytes + from, out.length - from);
     size_t room = width > taken + 10 ? width - taken - 1 : 10, first = first_shown(edit, room);
     const char *line = text_string(&edit->line);
     size_t end = end_shown(edit, first, room);
     display_add(&out, line + first, end - first, 0);
-    text_addf(&out, "\r\033[%zuC", taken + columns_of(line + first, edit->at - first));
+    text_addf(&out, "\r\033[%zuC", taken + display_columns(line + first, edit->at - first));
     write_text(&out);
     text_free(&out);
 }
@@ -131,8 +122,10 @@ static void list_found(const struct text *found)
     size_t width = columns(), widest = 1, at = 0;
     struct text out = { 0 };
 
-    for (const char *word = text_string(found); *word; word += strcspn(word, "\n") + 1)
-        widest = columns_of(word, strcspn(word, "\n")) > widest ? columns_of(word, strcspn(word, "\n")) : widest;
+    for (const char *word = text_string(found); *word; word += strcspn(word, "\n") + 1) {
+        size_t taken = display_columns(word, strcspn(word, "\n"));
+        widest = taken > widest ? taken : widest;
+    }
     size_t per_line = width / (widest + 2) ? width / (widest + 2) : 1;
     for (const char *word = text_string(found); *word; word += strcspn(word, "\n") + 1) {
         text_add(&out, at % per_line == 0 ? "\n" : "  ");

@@ -9,7 +9,7 @@
 enum { CAUSE_INDENT = 14, INDENT = 4, LEAST_COLUMNS = 40 };
 
 /* The columns of a word, less the codes in it. */
-static size_t columns_of(const char *word, size_t length)
+static size_t columns_without_codes(const char *word, size_t length)
 {
     struct text plain = { 0 };
 
@@ -19,7 +19,7 @@ static size_t columns_of(const char *word, size_t length)
         else
             text_add_char(&plain, word[i]);
     }
-    size_t columns = display_columns(text_string(&plain));
+    size_t columns = display_columns(text_string(&plain), plain.length);
     text_free(&plain);
     return columns;
 }
@@ -42,7 +42,7 @@ static const char *word_end(const char *word)
     if (end > word && *end == ' ' && isdigit((unsigned char)end[-1])) {
         const char *unit = end + 1;
         size_t length = strcspn(unit, " \n");
-        if (columns_of(unit, strcspn(unit, " \n,;:)")) <= 2 && length > 0 && !isdigit((unsigned char)*unit))
+        if (columns_without_codes(unit, strcspn(unit, " \n,;:)")) <= 2 && length > 0 && !isdigit((unsigned char)*unit))
             return unit + length;
     }
     return end;
@@ -55,7 +55,7 @@ static void wrap_line(struct text *out, const char *line, size_t length, size_t 
 
     for (size_t at = 0; at < length;) {
         size_t start = at ? at : spaces, end = (size_t)(word_end(line + start) - line);
-        size_t taken = columns_of(line + at, end - at);
+        size_t taken = columns_without_codes(line + at, end - at);
         if (column > indent && column + 1 + taken > columns) {
             text_add_char(out, '\n');
             text_add_repeat(out, ' ', indent);
@@ -75,7 +75,7 @@ void summary_wrap(struct text *out, const char *lines, size_t columns)
 {
     while (*lines) {
         size_t length = strcspn(lines, "\n");
-        if (columns < LEAST_COLUMNS || is_whole(lines) || columns_of(lines, length) <= columns) {
+        if (columns < LEAST_COLUMNS || is_whole(lines) || columns_without_codes(lines, length) <= columns) {
             text_add_bytes(out, lines, length);
             text_add_char(out, '\n');
         } else
