@@ -2,6 +2,7 @@
 #include "selection.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 #include "analyze/model/torch/steps_read.h"
 #include "base/human.h"
 #include "base/nearest.h"
+#include "base/number.h"
+#include "base/saturating.h"
 #include "cmd/print/display.h"
 
 static const struct analysis *find(const struct analysis *const *registry, const char *name)
@@ -184,6 +187,41 @@ static int parse_span(const char *text, struct report_span *out, struct error *e
     return 0;
 }
 
+/* Whether a bound is likely to be meant in another unit than ns, which it is in: 0.5, or 3 in a report of seconds. */
+static int is_doubtful(const char *bound, size_t length, int64_t ns, int64_t whole_ns)
+{
+    enum { TINY = 1000000 };
+    int has_unit = length && (unsigned char)(bound[length - 1] - '0') > 9 && bound[length - 1] != '.';
+
+    if (!length || has_unit)
+        return 0;
+    return memchr(bound, '.', length) || (ns != 0 && ns > -(whole_ns / TINY) && ns < whole_ns / TINY);
+}
+
+/* A part without events prints empty tables: a user who thinks in seconds must learn why. */
+static void warn_of_unit(const char *asked, const struct report_span *span, const struct report *report)
+{
+    const struct report_span whole = report_times(report);
+    const char *slash = strchr(asked, '/');
+    struct text line = { 0 };
+
+    if (whole.from_ns > whole.to_ns)
+        return;
+    int64_t whole_ns = saturating_duration(whole.from_ns, whole.to_ns);
+    if (span->from_ns <= whole.to_ns && span->to_ns >= whole.from_ns &&
+        !is_doubtful(asked, (size_t)(slash - asked), span->from_ns, whole_ns) &&
+        !is_doubtful(slash + 1, strlen(slash + 1), span->to_ns, whole_ns))
+        return;
+    text_add(&line, "tacho: --filter-time=");
+    display_add(&line, asked, strlen(asked), 0);
+    text_add(&line, " is in ns unless it has a unit (1.5s/2s); the report spans ");
+    number_add_integer(&line, whole.from_ns, 1);
+    text_add(&line, " to ");
+    number_add_integer(&line, whole.to_ns, 1);
+    fprintf(stderr, "%s ns\n", text_string(&line));
+    text_free(&line);
+}
+
 static int parse_number(const char *option, const char *text, int bit, int64_t *out, struct analysis_filter *filter,
                         struct error *err)
 {
@@ -247,6 +285,8 @@ int selection_part_find(const struct selection_part_settings *settings, struct r
         return err->code;
     if (settings->time && parse_span(settings->time, &out->span, err) != 0)
         return err->code;
+    if (settings->time)
+        warn_of_unit(settings->time, &out->span, report);
     out->has_span = settings->time || settings->nvtx;
     if (!settings->nvtx)
         return 0;

@@ -88,7 +88,8 @@ struct selection_part {
     int has_span;
     struct steps steps; /* owned */
 };
-/* Resolves the settings. Free the part in any case, before the report is closed. */
+/* Resolves the settings. Says on stderr if the times look like those of another unit. Free the part in any case, before
+ * the report is closed. */
 int selection_part_find(const struct selection_part_settings *settings, struct report *report,
                         struct selection_part *out, struct error *err);
 void selection_part_free(struct selection_part *part);

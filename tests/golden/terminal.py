@@ -257,6 +257,7 @@ def check_options():
     check("-q: the table alone, with all rows", (66, []), (quiet.count("\n"), [line for line in quiet.split("\n") if line and not line.startswith("  ")]))
     check("a report without data", f"um_sum: {file} does not contain CUDA memory transfers data.\n", on_terminal(120, "stats", "-r", "um_sum", file))
     check("nothing in this part", True, on_terminal(120, "stats", "--filter-time=0/1ns", file).startswith("No rows in: cuda_gpu_kern_sum, "))
+    check_units(file)
     both = on_terminal(120, "stats", "-r", "osrt_sum", file, "mix.tacho")
     check("several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
     units = on_terminal(120, "stats", "-r", "osrt_sum", "--timeunit=msec", file)
@@ -265,6 +266,21 @@ def check_options():
         check(f"{arguments} is refused", 2, run("stats", *arguments, file)[0])
     on_terminal(120, "stats", "-r", "osrt_sum", "-o", "calls", file)
     check("-o writes csv", output("stats", "-q", "-f", "csv", "-r", "osrt_sum", file), open("calls_osrt_sum.csv").read())
+
+
+def check_units(file):
+    """--filter-time is in ns: a part that is likely to be meant in seconds is told of on stderr, and stdout is as ever."""
+    database = sqlite3.connect("resnet18.sqlite")
+    columns = database.execute("SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p "
+                               "WHERE p.name IN ('start', 'end', 'timestamp') AND m.name <> 'DIAGNOSTIC_EVENT'").fetchall()
+    times = [time for table, column in columns for time, in database.execute(f'SELECT "{column}" FROM "{table}" WHERE "{column}" IS NOT NULL')]
+    first, last = min(times), max(times)
+    for asked, is_told in (("0.5/1.0", True), ("/2.", True), ("1/2", True), ("3/", True), (f"{last + 1}/", True), ("100s/200s", True), ("-9s/-8s", True),
+                           ("0.05s/0.1s", False), ("0/", False), ("/", False), (f"{last // 2}/{last // 2 + 5}", False), ("0/1ms", False)):
+        status, said, out = run("stats", "-r", "osrt_sum", f"--filter-time={asked}", file)
+        expected = f"tacho: --filter-time={asked} is in ns unless it has a unit (1.5s/2s); the report spans {first:,} to {last:,} ns\n"
+        check(f"--filter-time={asked}", (0, expected if is_told else ""), (status, said))
+        check(f"--filter-time={asked}: nsys's bytes", True, out.startswith(f"Processing [{file}] with [osrt_sum]... \n"))
 
 
 def check_ops(name):

@@ -201,27 +201,12 @@ static int count_threads(struct capture_facts *facts, struct report *report, str
     return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", "globalPid", err);
 }
 
-/* The first and the last time in the report: first > last if there are none. */
-static struct report_span span_of(const struct report *report)
-{
-    struct report_span span = { INT64_MAX, INT64_MIN };
-
-    for (size_t i = 0; i < report_table_count(report); i++) {
-        const struct report_table *table = report_table_at(report, i);
-        if (table->first_ns > table->last_ns)
-            continue;
-        span.from_ns = table->first_ns < span.from_ns ? table->first_ns : span.from_ns;
-        span.to_ns = table->last_ns > span.to_ns ? table->last_ns : span.to_ns;
-    }
-    return span;
-}
-
 /* Recording was on in ranges, the last of which may have no end; in an import, all the time. A report that was not
  * closed has neither, but events. */
 static int read_times(struct capture_facts *facts, struct report *report, struct error *err)
 {
     static const char *const range_names[] = { "start", "end", NULL }, *const detail_names[] = { "duration", NULL };
-    struct report_span span = span_of(report);
+    struct report_span span = report_times(report);
     struct row_cursor rows;
     int64_t duration = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : 0;
     int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", detail_names, err);

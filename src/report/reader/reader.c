@@ -73,6 +73,20 @@ const struct report_table *report_table_at(const struct report *report, size_t i
     return index < report->table_count ? &report->tables[index]->public : NULL;
 }
 
+struct report_span report_times(const struct report *report)
+{
+    struct report_span span = { INT64_MAX, INT64_MIN };
+
+    for (size_t i = 0; i < report->table_count; i++) {
+        const struct report_table *table = &report->tables[i]->public;
+        if (table->first_ns > table->last_ns || strcmp(table->name, "DIAGNOSTIC_EVENT") == 0)
+            continue;
+        span.from_ns = table->first_ns < span.from_ns ? table->first_ns : span.from_ns;
+        span.to_ns = table->last_ns > span.to_ns ? table->last_ns : span.to_ns;
+    }
+    return span;
+}
+
 const struct report_table *report_table(const struct report *report, const char *name)
 {
     for (size_t i = 0; i < report->table_count; i++)

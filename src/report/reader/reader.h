@@ -85,6 +85,8 @@ static inline double block_real(const struct report_block *block, size_t column,
 struct report_span {
     int64_t from_ns, to_ns;
 };
+/* The first and the last time in the report, but for messages of the profiler; from > to if there are none. */
+struct report_span report_times(const struct report *report);
 
 /* Calls visit for each chunk of the table, in parallel and in any order; `worker` is below report_workers(), and
  * `block` is valid during the call only. A visit that returns non-zero ends the scan with that code. All functions
