@@ -350,6 +350,12 @@ class WhereTheReportGoes(lib.Case):
         self.assertEqual(numbered, ["n1.tacho", "n2.tacho"])
         self.assertEqual([self.report_called(None) for _ in range(2)], ["report1.tacho", "report2.tacho"])
 
+    def test_quiet_tells_only_a_name_that_the_user_did_not_give(self):
+        for options, told in (([], "report1"), ([], "report2"), (["-o", "plain"], None), (["-o", "a.tacho"], None), (["-o", "n%n"], "n1"),
+                              (["-o", "./"], "./report3"), (["-o", "b.nsys-rep"], "b")):
+            done = subprocess.run([lib.TACHO, "profile", "-q", "-t", "nvtx", *options, "true"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", f"tacho: report: {told}.tacho\n" if told else ""), options)
+
     def test_number_of_the_process_is_the_programs(self):
         self.seen = []
         name = self.report_called("%p")

@@ -144,6 +144,26 @@ static size_t write_exports(const struct command *self, const struct profile_set
     return written;
 }
 
+/* Whether the report has the name that the user gave it. */
+static int is_as_named(const char *path, const char *output)
+{
+    size_t length = strlen(output);
+
+    return strncmp(path, output, length) == 0 && (!path[length] || strcmp(path + length, ".tacho") == 0);
+}
+
+/* Without the summary, a user who gave no name would go on with the report of an earlier capture. */
+static void tell_name(const struct profile_settings *settings, const char *path)
+{
+    struct text name = { 0 };
+
+    if (settings->attach || is_as_named(path, settings->output))
+        return;
+    display_add(&name, path, strlen(path), 0);
+    fprintf(stderr, "tacho: report: %s\n", text_string(&name));
+    text_free(&name);
+}
+
 /* Everything after the capture. None of it may change the exit status: that is the program's. */
 static void conclude(const struct command *self, struct profile_settings *settings, const struct collect_result *result,
                      const char *path)
@@ -180,6 +200,8 @@ static void conclude(const struct command *self, struct profile_settings *settin
             command_fail(self, &err);
         fwrite(text_string(&out), 1, out.length, stderr);
         text_free(&out);
+    } else if (report) {
+        tell_name(settings, path);
     }
     for (size_t i = 0; i < export_count; i++)
         text_free(&names[i]);

@@ -163,7 +163,7 @@ static const struct option last_options[] = {
       .help = "Record the process that starts tacho, instead of a program. That process must load the agent itself, as "
               "the Python package does. caller-temporary: delete the report at the end." },
     { .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .offset = FIELD(quiet),
-      .help = "Do not print the summary." },
+      .help = "Do not print the summary, only the name of the report if --output does not give it." },
     { .name = "pid", .kind = OPTION_CUSTOM, .value = "PID", .take = profile_program_take_pid, .hidden = 1,
       .help = "Known from perf and py-spy; refused." },
     { .name = "stop-on-range-end", .kind = OPTION_CUSTOM, .value = "BOOL",
