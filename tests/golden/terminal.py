@@ -186,6 +186,8 @@ def check_table(what, file, known, report, lines, more, least):
     check(f"{what}: rows that are not shown are counted", f"{hidden:,}" if hidden else "", (re.match(r"  … ([\d,]+) more row", more) or ["", ""])[1])
     check(f"{what}: every row begins with its name", [], [line for line in rows if not re.match(r"  \S|   ", line)])
     columns = place_columns(what, table, lines[0], rows)
+    if report == "cuda_gpu_kern_sum":
+        check(f"{what}: kernels that look equal", len({row[-1] for row in table.rows[:len(rows)]}), len({re.split("  +", line[2:])[0] for line in rows}))
     if columns:
         for row, line in enumerate(rows[:len(table.rows)]):
             check_row(what, table, row, line, columns)

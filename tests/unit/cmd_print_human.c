@@ -71,7 +71,7 @@ static void test_sizes_shares_counts_and_ids(void **state)
 static void expect_name(const char *name, size_t columns, const char *expected)
 {
     struct text out = { 0 };
-    size_t taken = short_name_add(&out, name, strlen(name), columns, 0);
+    size_t taken = short_name_add(&out, name, strlen(name), columns);
 
     assert_string_equal(text_string(&out), expected);
     assert_true(taken <= columns);
@@ -116,12 +116,60 @@ static void test_names_that_would_look_equal_are_cut_where_they_differ(void **st
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         cell_set_text(table, table_add_row(table), names[i], strlen(names[i]));
     print_human.table(&out, table, &request);
-    assert_string_equal(text_string(&out), "  apply_kerne…, Plus<…>>\n"
-                                           "  apply_kerne… Times<…>>\n"
+    assert_string_equal(text_string(&out), "  apply_kerne…Plus<int>>\n"
+                                           "  apply_kern…Times<int>>\n"
                                            "  other<Some, Long, Lis…\n"
-                                           "  apply_kerne…, Plus<…>>\n");
+                                           "  apply_kerne…Plus<int>>\n");
     table_delete(table);
     text_free(&out);
+}
+
+/* Each name is told from each other one, though heads and ends are equal, and inner arguments would be left out. */
+static void test_names_that_differ_in_their_middle(void **state)
+{
+    static const struct table_column column = { "Name", CELL_TEXT, UNIT_NAME, 0 };
+    static const struct {
+        const char *name, *expected;
+    } names[] = {
+        { "sm90_xmma_wgrad_gemm_indexed_tilesize64x64x32_warpgroupsize1x1x1_kernel__5x_cudnn",
+          "  sm90_xmm…tilesize64x64x32…\n" },
+        { "sm90_xmma_wgrad_gemm_indexed_tilesize64x32x32_warpgroupsize1x1x1_kernel__5x_cudnn",
+          "  sm90_xmm…tilesize64x32x32…\n" },
+        { "void at::Kernel<at::Convolution<Shape<64, 128>, float, float, Layout<float>>>(at::T)",
+          "  Kernel<Convolutio…float>>>\n" },
+        { "void at::Kernel<at::Convolution<Shape<64, 64>, float, float, Layout<float>>>(at::T)",
+          "  Kernel<C…64>, float, floa…\n" },
+        { "void at::Kernel<at::Convolution<Shape<64, 128>, float, float, Layout<double>>>(at::T)",
+          "  Kernel<Convoluti…double>>>\n" },
+        { "void copy_all_the_elements(int *)", "  void copy_all_the_e…int *)\n" },
+        { "void copy_all_the_elements(long *)", "  void copy_all_the_…long *)\n" },
+    };
+    const struct print_request request = { .time = &time_unit_auto, .terminal_columns = 28, .no_header = 1 };
+    struct table *table = table_new(&column, 1);
+    struct text out = { 0 }, expected = { 0 };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cell_set_text(table, table_add_row(table), names[i].name, strlen(names[i].name));
+        text_add(&expected, names[i].expected);
+    }
+    print_human.table(&out, table, &request);
+    assert_string_equal(text_string(&out), text_string(&expected));
+    table_delete(table);
+    text_free(&out);
+    text_free(&expected);
+}
+
+static void test_mangled_names_and_versions_of_calls(void **state)
+{
+    expect_name("_ZN7cutlass7Kernel2I5shapeEEvNT_6ParamsE", 80, "void cutlass::Kernel2<shape>(shape::Params)");
+    expect_name("_ZN7cutlass7Kernel2I5shapeEEvNT_6ParamsE", 20, "Kernel2<shape>");
+    expect_name("_ZN2at4cuda5countEv@plt", 80, "at::cuda::count()@plt");
+    expect_name("__device_stub__ZN2at3addEi(int)", 80, "at::add(int)");
+    expect_name("_Znot_a_name", 80, "_Znot_a_name");
+    expect_name("cudaMemcpyAsync_v3020", 80, "cudaMemcpyAsync");
+    expect_name("cudaLaunchKernelExC_v11060", 80, "cudaLaunchKernelExC");
+    expect_name("cuMemAlloc_v2", 80, "cuMemAlloc_v2");
+    expect_name("my_call_v3020", 80, "my_call_v3020");
 }
 
 static void test_bars_are_made_of_eighths(void **state)
@@ -247,6 +295,8 @@ int main(void)
         cmocka_unit_test(test_sizes_shares_counts_and_ids),
         cmocka_unit_test(test_names_of_functions_lose_what_matters_least),
         cmocka_unit_test(test_names_that_would_look_equal_are_cut_where_they_differ),
+        cmocka_unit_test(test_names_that_differ_in_their_middle),
+        cmocka_unit_test(test_mangled_names_and_versions_of_calls),
         cmocka_unit_test(test_bars_are_made_of_eighths),
         cmocka_unit_test(test_the_least_important_columns_go_first),
         cmocka_unit_test(test_rows_of_0_percent_at_the_end_do_not_count),

@@ -18,6 +18,7 @@ enum {
     GAP = 2,
     BAR = 8,
     ROWS_MEASURED = 1000,
+    MOST_CUTS = 4,
 };
 
 /* How far texts shrink (the first one, and others) before columns of a rank are dropped. */
@@ -26,18 +27,14 @@ static const struct {
     int rank;
 } stages[] = { { 32, 24, 3 }, { 24, 16, 1 }, { 20, 10, 0 } };
 
-/* Names that would look equal are cut another way: with a part of their columns before the ellipsis. */
-static const size_t cut_parts[] = { 0, 2, 4 };
-enum { CUTS = sizeof cut_parts / sizeof cut_parts[0] };
-
 /* A column, or the bar beside one. */
 struct slot {
     const struct table_column *meaning;
     struct column_view view;
-    size_t column;         /* in the table */
+    size_t column;               /* in the table */
     int is_bar, is_text, is_dropped;
-    size_t natural, width; /* in columns of the terminal */
-    unsigned char *cuts;   /* owned; by row, how its name is cut: a place in cut_parts; NULL: all as the first */
+    size_t natural, width;       /* in columns of the terminal */
+    struct short_name_cut *cuts; /* owned; by row, for names that would look equal; NULL: all fit */
 };
 
 struct layout {
@@ -82,9 +79,9 @@ static size_t add_cell(struct text *out, const struct layout *layout, const stru
         text_add(out, has_plus ? "+" : "");
         return (size_t)has_plus + human_cell_add(out, slot->meaning, &cell, layout->request->time);
     }
-    size_t part = slot->cuts && row < ROWS_MEASURED ? cut_parts[slot->cuts[row]] : 0;
-    return widest ? short_name_add(out, cell.text.bytes, cell.text.length, widest, part ? widest / part : 0)
-                  : display_add(out, cell.text.bytes, cell.text.length, 0);
+    const struct short_name_cut *cut = slot->cuts && row < ROWS_MEASURED ? &slot->cuts[row] : NULL;
+    return cut && cut->is_cut ? short_name_add_cut(out, cell.text.bytes, cell.text.length, widest, cut)
+                              : short_name_add(out, cell.text.bytes, cell.text.length, widest);
 }
 
 /* The heading, with the unit of times if they all have the same. */
@@ -217,23 +214,28 @@ static void fit(struct layout *layout)
     }
 }
 
-/* Cuts those rows another way that look equal and are not. Returns whether there are any. */
-static int tell_apart(const struct layout *layout, struct slot *slot, const struct text *shown, size_t rows,
-                      unsigned char cut)
+static int is_same_text(const struct table_cell *a, const struct table_cell *b)
+{
+    return a->kind != CELL_TEXT || b->kind != CELL_TEXT ||
+           (a->text.length == b->text.length &&
+            (a->text.length == 0 || memcmp(a->text.bytes, b->text.bytes, a->text.length) == 0));
+}
+
+/* Cuts those rows where they differ that look equal and are not. Returns whether there are any. */
+static int tell_apart(const struct layout *layout, struct slot *slot, const struct text *shown, size_t rows)
 {
     int found = 0;
 
     for (size_t r = 0; r < rows; r++)
         for (size_t q = 0; q < r; q++) {
-            const struct table_cell *a = &table_row(layout->table, r)[slot->column],
-                                    *b = &table_row(layout->table, q)[slot->column];
-            int is_same = a->kind != CELL_TEXT || b->kind != CELL_TEXT ||
-                          (a->text.length == b->text.length &&
-                           memcmp(a->text.bytes, b->text.bytes, a->text.length) == 0);
-            if (is_same || strcmp(text_string(&shown[r]), text_string(&shown[q])) != 0)
+            struct table_cell a = seen_cell(layout, slot, r), b = seen_cell(layout, slot, q);
+            struct short_name_cut cut;
+            if (is_same_text(&a, &b) || strcmp(text_string(&shown[r]), text_string(&shown[q])) != 0 ||
+                !short_name_differ(&a, &b, &cut))
                 continue;
             slot->cuts[r] = slot->cuts[q] = cut;
             found = 1;
+            break;
         }
     return found;
 }
@@ -247,15 +249,15 @@ static int choose_cuts(const struct layout *layout, struct slot *slot)
     if (!slot->is_text || slot->is_dropped || slot->width >= slot->natural || !rows)
         return 1;
     rows = rows < ROWS_MEASURED ? rows : ROWS_MEASURED;
-    slot->cuts = calloc(rows, 1);
+    slot->cuts = calloc(rows, sizeof *slot->cuts);
     shown = calloc(rows, sizeof *shown);
     int found = slot->cuts && shown;
-    for (unsigned char cut = 1; found && cut < CUTS; cut++) {
+    for (int i = 0; i < MOST_CUTS && found; i++) { /* of three names, two may differ further behind */
         for (size_t r = 0; r < rows; r++) {
             text_clear(&shown[r]);
             add_cell(&shown[r], layout, slot, r, slot->width);
         }
-        found = tell_apart(layout, slot, shown, rows, cut);
+        found = tell_apart(layout, slot, shown, rows);
     }
     for (size_t r = 0; shown && r < rows; r++)
         text_free(&shown[r]);
@@ -339,12 +341,14 @@ static void add_sentences(struct text *out, const struct layout *layout, size_t 
 {
     for (size_t c = 0; c < table_column_count(layout->table); c++) {
         const struct table_cell *cell = &table_row(layout->table, row)[c];
-        struct text clean = { 0 };
+        struct text words = { 0 }, clean = { 0 };
         if (column_view(&table_columns(layout->table)[c]).role != ROLE_SENTENCE || cell->kind != CELL_TEXT)
             continue;
-        display_add(&clean, cell->text.bytes, cell->text.length, 0);
+        short_name_drop_versions(&words, cell->text.bytes, cell->text.length);
+        display_add(&clean, text_string(&words), words.length, 0);
         text_add_repeat(out, ' ', 2 * INDENT);
         display_add_wrapped(out, text_string(&clean), 2 * INDENT, 2 * INDENT, layout->available);
+        text_free(&words);
         text_free(&clean);
     }
 }

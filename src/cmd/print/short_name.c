@@ -1,10 +1,12 @@
 /* Shortens the names of C++ functions step by step, each step a function from one text to the next. A name that is not
- * C++ passes them unchanged. */
+ * C++ passes them unchanged. Names that tools left mangled, and calls with the version of their interface, are first
+ * made readable. */
 #include "short_name.h"
 
 #include <string.h>
 
 #include "display.h"
+#include "symbols/names/demangle.h"
 
 static int in_identifier(char c)
 {
@@ -18,6 +20,70 @@ static int ends_with(const char *bytes, size_t length, const char *ending)
 
     return length >= size && memcmp(bytes + length - size, ending, size) == 0;
 }
+
+static int begins_with(const char *bytes, size_t length, const char *beginning)
+{
+    size_t size = strlen(beginning);
+
+    return length >= size && memcmp(bytes, beginning, size) == 0;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
+
+/* "_ZN2at3addEv", "_ZN2at3addEv@plt" of the linker's table, and "__device_stub__ZN2at3addEv(…)", the function on the
+ * host that stands for a kernel and has its name. */
+static void add_demangled(struct text *out, const char *bytes, size_t length)
+{
+    static const char stub[] = "__device_stub_";
+    size_t start = begins_with(bytes, length, stub) ? sizeof stub - 1 : 0, end = start;
+    struct text mangled = { 0 }, name = { 0 };
+
+    while (end < length && in_identifier(bytes[end]))
+        end++;
+    text_add_bytes(&mangled, bytes + start, end - start);
+    if (begins_with(bytes + start, length - start, "_Z") && symbol_demangle(text_string(&mangled), &name)) {
+        text_add(out, text_string(&name));
+        if (end < length && bytes[end] == '@')
+            text_add_bytes(out, bytes + end, length - end);
+    } else {
+        text_add_bytes(out, bytes, length);
+    }
+    text_free(&mangled);
+    text_free(&name);
+}
+
+/* The length of "cudaMemcpy_v3020" without the version of CUDA's interface. */
+static size_t without_version(const char *name, size_t length)
+{
+    size_t end = length;
+
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    int has_version = length - end >= 4 && begins_with(name, length, "cu") && ends_with(name, end, "_v");
+    return has_version ? end - strlen("_v") : length;
+}
+
+void short_name_drop_versions(struct text *out, const char *bytes, size_t length)
+{
+    for (size_t at = 0, end; at < length; at = end) {
+        for (end = at; end < length && in_identifier(bytes[end]);)
+            end++;
+        text_add_bytes(out, bytes + at, without_version(bytes + at, end - at));
+        if (end < length)
+            text_add_char(out, bytes[end++]);
+    }
+}
+
+static void add_readable(struct text *out, const char *bytes, size_t length)
+{
+    struct text demangled = { 0 };
+
+    add_demangled(&demangled, bytes, length);
+    short_name_drop_versions(out, text_string(&demangled), demangled.length);
+    text_free(&demangled);
+}
+
+/* ---- Shortening ------------------------------------------------------------------------------------------------ */
 
 /* Whether the bracket at a place opens a list of template arguments, or closes one: not so in operator<< and ->. */
 static int opens_arguments(const char *bytes, size_t at)
@@ -118,28 +184,93 @@ static void drop_inner_arguments(struct text *out, const char *bytes, size_t len
     }
 }
 
-size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns, size_t before)
+static void (*const steps[])(struct text *out, const char *bytes, size_t length) = {
+    drop_signature,
+    drop_namespaces,
+    drop_inner_arguments,
+};
+enum { STEPS = sizeof steps / sizeof steps[0], STEPS_OF_CUT = 2 };
+
+/* Adds the readable name after as many steps as it needs to fit, at most so many. columns 0: all of these steps. */
+static void add_steps(struct text *out, const char *bytes, size_t length, size_t most, size_t columns)
 {
-    static void (*const steps[])(struct text *out, const char *bytes, size_t length) = {
-        drop_signature,
-        drop_namespaces,
-        drop_inner_arguments,
-    };
     struct text now = { 0 }, next = { 0 };
 
-    text_add_bytes(&now, bytes, length);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && !display_fits(now.bytes, now.length, columns); i++) {
+    add_readable(&now, bytes, length);
+    for (size_t i = 0; i < most && !(columns && display_fits(text_string(&now), now.length, columns)); i++) {
         struct text last = now;
         text_clear(&next);
         steps[i](&next, text_string(&now), now.length);
         now = next;
         next = last;
     }
-    size_t taken = before ? display_add_elided(out, text_string(&now), now.length, columns, before)
-                   : now.length && memchr(now.bytes, '<', now.length)
-                       ? display_add(out, now.bytes, now.length, columns)
-                       : display_add_middle(out, text_string(&now), now.length, columns);
+    text_add(out, text_string(&now));
     text_free(&now);
     text_free(&next);
+}
+
+size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns)
+{
+    struct text name = { 0 };
+
+    add_steps(&name, bytes, length, columns ? STEPS : 0, columns);
+    size_t taken = memchr(text_string(&name), '<', name.length)
+                       ? display_add(out, text_string(&name), name.length, columns)
+                       : display_add_middle(out, text_string(&name), name.length, columns);
+    text_free(&name);
+    return taken;
+}
+
+/* ---- Telling apart --------------------------------------------------------------------------------------------- */
+
+/* The place where two texts differ, or rather the begin of the word there, if it is near; SIZE_MAX if they are equal.
+ */
+static size_t find_difference(const struct text *a, const struct text *b)
+{
+    enum { NEAR = 12 };
+    const char *bytes = text_string(a), *other = text_string(b);
+    size_t at = 0;
+
+    while (at < a->length && at < b->length && bytes[at] == other[at])
+        at++;
+    if (at == a->length && at == b->length)
+        return SIZE_MAX;
+    for (int i = 0; i < NEAR && at > 0 && in_identifier(bytes[at - 1]) && bytes[at - 1] != '_'; i++)
+        at--;
+    while (at > 0 && ((unsigned char)bytes[at] & 0xc0) == 0x80) /* inside of a character */
+        at--;
+    return at;
+}
+
+int short_name_differ(const struct table_cell *a, const struct table_cell *b, struct short_name_cut *out)
+{
+    size_t from = SIZE_MAX;
+
+    for (size_t left = STEPS_OF_CUT + 1; left-- > 0 && from == SIZE_MAX;) {
+        struct text one = { 0 }, other = { 0 };
+        add_steps(&one, a->text.bytes, a->text.length, left, 0);
+        add_steps(&other, b->text.bytes, b->text.length, left, 0);
+        from = find_difference(&one, &other);
+        *out = (struct short_name_cut){ .is_cut = 1, .steps = left, .from = from };
+        text_free(&one);
+        text_free(&other);
+    }
+    return from != SIZE_MAX;
+}
+
+size_t short_name_add_cut(struct text *out, const char *bytes, size_t length, size_t columns,
+                          const struct short_name_cut *cut)
+{
+    struct text name = { 0 };
+
+    add_steps(&name, bytes, length, cut->steps, 0);
+    size_t from = cut->from < name.length ? cut->from : name.length, least = columns / 3;
+    const char *end = text_string(&name) + from;
+    size_t wanted = display_columns(end, name.length - from);
+    size_t head = wanted + 1 + least < columns ? columns - wanted - 1 : least;
+    size_t taken = display_add_elided(out, text_string(&name), from, head + 1, head);
+    if (taken < columns)
+        taken += display_add(out, end, name.length - from, columns - taken);
+    text_free(&name);
     return taken;
 }

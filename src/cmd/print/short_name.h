@@ -4,12 +4,26 @@
 
 #include <stddef.h>
 
+#include "analyze/engine/table.h"
 #include "base/text.h"
 
-/* Adds a name in at most `columns` columns of a terminal, safe as by display_add(), and returns how many it takes. A
- * name that is too long loses, as far as needed: parameters and return type, namespaces, template arguments of
- * template arguments; then it is cut: behind `before` columns, or (0) where it has template arguments at its end, else
- * in its middle. */
-size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns, size_t before);
+/* Adds a name in at most `columns` columns of a terminal (0: whole), safe as by display_add(), and returns how many it
+ * takes. Mangled names are demangled, and calls of CUDA lose the version of their interface. A name that is too long
+ * loses, as far as needed: parameters and return type, namespaces, template arguments of template arguments; then it
+ * is cut: at its end where it has template arguments, else in its middle. */
+size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns);
+
+/* Where to cut names that look equal otherwise: the begin of the name, an ellipsis, and the part that differs. */
+struct short_name_cut {
+    int is_cut;
+    size_t steps, from; /* the steps of shortening that leave a difference, and its place behind them */
+};
+/* Finds out where two cells with text differ; 0 if people read the same in both. */
+int short_name_differ(const struct table_cell *a, const struct table_cell *b, struct short_name_cut *out);
+size_t short_name_add_cut(struct text *out, const char *bytes, size_t length, size_t columns,
+                          const struct short_name_cut *cut);
+
+/* Adds a text with the calls of CUDA as people know them: cudaMemcpy, not cudaMemcpy_v3020. */
+void short_name_drop_versions(struct text *out, const char *bytes, size_t length);
 
 #endif
