@@ -51,6 +51,16 @@ TAKE(shapes_width, "max-shapes-column-width", 0)
 TAKE(source_width, "max-src-column-width", 0)
 #undef TAKE
 
+static int take_rows(void *settings, const char *value, struct error *err)
+{
+    int64_t *rows = &((struct settings *)settings)->row_limit;
+
+    if (strcmp(value, "all") != 0)
+        return take_number(rows, "rows", 0, value, err);
+    *rows = -1;
+    return 0;
+}
+
 static const char *const *format_names(void)
 {
     static const char *const names[] = { "human", "table", "csv", "json", NULL };
@@ -64,8 +74,10 @@ static const struct option options[] = {
     { .name = "sort-by", .kind = OPTION_CHOICE, .offset = FIELD(sort_by), .value = "KEY", .choices = torch_ops_orders,
       .help = "Sort the rows by this column, largest first; the names are torch's. none keeps the order of time, the "
               "default of torch. Default: self_device_time_total, or self_cpu_time_total without GPU time." },
+    { .name = "rows", .kind = OPTION_CUSTOM, .value = "N|all", .take = take_rows,
+      .help = "Print the first N rows. Default: 20 for human, 100 for table, all for csv and json." },
     { .name = "row-limit", .kind = OPTION_CUSTOM, .value = "N", .take = take_row_limit,
-      .help = "Print at most N rows; -1 prints all. Default: 20 for human, 100 for table, all for csv and json." },
+      .help = "The same, as torch has it; -1 prints all." },
     { .name = "group-by-input-shape", .kind = OPTION_BOOL, .offset = FIELD(by_shapes),
       .help = "Print one row for each set of input shapes. Default: false." },
     { .name = "group-by-stack", .kind = OPTION_CUSTOM, .value = "N", .take = take_stack_frames,
@@ -190,8 +202,11 @@ static int print_fitted(struct text *out, const struct torch_ops *ops, const str
         shown = OUTPUT_HUMAN_ROWS;
     table_limit(table, shown);
     print_human.table(out, table, &request);
-    if (shown < rows)
-        text_addf(out, "  … %zu more row%s: --row-limit=-1\n", rows - shown, rows - shown == 1 ? "" : "s");
+    if (shown < rows) {
+        text_add(out, "  … ");
+        human_count(out, rows - shown);
+        text_addf(out, " more row%s: --rows=all\n", rows - shown == 1 ? "" : "s");
+    }
     add_totals(out, ops);
     table_delete(table);
     return 0;
@@ -303,7 +318,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct entry examples[] = {
     { "tacho ops report1.tacho", "Print the operators of a report." },
-    { "tacho ops --sort-by self_cuda_time_total --row-limit 10 trace.json.gz",
+    { "tacho ops --sort-by self_cuda_time_total --rows 10 trace.json.gz",
       "Print the ten operators of a torch.profiler trace with the most time on the GPU." },
     { "tacho ops --group-by-input-shape -f json report1.tacho", "Print a row for each shape of the inputs, as JSON." },
     { 0 },

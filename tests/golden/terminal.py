@@ -294,14 +294,18 @@ def check_ops(name):
         text = on_terminal(width, "ops", file)
         check_widths(what, width, text)
         header, *lines = [line for line in text.split("\n") if line.startswith("  ")]
-        check(f"{what}: rows", (MOST_ROWS, f"  … {len(rows) - MOST_ROWS} more rows: --row-limit=-1"), (len(lines) - 1, lines[-1]))
+        check(f"{what}: rows", (MOST_ROWS, f"  … {len(rows) - MOST_ROWS} more rows: --rows=all"), (len(lines) - 1, lines[-1]))
         places = {heading: end for heading, _, end in headings(header)}
         check(f"{what}: columns", {"Name", "Time", "Self CUDA", "Calls"}, {"Name", "Time", "Self CUDA", "Calls"} & set(places))
         for row, line in zip(rows, lines[:-1]):
             got = number_before(cells_of(line), places["Self CUDA"])
             check(f"{what}, self CUDA of {row['key']}: {line!r}", True, abs(got[0] - row["self_device_us"] * 1000) <= got[1] + 1)
             check(f"{what}, calls of {row['key']}", row["count"], int(number_before(cells_of(line), places["Calls"])[0]))
-    check("--row-limit", 5, len([line for line in on_terminal(120, "ops", "--row-limit=3", file).split("\n") if line.startswith("  ")]))
+    for option, count in (("--rows=3", 3), ("--row-limit=3", 3), ("--rows=all", len(rows)), ("--row-limit=-1", len(rows))):
+        lines = [line for line in on_terminal(120, "ops", option, file).split("\n") if line.startswith("  ")]
+        check(f"ops {option}", 1 + count + (count < len(rows)), len(lines))
+        check(f"ops {option}: mangled names", [], [line for line in lines if line.startswith("  _Z")])
+    check("ops --rows=-1", 2, run("ops", "--rows=-1", file)[0])
     check("a pipe has torch's layout", True, output("ops", file).startswith("-----"))
     check("and so has --format table", output("ops", file), on_terminal(120, "ops", "-f", "table", file))
 
