@@ -60,6 +60,11 @@ for name in NSYS:
     lib.check(f"{name}: the same of cuda_gpu_busy", f"{lib.table('cuda_gpu_busy', file)[0]['Busy (%)']:.1f}", busy)
     first = lib.table("advice_sum", file)[0]
     lib.check(f"{name}: the largest cause leads", True, first["Finding"] in text and f"analyze -r {first['Rule']} " in text)
+    shown = re.findall(r"^ +([\d.]+) % +[\d.]+ [µm]?s +([\d,]+) ×  (.*)$", text, re.M)
+    kernels = lib.table("cuda_gpu_kern_sum:base", file)
+    lib.check(f"{name}: the table that it names has the kernels that it shows", [(f"{row['Time (%)']:.1f}", f"{row['Instances']:,}") for row in kernels[:len(shown)]],
+              [row[:2] for row in shown])
+    lib.check(f"{name}: it names that table", True, "kernels by base name: tacho stats -r cuda_gpu_kern_sum:base" in text)
     for longest in [re.search(r"longest gaps without work: (.*)", text).group(1)]:
         moments = [part.split(" at ")[1] for part in longest.split(", ")]
         lib.check(f"{name}: moments that can be told apart", len(moments), len(set(moments)))
@@ -80,6 +85,15 @@ for name in TRACES:
     check_lines(path, text)
     check_next(path, text)
     lib.check(f"{name}: the profiler", True, "recorded by PyTorch's profiler" in text.splitlines()[0])
+
+# A finding is whole, however long the names in it are.
+function = f"void run<{', '.join(['Type'] * 60)}>()"
+made = lib.Made("long.sqlite")
+for thread in (1 << 24 | 1, 1 << 24 | 2):
+    made.add("OSRT_API", start=0, end=2 * 10**9, eventClass=27, globalTid=thread, nameId=made.text("fsync"), returnValue=0, callchainId=1)
+made.add("OSRT_CALLCHAINS", id=1, symbol=made.text(function), module=made.text("/bin/p"), stackDepth=0, unresolved=0)
+made.write()
+lib.check("a long finding", (True, True), (function in lib.table("advice_sum", "long.sqlite")[0]["Finding"], function in lib.output("summary", "long.sqlite")))
 
 both = json.loads(lib.output("info", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
 lib.check("one document for two files", 2, len(both))

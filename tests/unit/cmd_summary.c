@@ -2,6 +2,7 @@
  * by hand. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/summary/summary_lines.h"
@@ -256,7 +257,7 @@ static void one_gpu(void **state)
     const char *text = close_with(finish(writer), &lines);
     expect_line(text, "  GPU 0 (Made-up GPU) busy 68.1 % of the 6.26 ms from its first work to its last; 42.6 % of the "
                       "10.0 ms recorded");
-    expect_line(text, "  kernels");
+    expect_line(text, "  kernels by base name: tacho stats -r cuda_gpu_kern_sum:base");
     expect_line(text, "     66.7 %     3.00 ms             2 ×  gemm");
     expect_line(text, "     33.3 %     1.50 ms             1 ×  add");
     expect_line(text, "  copies and fills 760 µs: Host-to-Device 500 µs, 2.00 MB; Device-to-Host 250 µs, 1.00 MB; "
@@ -355,7 +356,7 @@ static void what_all_lines_hold(void **state)
     wait_call(writer, 0, 100 * US);
     const char *text = close_with(finish(writer), &lines);
     assert_int_equal(lines, SUMMARY_LINES);
-    expect_line(text, "  kernels (5 of 7)");
+    expect_line(text, "  kernels by base name: tacho stats -r cuda_gpu_kern_sum:base (5 of 7)");
     expect_line(text, "     10.7 %     3.00 µs             1 ×  e");
     expect_line(text, "  NVTX ranges: :step 100 µs, :forward 50.0 µs");
     expect_line(text, "  waiting, all threads together 100 µs: poll 100 µs");
@@ -419,6 +420,61 @@ static void functions_of_tacho(void **state)
         sample(writer, i + 1, "a", "/bin/p");
     text = close_with(finish(writer), &lines);
     expect_line(text, "  CPU, by function (self time): too few samples (19)");
+}
+
+/* Of 40 samples: 16 in a, 10 and 4 in the import machinery, 10 in b. The machinery is one thing. */
+static void functions_that_import(void **state)
+{
+    static const struct {
+        const char *function, *module;
+        int count;
+    } taken[] = {
+        { "a", "/bin/p", 16 },
+        { "get_data", "<frozen importlib._bootstrap_external>", 10 },
+        { "b", "/bin/p", 10 },
+        { "_call_with_frames_removed", "<frozen importlib._bootstrap>", 4 },
+    };
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+    int number = 0;
+
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        for (int j = 0; j < taken[i].count; j++)
+            sample(writer, ++number, taken[i].function, taken[i].module);
+    const char *text = close_with(finish(writer), &lines);
+    expect_line(text, "  CPU, by function (self time): a 40.0 %, Python imports 35.0 %, b 25.0 %");
+}
+
+/* Whatever the times of a report are, a share is from 0 to 100. */
+static void times_at_the_limits(void **state)
+{
+    static const int64_t times[][2] = {
+        { INT64_MIN, INT64_MAX },      { INT64_MAX, INT64_MIN },
+        { INT64_MIN, -5 * MS },        { 0, INT64_MAX },
+        { INT64_MAX - 1, 0 },          { 1, 2 },
+        { INT64_MIN, INT64_MIN + 10 }, { -7, INT64_MAX },
+    };
+    enum { COUNT = sizeof times / sizeof *times };
+
+    for (size_t i = 0; i < COUNT * COUNT; i++) {
+        const int64_t *one = times[i / COUNT], *other = times[i % COUNT];
+        struct writer *writer = start_captured(i % 3 ? INT64_MAX : 10 * MS);
+        size_t lines;
+        kernel(writer, one[0], one[1], 1, 0, "a");
+        kernel(writer, other[0], other[1], 1, (int64_t)(i % 2), "b");
+        copy(writer, one[0], other[1], 1, INT64_MAX);
+        wait_call(writer, one[0], one[1]);
+        wait_call(writer, other[0], other[1]);
+        range(writer, other[0], other[1], "step");
+        const char *text = close_with(finish(writer), &lines);
+        for (const char *at = text; (at = strstr(at, " %")) != NULL; at++) {
+            const char *number = at;
+            while (number > text && strchr("0123456789.,-", number[-1]))
+                number--;
+            if (at - number > 5 || *number == '-' || strtod(number, NULL) > 100)
+                fail_msg("case %zu, a share of %.*s in\n%s", i, (int)(at - number), number, text);
+        }
+    }
 }
 
 static void truth(void **state)
@@ -580,7 +636,7 @@ static void exports_and_names(void **state)
     expect_line(text_string(&out), "  note: The disk is full");
     expect_line(text_string(&out), "  note: in both");
     expect_no(text_string(&out), "note: \n");
-    expect_no(text_string(&out), "more are in the report");
+    expect_no(text_string(&out), " in the report: tacho info");
 }
 
 /* -t names what is told even if there is none of it. */
@@ -681,6 +737,44 @@ static void lines_with_operators(void **state)
     expect_line(text, "  PyTorch operators, by self CPU time (5 of 9)");
 }
 
+/* A terminal that is too narrow for all of it shows the command whole, and the rest below. */
+static void the_next_command(void **state)
+{
+    static const struct {
+        size_t columns;
+        const char *ending;
+    } cases[] = {
+        { 0, " stats ./-x.tacho, or view for the timeline\n" },
+        { 400, " stats ./-x.tacho, or view for the timeline\n" },
+        { 40, " stats ./-x.tacho\n          or view for the timeline\n" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct writer *writer = start_captured(10 * MS);
+        range(writer, 0, MS, "step");
+        struct summary_request request = {
+            .report = finish(writer), .report_path = "-x.tacho", .finish_ns = -1, .columns = cases[i].columns
+        };
+        struct error err;
+        text_clear(&out);
+        assert_int_equal(summary_add(&out, &request, &err), 0);
+        report_close(request.report);
+        size_t length = strlen(cases[i].ending);
+        assert_string_equal(out.length > length ? text_string(&out) + out.length - length : "", cases[i].ending);
+    }
+}
+
+/* Two notes are shown, and the third is counted. */
+static void one_more_note(void **state)
+{
+    struct writer *writer = start_captured(10 * MS);
+    size_t lines;
+
+    for (int i = 0; i < 3; i++)
+        message(writer, "something is not as it should be");
+    expect_line(close_with(finish(writer), &lines), "  note: 1 more is in the report: tacho info");
+}
+
 /* ---- Wrapping -------------------------------------------------------------------------------------------------- */
 
 static void lines_are_wrapped_at_spaces(void **state)
@@ -723,6 +817,8 @@ int main(void)
         cmocka_unit_test(what_all_lines_hold),
         cmocka_unit_test(functions),
         cmocka_unit_test(functions_of_tacho),
+        cmocka_unit_test(functions_that_import),
+        cmocka_unit_test(times_at_the_limits),
         cmocka_unit_test(truth),
         cmocka_unit_test(how_it_ended),
         cmocka_unit_test(who_ended_it),
@@ -731,6 +827,8 @@ int main(void)
         cmocka_unit_test(truncated_stacks),
         cmocka_unit_test(losses_in_proportion),
         cmocka_unit_test(operators_without_a_gpu),
+        cmocka_unit_test(the_next_command),
+        cmocka_unit_test(one_more_note),
         cmocka_unit_test(lines_are_wrapped_at_spaces),
         cmocka_unit_test(lines_with_operators),
     };

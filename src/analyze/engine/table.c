@@ -69,6 +69,14 @@ const struct table_column *table_columns(const struct table *table)
     return table->columns;
 }
 
+size_t table_find_column(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table_column_count(table); i++)
+        if (strcmp(table_columns(table)[i].name, name) == 0)
+            return i;
+    return TABLE_NO_COLUMN;
+}
+
 const struct table_cell *table_row(const struct table *table, size_t row)
 {
     return table->cells + row * table->column_count;

@@ -55,6 +55,9 @@ void table_delete(struct table *table);
 size_t table_row_count(const struct table *table);
 size_t table_column_count(const struct table *table);
 const struct table_column *table_columns(const struct table *table);
+/* TABLE_NO_COLUMN if no column has this name. */
+#define TABLE_NO_COLUMN SIZE_MAX
+size_t table_find_column(const struct table *table, const char *name);
 const struct table_cell *table_row(const struct table *table, size_t row);
 
 /* Adds a row of empty cells and returns it to be filled; NULL when memory is short. Valid until

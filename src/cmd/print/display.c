@@ -198,6 +198,15 @@ void display_add_quoted(struct text *out, const char *word)
     text_free(&shown);
 }
 
+void display_add_file(struct text *out, const char *path)
+{
+    struct text word = { 0 };
+
+    text_addf(&word, "%s%s", *path == '-' ? "./" : "", path);
+    display_add_quoted(out, text_string(&word));
+    text_free(&word);
+}
+
 /* The bytes of a word that fit into so many columns; at least one character. */
 static size_t piece_length(const char *word, size_t length, size_t columns, size_t *taken)
 {

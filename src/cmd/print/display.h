@@ -26,6 +26,9 @@ int display_fits(const char *bytes, size_t length, size_t columns);
  * interpret. */
 void display_add_quoted(struct text *out, const char *word);
 
+/* The same for a file as an argument of a command: ./-x.tacho, which is no option. */
+void display_add_file(struct text *out, const char *path);
+
 /* The number of columns that the bytes, so shown, take. */
 size_t display_columns(const char *bytes, size_t length);
 

@@ -9,7 +9,7 @@
 #include "analyze/registry.h"
 #include "analyze/reports/idle_layers.h"
 #include "base/human.h"
-#include "base/number.h"
+#include "base/saturating.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "cmd/small_table.h"
@@ -74,12 +74,6 @@ static void *find_work(struct summary *summary)
     return work;
 }
 
-static void add_share(struct text *out, int64_t part_ns, double whole_ns)
-{
-    number_add_fixed(out, whole_ns > 0 ? 100.0 * (double)part_ns / whole_ns : 0, 1, 0);
-    text_add(out, " %");
-}
-
 /* All GPUs together, over the time from the first work on any to the last; the one that did least beside it. */
 static void add_several(struct text *out, const struct gpu_busy *busy, int64_t span_ns, int64_t sum_ns)
 {
@@ -88,9 +82,9 @@ static void add_several(struct text *out, const struct gpu_busy *busy, int64_t s
     for (size_t i = 1; i < busy->device_count; i++)
         least = busy->devices[i].busy_ns < least->busy_ns ? &busy->devices[i] : least;
     text_addf(out, "  %zu GPUs busy ", busy->device_count);
-    add_share(out, sum_ns, (double)span_ns * (double)busy->device_count);
+    summary_add_share(out, (double)sum_ns, (double)span_ns * (double)busy->device_count);
     text_addf(out, " on average, least GPU %lld with ", (long long)least->gpu);
-    add_share(out, least->busy_ns, (double)span_ns);
+    summary_add_share(out, (double)least->busy_ns, (double)span_ns);
     text_add(out, ", of the ");
     human_time(out, span_ns);
     text_add(out, " from their first work to their last");
@@ -108,7 +102,7 @@ static void add_one(struct text *out, const struct gpu_busy_device *device, stru
         text_add(out, ") ");
     }
     text_add(out, "busy ");
-    add_share(out, device->busy_ns, (double)span_ns);
+    summary_add_share(out, (double)device->busy_ns, (double)span_ns);
     text_add(out, " of the ");
     human_time(out, span_ns);
     text_add(out, " from its first work to its last");
@@ -123,15 +117,16 @@ static void add_busy(struct text *out, const struct gpu_work *work, struct repor
     for (size_t i = 0; i < busy->device_count; i++) {
         first = busy->devices[i].first_ns < first ? busy->devices[i].first_ns : first;
         last = busy->devices[i].last_ns > last ? busy->devices[i].last_ns : last;
-        sum += busy->devices[i].busy_ns;
+        sum = saturating_add(sum, busy->devices[i].busy_ns);
     }
+    int64_t span = saturating_duration(first, last);
     if (busy->device_count > 1)
-        add_several(out, busy, last - first, sum);
+        add_several(out, busy, span, sum);
     else
-        add_one(out, &busy->devices[0], report, last - first);
-    if (captured_ns > last - first) {
+        add_one(out, &busy->devices[0], report, span);
+    if (captured_ns > span) {
         text_add(out, "; ");
-        add_share(out, sum, (double)captured_ns * (double)busy->device_count);
+        summary_add_share(out, (double)sum, (double)captured_ns * (double)busy->device_count);
         text_add(out, " of the ");
         human_time(out, captured_ns);
         text_add(out, " recorded");
@@ -169,7 +164,7 @@ static void add_copies(struct text *out, const struct gpu_work *work)
     int64_t sum = 0;
 
     for (size_t i = 0; i < count; i++)
-        sum += table_row(work->times, i)[TIME_TOTAL].integer;
+        sum = saturating_add(sum, table_row(work->times, i)[TIME_TOTAL].integer);
     text_add(out, "  copies and fills ");
     human_time(out, sum);
     for (size_t i = 0; i < count && i < MOST_KINDS; i++) {
@@ -181,7 +176,7 @@ static void add_copies(struct text *out, const struct gpu_work *work)
         human_time(out, row[TIME_TOTAL].integer);
         if (megabytes >= 0) {
             text_add(out, ", ");
-            human_bytes(out, (uint64_t)(megabytes * 1e6 + 0.5));
+            human_bytes(out, (uint64_t)saturating_from_double(megabytes * 1e6 + 0.5));
         }
     }
     text_add(out, count > MOST_KINDS ? "; …\n" : "\n");
@@ -224,20 +219,23 @@ static const struct table_cell *largest_cause(const struct table *idle)
 /* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s in gaps of at least 50 µs" */
 static void add_idle(struct text *out, const struct gpu_work *work)
 {
+    enum { WIDEST = 60 };
     const struct table_cell *row = largest_cause(work->idle);
     int64_t sum = 0;
 
     for (size_t i = 0; i < table_row_count(work->idle); i++)
-        sum += table_row(work->idle, i)[IDLE_TOTAL].integer;
+        sum = saturating_add(sum, table_row(work->idle, i)[IDLE_TOTAL].integer);
     text_add(out, "  main cause of idle time: ");
-    display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
-    text_add(out, row[IDLE_WHAT].text.length ? " " : "");
-    display_add(out, row[IDLE_WHAT].text.bytes, row[IDLE_WHAT].text.length, 60);
+    if (!summary_is_import(&row[IDLE_WHAT])) { /* of Python, whatever it did for them */
+        display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
+        text_add(out, row[IDLE_WHAT].text.length ? " " : "");
+    }
+    summary_add_place(out, &row[IDLE_WHAT], WIDEST);
     text_add(out, row[IDLE_WHERE].text.length ? " in " : "");
-    display_add(out, row[IDLE_WHERE].text.bytes, row[IDLE_WHERE].text.length, 60);
+    summary_add_place(out, &row[IDLE_WHERE], WIDEST);
     text_add(out, ", ");
-    number_add_fixed(out, row[IDLE_SHARE].real, 1, 0);
-    text_add(out, " % of the ");
+    summary_add_share(out, row[IDLE_SHARE].real, 100);
+    text_add(out, " of the ");
     human_time(out, sum);
     text_add(out, " in gaps of at least 50 µs (tacho stats -r gpu_idle_sum)\n"); /* its default */
 }
@@ -351,7 +349,8 @@ static void lead(struct text *out, struct summary *summary, const void *finding)
     if (kernels && summary_take_lines(summary, MOST_KERNELS - LEAST_KERNELS))
         kernels = MOST_KERNELS;
     if (kernels)
-        summary_add_top(out, summary, work->kernels, "kernels", kernels);
+        summary_add_top(out, summary, work->kernels, "kernels by base name: tacho stats -r cuda_gpu_kern_sum:base",
+                        kernels);
     summary_add_briefs(out, summary, briefs);
     if (has_copies)
         add_copies(out, work);

@@ -110,5 +110,5 @@ const struct source_summary pytorch_summary = {
     .lead = lead,
     .add_brief = add_brief,
     .next = "ops",
-    .next_also = ", or stats for all tables, or view for the timeline",
+    .next_also = "or stats for all tables, or view for the timeline",
 };

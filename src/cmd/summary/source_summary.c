@@ -2,6 +2,8 @@
  * them. */
 #include "source_summary.h"
 
+#include <string.h>
+
 #include "base/human.h"
 #include "base/number.h"
 #include "cmd/print/display.h"
@@ -14,6 +16,30 @@ const char *summary_bold(const struct summary_request *request)
 const char *summary_plain(const struct summary_request *request)
 {
     return request->colours ? "\033[0m" : "";
+}
+
+void summary_add_share(struct text *out, double part, double whole)
+{
+    double share = whole > 0 ? 100 * part / whole : 0;
+
+    number_add_fixed(out, share < 0 ? 0 : share > 100 ? 100 : share, 1, 0);
+    text_add(out, " %");
+}
+
+int summary_is_import(const struct table_cell *place)
+{
+    static const char machinery[] = "importlib._bootstrap";
+
+    return place->kind == CELL_TEXT && place->text.length &&
+           memmem(place->text.bytes, place->text.length, machinery, sizeof machinery - 1) != NULL;
+}
+
+void summary_add_place(struct text *out, const struct table_cell *place, size_t columns)
+{
+    if (summary_is_import(place))
+        text_add(out, SUMMARY_IMPORTS);
+    else
+        display_add(out, place->text.bytes, place->text.length, columns);
 }
 
 /* The cell's text at the right end of so many columns; the cell is empty afterwards. */
@@ -62,9 +88,8 @@ void summary_add_top(struct text *out, const struct summary *summary, const stru
     for (size_t i = 0; i < rows; i++) {
         const struct table_cell *row = table_row(table, i);
         struct text cell = { 0 };
-        number_add_fixed(&cell, row[SUMMARY_SHARE].kind == CELL_REAL ? row[SUMMARY_SHARE].real : 0, 1, 0);
-        add_right(out, &cell, 9);
-        text_add(out, " %");
+        summary_add_share(&cell, row[SUMMARY_SHARE].kind == CELL_REAL ? row[SUMMARY_SHARE].real : 0, 100);
+        add_right(out, &cell, 11);
         human_time(&cell, row[SUMMARY_TOTAL].integer);
         add_right(out, &cell, 12);
         human_count(&cell, (uint64_t)row[SUMMARY_COUNT].integer);

@@ -64,12 +64,22 @@ struct source_summary {
 /* Columns of the tables; the name comes last. */
 enum { SUMMARY_SHARE, SUMMARY_TOTAL, SUMMARY_COUNT };
 
+/* The functions of Python that import modules, in one name. */
+#define SUMMARY_IMPORTS "Python imports"
+
 /* Percent: less is 0.0 % when it is rounded, and not worth a line. */
 #define SUMMARY_LEAST_SHARE 0.05
 
 /* The codes for bold and plain text on a terminal; "" elsewhere. */
 const char *summary_bold(const struct summary_request *request);
 const char *summary_plain(const struct summary_request *request);
+
+/* Adds a part of a whole: "12.3 %". The times of a report may be any numbers, a share is from 0 to 100. */
+void summary_add_share(struct text *out, double part, double whole);
+
+/* Whether a function of Python is one of the import machinery, and its name, or the name for all of these. */
+int summary_is_import(const struct table_cell *place);
+void summary_add_place(struct text *out, const struct table_cell *place, size_t columns);
 
 /* Takes this many of the lines that are left. Returns 0 if there are fewer. */
 int summary_take_lines(struct summary *summary, size_t lines);

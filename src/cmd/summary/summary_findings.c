@@ -7,26 +7,16 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/registry.h"
 #include "base/human.h"
-#include "base/number.h"
 #include "cmd/print/display.h"
-
-#define NO_COLUMN SIZE_MAX
-
-static size_t find_column(const struct table *table, const char *name)
-{
-    for (size_t i = 0; i < table_column_count(table); i++)
-        if (strcmp(table_columns(table)[i].name, name) == 0)
-            return i;
-    return NO_COLUMN;
-}
+#include "cmd/print/short_name.h"
 
 /* ---- Causes ---------------------------------------------------------------------------------------------------- */
 
 int summary_cause(struct text *out, const struct table *causes, size_t row, const char *column)
 {
-    size_t at = find_column(causes, column);
+    size_t at = table_find_column(causes, column);
 
-    if (at == NO_COLUMN)
+    if (at == TABLE_NO_COLUMN)
         return 0;
     const struct table_cell *cell = &table_row(causes, row)[at];
     if (cell->kind != CELL_TEXT || !cell->text.length)
@@ -38,8 +28,8 @@ int summary_cause(struct text *out, const struct table *causes, size_t row, cons
 /* "     1.96 s  lock 0x…: 3 threads waited for work (mx.c:5), held by worker (2100)" */
 static void add_cause(struct text *out, const struct table *causes, size_t row, size_t impact)
 {
-    enum { IMPACT_COLUMNS = 12, WIDEST = 200 };
-    struct text gain = { 0 }, finding = { 0 }, clean = { 0 };
+    enum { IMPACT_COLUMNS = 12, WIDEST = 500 }; /* names in a finding may have any length */
+    struct text gain = { 0 }, finding = { 0 }, words = { 0 }, clean = { 0 };
 
     human_time(&gain, table_row(causes, row)[impact].integer);
     size_t columns = display_add(&clean, text_string(&gain), gain.length, 0);
@@ -47,11 +37,14 @@ static void add_cause(struct text *out, const struct table *causes, size_t row, 
     text_add(out, text_string(&clean));
     text_add(out, "  ");
     if (summary_cause(&finding, causes, row, "Finding") || summary_cause(&finding, causes, row, "Title") ||
-        summary_cause(&finding, causes, row, "Rule"))
-        display_add(out, text_string(&finding), finding.length, WIDEST);
+        summary_cause(&finding, causes, row, "Rule")) {
+        short_name_drop_versions(&words, text_string(&finding), finding.length);
+        display_add_middle(out, text_string(&words), words.length, WIDEST);
+    }
     text_add_char(out, '\n');
     text_free(&gain);
     text_free(&finding);
+    text_free(&words);
     text_free(&clean);
 }
 
@@ -60,9 +53,9 @@ void summary_add_causes(struct text *out, const struct summary *summary)
     enum { MOST_SHOWN = 3 };
     size_t count = summary->causes ? table_row_count(summary->causes) : 0;
     size_t shown = count < MOST_SHOWN ? count : MOST_SHOWN;
-    size_t impact = count ? find_column(summary->causes, "Impact") : NO_COLUMN;
+    size_t impact = count ? table_find_column(summary->causes, "Impact") : TABLE_NO_COLUMN;
 
-    if (impact == NO_COLUMN)
+    if (impact == TABLE_NO_COLUMN)
         return;
     text_addf(out, "  %scauses, by time; they may overlap%s", summary_bold(summary->request),
               summary_plain(summary->request));
@@ -90,35 +83,58 @@ static int is_of_tacho(const struct table_cell *row)
     return found;
 }
 
-static void add_share(struct text *out, double share)
+/* Whether it is a function of the import machinery: all of them have one name. */
+static int is_import(const struct table_cell *row)
 {
-    text_add_char(out, ' ');
-    number_add_fixed(out, share, 1, 0);
-    text_add(out, " %");
+    return summary_is_import(&row[MODULE]);
 }
 
-static void add_functions(struct text *out, const struct table *table)
+static double sum_shares(const struct table *table, int (*is_one)(const struct table_cell *row))
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < table_row_count(table); i++)
+        sum += is_one(table_row(table, i)) ? table_row(table, i)[SELF].real : 0;
+    return sum;
+}
+
+/* Names the function if it is one of the first; counts it in any case, if it is worth a word. */
+static void add_function(struct text *out, const char *name, size_t length, double share, size_t *count)
 {
     enum { MOST_NAMED = 3, WIDEST = 40 };
-    size_t named = 0, more = 0;
-    double own = 0;
+
+    if (share < SUMMARY_LEAST_SHARE || ++*count > MOST_NAMED + 1)
+        return;
+    text_add(out, *count > 1 ? ", " : " ");
+    if (*count > MOST_NAMED) {
+        text_add(out, "…");
+        return;
+    }
+    display_add(out, name, length, WIDEST);
+    text_add_char(out, ' ');
+    summary_add_share(out, share, 100);
+}
+
+/* "work 61.0 %, Python imports 20.1 %, read 3.0 %, …; [tacho] 0.4 %": by share, the rows are in that order. */
+static void add_functions(struct text *out, const struct table *table)
+{
+    double own = sum_shares(table, is_of_tacho), imports = sum_shares(table, is_import);
+    size_t count = 0;
 
     for (size_t i = 0; i < table_row_count(table); i++) {
         const struct table_cell *row = table_row(table, i);
-        if (is_of_tacho(row)) {
-            own += row[SELF].real;
-        } else if (row[SELF].real >= SUMMARY_LEAST_SHARE && named < MOST_NAMED) {
-            text_add(out, named++ ? ", " : " ");
-            display_add(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, WIDEST);
-            add_share(out, row[SELF].real);
-        } else {
-            more += row[SELF].real >= SUMMARY_LEAST_SHARE;
+        if (is_of_tacho(row))
+            continue;
+        if (imports > 0 && (imports >= row[SELF].real || is_import(row))) {
+            add_function(out, SUMMARY_IMPORTS, strlen(SUMMARY_IMPORTS), imports, &count);
+            imports = 0;
         }
+        if (!is_import(row))
+            add_function(out, row[FUNCTION].text.bytes, row[FUNCTION].text.length, row[SELF].real, &count);
     }
-    text_add(out, more ? ", …" : "");
     if (own >= SUMMARY_LEAST_SHARE) {
-        text_add(out, named ? "; [tacho]" : " [tacho]");
-        add_share(out, own);
+        text_add(out, count ? "; [tacho] " : " [tacho] ");
+        summary_add_share(out, own, 100);
     }
     text_add_char(out, '\n');
 }

@@ -9,7 +9,6 @@
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
 #include "base/human.h"
-#include "base/number.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
@@ -178,7 +177,8 @@ static void add_warnings(struct text *out, const struct summary *summary)
         }
     }
     if (count > shown)
-        text_addf(out, "  note: %zu more are in the report: tacho info\n", count - shown);
+        text_addf(out, "  note: %zu more %s in the report: tacho info\n", count - shown,
+                  count - shown == 1 ? "is" : "are");
 }
 
 static void add_notes(struct text *out, const struct summary *summary)
@@ -318,8 +318,8 @@ static void add_cost(struct text *out, const struct summary *summary)
         text_add(out, " of CPU time");
         if (facts->cpu_ns > 0) {
             text_add(out, " (");
-            number_add_fixed(out, 100.0 * (double)facts->cost_ns / (double)facts->cpu_ns, 1, 0);
-            text_add(out, " %)");
+            summary_add_share(out, (double)facts->cost_ns, (double)facts->cpu_ns);
+            text_add_char(out, ')');
         }
         if (facts->start_cost_ns > facts->cost_ns / 2) {
             text_add(out, ", most of it for the start of ");
@@ -330,8 +330,8 @@ static void add_cost(struct text *out, const struct summary *summary)
     }
     if (facts->python_cpu_ns > 0 && facts->captured_ns > 0) {
         text_addf(out, "%ssampling Python took ", before);
-        number_add_fixed(out, 100.0 * (double)facts->python_cpu_ns / (double)facts->captured_ns, 1, 0);
-        text_add(out, " % of another CPU");
+        summary_add_share(out, (double)facts->python_cpu_ns, (double)facts->captured_ns);
+        text_add(out, " of another CPU");
         before = "; ";
     }
     if (summary->request->finish_ns >= 0) {
@@ -365,14 +365,25 @@ static void add_report(struct text *out, const struct summary *summary)
     text_add_char(out, '\n');
 }
 
-/* A command line that works when it is pasted: the words before the file may come from a table of rules. */
+/* A command line that works when it is pasted: the words before the file may come from a table of rules. What else
+ * there is stands on the next line where this one is too narrow for both. */
 static void add_command(struct text *out, const struct summary *summary, const char *words, const char *also)
 {
-    text_addf(out, "  next:   %s", summary_bold(summary->request));
-    display_add_quoted(out, command_name());
-    text_addf(out, " %s ", words);
-    display_add_quoted(out, summary->request->report_path);
-    text_addf(out, "%s%s\n", summary_plain(summary->request), also);
+    static const char label[] = "  next:   ";
+    size_t columns = summary->request->columns;
+    struct text line = { 0 };
+
+    display_add_quoted(&line, command_name());
+    text_addf(&line, " %s ", words);
+    display_add_file(&line, summary->request->report_path);
+    size_t taken = strlen(label) + display_columns(text_string(&line), line.length) + strlen(", ") + strlen(also);
+    text_addf(out, "%s%s%s%s", label, summary_bold(summary->request), text_string(&line),
+              summary_plain(summary->request));
+    if (*also && columns && taken > columns)
+        text_addf(out, "\n%*s%s\n", (int)strlen(label), "", also);
+    else
+        text_addf(out, "%s%s\n", *also ? ", " : "", also);
+    text_free(&line);
 }
 
 static int has_events(const struct capture_facts *facts)
@@ -392,7 +403,7 @@ static void add_next(struct text *out, const struct summary *summary)
         struct text words = { 0 };
         text_add(&words, "analyze -r ");
         display_add_quoted(&words, text_string(&rule));
-        add_command(out, summary, text_string(&words), ", or stats for all tables, or view for the timeline");
+        add_command(out, summary, text_string(&words), "or stats for all tables, or view for the timeline");
         text_free(&words);
         text_free(&rule);
         return;
@@ -404,7 +415,7 @@ static void add_next(struct text *out, const struct summary *summary)
             return;
         }
     if (has_events(&summary->facts))
-        add_command(out, summary, "stats", ", or view for the timeline");
+        add_command(out, summary, "stats", "or view for the timeline");
     else
         add_command(out, summary, "info", "");
 }
