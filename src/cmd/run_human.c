@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
 #include "base/human.h"
+#include "base/saturating.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
 
@@ -84,7 +86,7 @@ static void add_more(struct text *out, const struct run_human *run, const struct
     text_addf(&line, "tacho %s", run->command->name);
     selection_command(&line, wanted, run->part);
     text_add(&line, " --rows=all ");
-    display_add_quoted(&line, run->path);
+    display_add_file(&line, run->path);
     if (!display_fits(text_string(&line), line.length, columns)) {
         text_cut(&line, begin);
         text_add(&line, "--rows=all");
@@ -133,6 +135,60 @@ static void add_advice(struct text *out, const struct run_human *run, const stru
     text_free(&advice);
 }
 
+/* ---- findings that are too small ------------------------------------------------------------------------------- */
+
+/* The time of which a finding takes a share; 0: it is not known. */
+static int64_t time_of_run(struct report *report, const struct report_span *part)
+{
+    struct error err;
+    int64_t whole_ns;
+
+    if (rule_capture_time(report, &whole_ns, &err) != 0 || whole_ns == INT64_MAX)
+        return 0;
+    int64_t part_ns = part ? saturating_duration(part->from_ns, part->to_ns) : whole_ns;
+    return part_ns < whole_ns ? part_ns : whole_ns;
+}
+
+static void take_small(struct run_human *run, const struct table_cell *rule, int64_t impact_ns)
+{
+    struct text name = { 0 };
+
+    text_add_bytes(&name, rule->text.bytes, rule->text.length);
+    run->small[run->small_count++] = rule_find(text_string(&name));
+    list_add(&run->small_list, text_string(&name));
+    text_add_char(&run->small_list, ' ');
+    human_time(&run->small_list, impact_ns);
+    text_free(&name);
+}
+
+/* Takes the rows of advice_sum that are about less than 1 % of the run out of the table, but for the largest, which is
+ * the first. */
+static void fold_small(struct run_human *run, struct table *advice, int64_t run_ns)
+{
+    size_t rows = table_row_count(advice), kept = 0;
+    size_t impact = table_find_column(advice, "Impact"), rule = table_find_column(advice, "Rule");
+
+    if (impact == TABLE_NO_COLUMN || rule == TABLE_NO_COLUMN)
+        return;
+    while (kept < rows && (kept == 0 || table_row(advice, kept)[impact].integer >= run_ns / 100))
+        kept++;
+    if (rows - kept > RUN_HUMAN_MOST_SMALL)
+        return;
+    for (size_t i = kept; i < rows; i++)
+        take_small(run, &table_row(advice, i)[rule], table_row(advice, i)[impact].integer);
+    table_limit(advice, kept);
+}
+
+static int is_small(const struct run_human *run, const struct analysis *rule)
+{
+    for (size_t i = 0; i < run->small_count; i++)
+        if (run->small[i] == rule)
+            return 1;
+    return 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
 static void add_table(struct text *out, const struct run_human *run, struct table *table,
                       const struct selection_item *wanted)
 {
@@ -162,6 +218,8 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     struct table *table;
     size_t before = out->length;
 
+    if (is_small(run, wanted->analysis))
+        return 0;
     all.options = options;
     all.option_count = 1 + selection_options(wanted, options + 1);
     int code = analysis_run(wanted->analysis, report, &all, &table, err);
@@ -173,6 +231,8 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     }
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
+    if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet)
+        fold_small(run, table, time_of_run(report, request->span));
     if (table_row_count(table))
         add_table(out, run, table, wanted);
     else if (!run->delivery->quiet)
@@ -205,6 +265,7 @@ void run_human_end(struct text *out, const struct run_human *run)
     if (run->missing_option)
         text_addf(&option, " (%s)", run->missing_option);
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
+    add_list(out, run, "Found, but below 1 % of the run", &run->small_list, " (tacho analyze -r NAME shows one)");
     add_list(out, run, run->nothing_label, &run->nothing, "");
     add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
     add_list(out, run, "No data for", &run->lacking, text_string(&more));
@@ -217,4 +278,5 @@ void run_human_free(struct run_human *run)
     text_free(&run->lacking);
     text_free(&run->missing);
     text_free(&run->nothing);
+    text_free(&run->small_list);
 }

@@ -7,6 +7,8 @@
 #include "output.h"
 #include "selection.h"
 
+enum { RUN_HUMAN_MOST_SMALL = 32 };
+
 /* The tables of one file. */
 struct run_human {
     const struct command *command;
@@ -21,6 +23,9 @@ struct run_human {
     struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
                                             * without data; reports without rows */
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
+    const struct analysis *small[RUN_HUMAN_MOST_SMALL]; /* rules whose findings are too small for a table */
+    size_t small_count;
+    struct text small_list;                             /* "NAME 1.95 ms, …" */
 };
 
 /* Runs one report and adds its table to out, or remembers why there is none. */
