@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How long a report takes to become SQLite and back, beside what SQLite itself needs to copy and to read the same rows; and to become
-a trace of Perfetto.
+a trace of Perfetto, beside what it takes to write as many bytes.
 
     bench/exchange.py [--kernels N] [--times N] [--json FILE]
 
@@ -46,6 +46,14 @@ def sqlite_reads(path):
             database.execute(f"SELECT {', '.join(f'max({c})' for c in columns)} FROM {table}").fetchall()
 
 
+def write_as_many(path):
+    piece, size = bytes(range(256)) * 4096, os.path.getsize(path)
+    with open(f"{path}.floor", "wb", buffering=0) as out:
+        for at in range(0, size, len(piece)):
+            out.write(piece[:size - at])
+    os.unlink(f"{path}.floor")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kernels", type=int, default=2000000)
@@ -63,6 +71,7 @@ def main():
         steps = {
             "export --type sqlite": lambda: subprocess.run([tacho, "export", "-q", "-f", "true", "-o", database, made], check=True),
             "export --type perfetto": lambda: subprocess.run([tacho, "export", "-q", "-f", "true", "-t", "perfetto", "-o", trace, made], check=True),
+            "as many bytes": lambda: write_as_many(trace),
             "SQLite copies it": lambda: sqlite_copies(database),
             "import": lambda: subprocess.run([tacho, "import", "-q", "-f", "true", "-o", again, database], check=True),
             "SQLite reads it": lambda: sqlite_reads(database),
@@ -71,11 +80,12 @@ def main():
         for _ in range(options.times):
             for name, work in steps.items():
                 figures[name].append(measure(work))
-        sizes = {name: os.path.getsize(path) for name, path in (("report", made), ("SQLite", database))}
+        sizes = {name: os.path.getsize(path) for name, path in (("report", made), ("SQLite", database), ("Perfetto", trace))}
     result = {"events": options.kernels * 2, "bytes": sizes,
               "seconds": {name: {"wall": statistics.median(w for w, _ in runs), "cpu": statistics.median(c for _, c in runs)}
                           for name, runs in figures.items()}}
-    print(f"{result['events']} events, {sizes['report'] / 1e6:.0f} MB as a report, {sizes['SQLite'] / 1e6:.0f} MB as SQLite")
+    print(f"{result['events']} events, {sizes['report'] / 1e6:.0f} MB as a report, {sizes['SQLite'] / 1e6:.0f} MB as SQLite, "
+          f"{sizes['Perfetto'] / 1e6:.0f} MB as a trace of Perfetto")
     for name, seconds in result["seconds"].items():
         print(f"{name:22} {seconds['wall']:7.2f} s wall {seconds['cpu']:7.2f} s CPU")
     if options.json:

@@ -23,10 +23,26 @@ static inline char *protobuf_put_number(char *at, uint64_t value)
     return at;
 }
 
+static inline char *protobuf_put_length(char *at, unsigned field, size_t length)
+{
+    return protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_BYTES), length);
+}
+
 /* A field where there is room for it. An int64 that is below 0 has ten bytes, as the format wants it. */
 static inline char *protobuf_put_varint(char *at, unsigned field, uint64_t value)
 {
     return protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_VARINT), value);
+}
+
+/* The bytes that they take. */
+static inline size_t protobuf_number_bytes(uint64_t value)
+{
+    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+static inline size_t protobuf_varint_bytes(unsigned field, uint64_t value)
+{
+    return protobuf_number_bytes(field << 3) + protobuf_number_bytes(value);
 }
 
 static inline void protobuf_varint(struct text *out, unsigned field, uint64_t value)
@@ -37,26 +53,30 @@ static inline void protobuf_varint(struct text *out, unsigned field, uint64_t va
         text_commit(out, protobuf_put_varint(at, field, value));
 }
 
+static inline char *protobuf_put_fixed64(char *at, unsigned field, uint64_t value)
+{
+    at = protobuf_put_number(at, field << 3 | WIRE_FIXED64);
+    for (int i = 0; i < 8; i++)
+        *at++ = (char)(value >> 8 * i);
+    return at;
+}
+
 static inline void protobuf_fixed64(struct text *out, unsigned field, uint64_t value)
 {
     char *at = text_room(out, PROTOBUF_TAG_MOST + sizeof value);
 
-    if (!at)
-        return;
-    at = protobuf_put_number(at, field << 3 | WIRE_FIXED64);
-    for (int i = 0; i < 8; i++)
-        *at++ = (char)(value >> 8 * i);
-    text_commit(out, at);
+    if (at)
+        text_commit(out, protobuf_put_fixed64(at, field, value));
 }
 
-static inline void protobuf_double(struct text *out, unsigned field, double value)
+static inline char *protobuf_put_double(char *at, unsigned field, double value)
 {
     union {
         double real;
         uint64_t bits;
     } both = { .real = value };
 
-    protobuf_fixed64(out, field, both.bits);
+    return protobuf_put_fixed64(at, field, both.bits);
 }
 
 static inline void protobuf_bytes(struct text *out, unsigned field, const void *bytes, size_t length)
@@ -65,7 +85,7 @@ static inline void protobuf_bytes(struct text *out, unsigned field, const void *
 
     if (!at)
         return;
-    at = protobuf_put_number(protobuf_put_number(at, field << 3 | WIRE_BYTES), length);
+    at = protobuf_put_length(at, field, length);
     if (length)
         memcpy(at, bytes, length);
     text_commit(out, at + length);

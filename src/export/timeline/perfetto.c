@@ -25,24 +25,46 @@ static void begin_packet(struct perfetto *perfetto, int flags)
     protobuf_varint(&perfetto->out, PACKET_FLAGS, (uint64_t)flags);
 }
 
-void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns)
+static int write_large(struct perfetto *perfetto, struct error *err)
 {
-    char *at = text_room(&perfetto->out, PROTOBUF_TAG_MOST + 1 + 3 * PROTOBUF_VARINT_MOST);
-
-    if (!at)
-        return;
-    at = protobuf_put_begin(at, TRACE_PACKET);
-    perfetto->packet = (size_t)(at - perfetto->out.bytes);
-    at = protobuf_put_varint(at, PACKET_SEQUENCE, SEQUENCE);
-    at = protobuf_put_varint(at, PACKET_FLAGS, FLAG_NEEDS_STATE);
-    at = protobuf_put_varint(at, PACKET_TIMESTAMP, (uint64_t)saturating_add(time_ns, perfetto->shift_ns));
-    text_commit(&perfetto->out, at);
+    return perfetto->out.length < OUT_BYTES ? 0 : outfile_put(perfetto->output, &perfetto->out, 0, err);
 }
 
-int perfetto_end_packet(struct perfetto *perfetto, struct error *err)
+static int end_packet(struct perfetto *perfetto, struct error *err)
 {
     protobuf_end(&perfetto->out, perfetto->packet);
-    return perfetto->out.length < OUT_BYTES ? 0 : outfile_put(perfetto->output, &perfetto->out, 0, err);
+    return write_large(perfetto, err);
+}
+
+static inline char *put_bytes(char *at, const char *bytes, size_t length)
+{
+    memcpy(at, bytes, length);
+    return at + length;
+}
+
+/* There are two packets a span: their lengths are known before, and there is one check of the room. */
+int perfetto_write_event(struct perfetto *perfetto, int64_t time_ns, const char *body, size_t body_length,
+                         const struct text *tail, struct error *err)
+{
+    uint64_t time = (uint64_t)saturating_add(time_ns, perfetto->shift_ns);
+    size_t event_bytes = body_length + tail->length;
+    size_t packet_bytes = protobuf_varint_bytes(PACKET_SEQUENCE, SEQUENCE) +
+                          protobuf_varint_bytes(PACKET_FLAGS, FLAG_NEEDS_STATE) +
+                          protobuf_varint_bytes(PACKET_TIMESTAMP, time) +
+                          protobuf_varint_bytes(PACKET_EVENT, event_bytes) + event_bytes;
+    char *at = text_room(&perfetto->out, PROTOBUF_VARINT_MOST + packet_bytes);
+
+    if (!at)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    at = protobuf_put_length(at, TRACE_PACKET, packet_bytes);
+    at = protobuf_put_varint(at, PACKET_SEQUENCE, SEQUENCE);
+    at = protobuf_put_varint(at, PACKET_FLAGS, FLAG_NEEDS_STATE);
+    at = protobuf_put_varint(at, PACKET_TIMESTAMP, time);
+    at = protobuf_put_length(at, PACKET_EVENT, event_bytes);
+    if (body_length)
+        at = put_bytes(at, body, body_length);
+    text_commit(&perfetto->out, put_bytes(at, text_string(tail), tail->length));
+    return write_large(perfetto, err);
 }
 
 /* Writes a text with its number. */
@@ -62,7 +84,7 @@ static int define(struct perfetto *perfetto, unsigned field, uint64_t number, st
     text_free(&clean);
     if (failed)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    return perfetto_end_packet(perfetto, err);
+    return end_packet(perfetto, err);
 }
 
 /* The number of a text in one of the lists; a new text is written first. 0 when memory is short. */
@@ -84,24 +106,36 @@ static uint64_t number_of(struct perfetto *perfetto, struct perfetto_texts *text
     return (uint64_t)id + 1;
 }
 
-/* The number of a literal, by its address alone. */
-static uint64_t number_of_literal(struct perfetto *perfetto, struct perfetto_texts *texts, unsigned field,
-                                  const char *literal, struct error *err)
+/* The number of the name of an argument, a literal. Mostly it is that of the last event's argument at the same place.
+ */
+static inline uint64_t number_of_name(struct perfetto *perfetto, size_t place, const char *literal, struct error *err)
 {
-    size_t place = hash_number((uintptr_t)literal) % PERFETTO_RECENT;
+    struct perfetto_arg_name *last = &perfetto->arg_names[place];
 
-    return texts->recent[place].bytes == literal ? texts->recent[place].number
-                                                 : number_of(perfetto, texts, field, trace_text(literal), err);
+    if (last->literal != literal)
+        *last = (struct perfetto_arg_name){ literal, number_of(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
+                                                               trace_text(literal), err) };
+    return last->number;
 }
 
 /* ---- tracks ---------------------------------------------------------------------------------------------------- */
+
+static int is_placed(const int64_t key[3], enum perfetto_track_kind kind, int64_t a, int64_t b)
+{
+    return key[0] == (int64_t)kind && key[1] == a && key[2] == b;
+}
 
 /* The track's number; *is_new if it was not there, and wants a descriptor. NO_KEY when memory is short. */
 static uint32_t place(struct perfetto *perfetto, enum perfetto_track_kind kind, int64_t a, int64_t b, int *is_new)
 {
     size_t before = perfetto->placed.count;
-    uint32_t number = keys_add(&perfetto->placed, (int64_t[]){ kind, a, b });
+    uint32_t number = perfetto->last_placed[kind]; /* most events are where the last one was */
 
+    if (number < before && is_placed(keys_get(&perfetto->placed, number), kind, a, b)) {
+        *is_new = 0;
+        return number;
+    }
+    perfetto->last_placed[kind] = number = keys_add(&perfetto->placed, (int64_t[]){ kind, a, b });
     *is_new = number != NO_KEY && perfetto->placed.count > before;
     if (!*is_new)
         return number;
@@ -126,7 +160,7 @@ static int describe(struct perfetto *perfetto, uint32_t track, uint64_t parent, 
     if (detail)
         protobuf_message(out, field, detail);
     protobuf_end(out, message);
-    return perfetto_end_packet(perfetto, err);
+    return end_packet(perfetto, err);
 }
 
 static void add_clean(struct text *out, unsigned field, const char *bytes, size_t length)
@@ -252,53 +286,74 @@ static void add_members(struct text *out, const struct trace_string *members)
     protobuf_end(out, json);
 }
 
-static void add_triple(struct text *out, const int64_t numbers[3])
+static char *put_triple(char *at, const int64_t numbers[3])
 {
     for (int i = 0; i < 3; i++) {
-        size_t element = protobuf_begin(out, ANNOTATION_ARRAY);
-        protobuf_varint(out, ANNOTATION_INT, (uint64_t)numbers[i]);
-        protobuf_end(out, element);
+        char *element = at = protobuf_put_begin(at, ANNOTATION_ARRAY);
+        at = protobuf_put_varint(at, ANNOTATION_INT, (uint64_t)numbers[i]);
+        element[-1] = (char)(at - element);
+    }
+    return at;
+}
+
+/* The most that an annotation takes, except one of MEMBERS: that is one of three numbers. Its length has one byte. */
+enum {
+    ANNOTATION_MOST = PROTOBUF_TAG_MOST + 1 + PROTOBUF_VARINT_MOST + 3 * (PROTOBUF_TAG_MOST + 1 + PROTOBUF_VARINT_MOST)
+};
+
+static char *put_value(char *at, const struct trace_arg *arg, uint64_t text)
+{
+    switch (arg->kind) {
+    case ARG_TEXT:
+    case ARG_JSON: return protobuf_put_varint(at, ANNOTATION_STRING_ID, text);
+    case ARG_INT: return protobuf_put_varint(at, ANNOTATION_INT, (uint64_t)arg->numbers[0]);
+    case ARG_REAL:
+    case ARG_FRACTION: return protobuf_put_double(at, ANNOTATION_DOUBLE, arg->real);
+    case ARG_TRIPLE: return put_triple(at, arg->numbers);
+    default: return put_bytes(protobuf_put_length(at, ANNOTATION_JSON, strlen("null")), "null", strlen("null"));
     }
 }
 
-/* An annotation with one number, as most have. */
-static void add_number(struct text *body, uint64_t name, unsigned field, uint64_t number)
+static char *put_annotation(char *at, uint64_t name, const struct trace_arg *arg, uint64_t text)
 {
-    char *at = text_room(body, PROTOBUF_TAG_MOST + 1 + 2 * PROTOBUF_VARINT_MOST);
+    char *annotation = protobuf_put_begin(at, EVENT_ANNOTATION);
+
+    at = put_value(protobuf_put_varint(annotation, ANNOTATION_NAME, name), arg, text);
+    annotation[-1] = (char)(at - annotation);
+    return at;
+}
+
+static void add_members_annotation(struct text *body, uint64_t name, const struct trace_string *members)
+{
+    size_t annotation = protobuf_begin(body, EVENT_ANNOTATION);
+
+    protobuf_varint(body, ANNOTATION_NAME, name);
+    add_members(body, members);
+    protobuf_end(body, annotation);
+}
+
+/* The arguments from one on, as many as have a bounded size, with one check of the room. *next: the first that has not,
+ * or arg_count. */
+static int add_annotations(struct perfetto *perfetto, struct text *body, const struct trace_event *event, size_t *next,
+                           struct error *err)
+{
+    size_t i = *next;
+    char *at = text_room(body, (event->arg_count - i) * ANNOTATION_MOST);
 
     if (!at)
-        return;
-    at = protobuf_put_begin(at, EVENT_ANNOTATION);
-    char *end = protobuf_put_varint(protobuf_put_varint(at, ANNOTATION_NAME, name), field, number);
-    at[-1] = (char)(end - at);
-    text_commit(body, end);
-}
-
-static int add_annotation(struct perfetto *perfetto, struct text *body, const struct trace_arg *arg, struct error *err)
-{
-    int is_text = arg->kind == ARG_TEXT || arg->kind == ARG_JSON;
-    uint64_t name = number_of_literal(perfetto, &perfetto->annotations, INTERNED_ANNOTATION,
-                                      arg->name ? arg->name : "args", err);
-    /* Shapes, which are JSON, repeat more often than anyone looks into them. */
-    uint64_t text = is_text ? number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
-
-    if (!name || !text)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    if (is_text || arg->kind == ARG_INT) {
-        add_number(body, name, is_text ? ANNOTATION_STRING_ID : ANNOTATION_INT,
-                   is_text ? text : (uint64_t)arg->numbers[0]);
-        return 0;
+    for (; i < event->arg_count && event->args[i].kind != ARG_MEMBERS; i++) {
+        const struct trace_arg *arg = &event->args[i];
+        int is_text = arg->kind == ARG_TEXT || arg->kind == ARG_JSON;
+        uint64_t name = number_of_name(perfetto, i, arg->name, err);
+        /* Shapes, which are JSON, repeat more often than anyone looks into them. */
+        uint64_t text = is_text ? number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
+        if (!name || !text)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        at = put_annotation(at, name, arg, text);
     }
-    size_t annotation = protobuf_begin(body, EVENT_ANNOTATION);
-    protobuf_varint(body, ANNOTATION_NAME, name);
-    switch (arg->kind) {
-    case ARG_REAL:
-    case ARG_FRACTION: protobuf_double(body, ANNOTATION_DOUBLE, arg->real); break;
-    case ARG_TRIPLE: add_triple(body, arg->numbers); break;
-    case ARG_MEMBERS: add_members(body, &arg->text); break;
-    default: protobuf_bytes(body, ANNOTATION_JSON, "null", strlen("null"));
-    }
-    protobuf_end(body, annotation);
+    text_commit(body, at);
+    *next = i;
     return 0;
 }
 
@@ -313,9 +368,16 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     protobuf_varint(body, EVENT_CATEGORY, category);
     protobuf_varint(body, EVENT_NAME, name);
-    for (size_t i = 0; i < event->arg_count; i++)
-        if ((code = add_annotation(perfetto, body, &event->args[i], err)) != 0)
+    for (size_t i = 0; i < event->arg_count; i++) {
+        if ((code = add_annotations(perfetto, body, event, &i, err)) != 0)
             return code;
+        if (i == event->arg_count)
+            break;
+        uint64_t args = number_of_name(perfetto, i, "args", err);
+        if (!args)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        add_members_annotation(body, args, &event->args[i].text);
+    }
     return 0;
 }
 
@@ -398,13 +460,11 @@ static int add_counter(struct perfetto *perfetto, const struct trace_event *even
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     if (is_new && (code = describe_counter(perfetto, track, process, allocator, counter_names[counter], err)) != 0)
         return code;
-    perfetto_begin_event(perfetto, event->start_ns);
-    size_t message = protobuf_begin(&perfetto->out, PACKET_EVENT);
-    protobuf_varint(&perfetto->out, EVENT_TYPE, TYPE_COUNTER);
-    protobuf_varint(&perfetto->out, EVENT_TRACK, perfetto->list[track].uuid);
-    protobuf_varint(&perfetto->out, EVENT_COUNTER, (uint64_t)value);
-    protobuf_end(&perfetto->out, message);
-    return perfetto_end_packet(perfetto, err);
+    text_clear(&perfetto->moment);
+    protobuf_varint(&perfetto->moment, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_varint(&perfetto->moment, EVENT_TRACK, perfetto->list[track].uuid);
+    protobuf_varint(&perfetto->moment, EVENT_COUNTER, (uint64_t)value);
+    return perfetto_write_event(perfetto, event->start_ns, "", 0, &perfetto->moment, err);
 }
 
 /* The bytes that an allocator has given out and those that it holds, as curves. */
@@ -436,11 +496,9 @@ static int add_moment(struct perfetto *perfetto, const struct trace_event *event
         return code;
     protobuf_varint(body, EVENT_TYPE, TYPE_INSTANT);
     protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
-    perfetto_begin_event(perfetto, event->start_ns);
-    protobuf_message(&perfetto->out, PACKET_EVENT, body);
     if (text_failed(body))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    return perfetto_end_packet(perfetto, err);
+    return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 
 static int take_event(void *context, const struct trace_event *event, struct error *err)
@@ -478,7 +536,7 @@ static int add_clocks(struct perfetto *perfetto, struct error *err)
     }
     protobuf_varint(&perfetto->out, PRIMARY_CLOCK, CLOCK_BOOT);
     protobuf_end(&perfetto->out, clocks);
-    return perfetto_end_packet(perfetto, err);
+    return end_packet(perfetto, err);
 }
 
 static int write_trace(void *context, struct outfile *output, struct error *err)

@@ -61,6 +61,22 @@ struct perfetto_texts {
     } recent[PERFETTO_RECENT];
 };
 
+struct perfetto_arg_name {
+    const char *literal;
+    uint64_t number;
+};
+
+enum perfetto_track_kind {
+    TRACK_OF_PROCESS,
+    TRACK_OF_THREAD,
+    TRACK_OF_DEVICE,
+    TRACK_OF_STREAM,
+    TRACK_OF_COUNTER,
+    TRACK_OF_OVERFLOW,
+    TRACK_OF_TRACE,
+    TRACK_KINDS
+};
+
 struct perfetto {
     struct report *report;
     const struct export_options *options;
@@ -72,27 +88,18 @@ struct perfetto {
     struct tracks tracks;
     int64_t shift_ns;
     struct perfetto_texts categories, names, annotations, strings;
+    struct perfetto_arg_name arg_names[TRACE_MOST_ARGS]; /* of the last event, by place */
     struct keys placed;          /* the kind and the two ids of each track; numbers are those of list */
+    uint32_t last_placed[TRACK_KINDS];
     struct perfetto_track *list; /* owned */
     size_t capacity;
 };
 
-enum perfetto_track_kind {
-    TRACK_OF_PROCESS,
-    TRACK_OF_THREAD,
-    TRACK_OF_DEVICE,
-    TRACK_OF_STREAM,
-    TRACK_OF_COUNTER,
-    TRACK_OF_OVERFLOW,
-    TRACK_OF_TRACE
-};
-
 /* A further track for spans of this one; its number, or NO_KEY when memory is short. */
 uint32_t perfetto_overflow(struct perfetto *perfetto, uint32_t track);
-/* Ends the packet that was begun, and writes out when it is large. */
-int perfetto_end_packet(struct perfetto *perfetto, struct error *err);
-/* Begins the packet of an event: the packet's own fields. */
-void perfetto_begin_event(struct perfetto *perfetto, int64_t time_ns);
+/* Writes the packet of an event, whose fields are those of the body and then of the tail. */
+int perfetto_write_event(struct perfetto *perfetto, int64_t time_ns, const char *body, size_t body_length,
+                         const struct text *tail, struct error *err);
 
 /* Writes all spans. */
 int perfetto_write_spans(struct perfetto *perfetto, struct error *err);

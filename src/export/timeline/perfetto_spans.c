@@ -48,23 +48,14 @@ struct nesting {
     struct perfetto_span *open; /* owned; the innermost last */
     size_t count, capacity;
     size_t flow;                /* of the arrows of the track's origin: the first that is not before the last span */
+    struct text begin, end;     /* owned; the type and the track, with which the fields of an event end */
 };
 
 static int write_end(struct nesting *nesting, struct error *err)
 {
-    struct perfetto *perfetto = nesting->perfetto;
     const struct perfetto_span *span = &nesting->open[--nesting->count];
 
-    perfetto_begin_event(perfetto, span->end_ns);
-    char *at = text_room(&perfetto->out, PROTOBUF_TAG_MOST + 1 + 2 * PROTOBUF_VARINT_MOST);
-    if (!at)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
-    at = protobuf_put_begin(at, PACKET_EVENT);
-    char *end = protobuf_put_varint(protobuf_put_varint(at, EVENT_TYPE, TYPE_END), EVENT_TRACK,
-                                    perfetto->list[nesting->track].uuid);
-    at[-1] = (char)(end - at);
-    text_commit(&perfetto->out, end);
-    return perfetto_end_packet(perfetto, err);
+    return perfetto_write_event(nesting->perfetto, span->end_ns, "", 0, &nesting->end, err);
 }
 
 /* Arrows that end at this moment of the track belong to the last span that begins then. */
@@ -77,27 +68,27 @@ static void add_flows(struct nesting *nesting, const struct perfetto_span *span)
         nesting->flow++;
     for (size_t i = nesting->flow; i < origin->flow_count && origin->flows[i].time_ns == span->start_ns; i++) {
         if (!origin->flows[i].is_written)
-            protobuf_fixed64(&perfetto->out, EVENT_FLOW, origin->flows[i].id);
+            protobuf_fixed64(&nesting->begin, EVENT_FLOW, origin->flows[i].id);
         origin->flows[i].is_written = 1;
     }
 }
 
 static int write_begin(struct nesting *nesting, const struct perfetto_span *span, int is_last, struct error *err)
 {
-    struct perfetto *perfetto = nesting->perfetto;
+    const char *bodies = nesting->perfetto->bodies.bytes;
+    size_t without_flows = nesting->begin.length;
 
     if (array_reserve(&nesting->open, &nesting->capacity, nesting->count + 1, sizeof *nesting->open) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     nesting->open[nesting->count++] = *span;
-    perfetto_begin_event(perfetto, span->start_ns);
-    size_t event = protobuf_begin(&perfetto->out, PACKET_EVENT);
-    text_add_bytes(&perfetto->out, perfetto->bodies.bytes + span->body, span->body_length);
-    protobuf_varint(&perfetto->out, EVENT_TYPE, TYPE_BEGIN);
-    protobuf_varint(&perfetto->out, EVENT_TRACK, perfetto->list[nesting->track].uuid);
     if (is_last)
         add_flows(nesting, span);
-    protobuf_end(&perfetto->out, event);
-    return perfetto_end_packet(perfetto, err);
+    if (text_failed(&nesting->begin) || text_failed(&nesting->end))
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+    int code = perfetto_write_event(nesting->perfetto, span->start_ns, bodies + span->body, span->body_length,
+                                    &nesting->begin, err);
+    text_cut(&nesting->begin, without_flows);
+    return code;
 }
 
 /* Moves a span to the further track of this one. */
@@ -125,6 +116,13 @@ static int take_span(struct nesting *nesting, const struct perfetto_span *span, 
     return write_begin(nesting, span, is_last, err);
 }
 
+static void set_tail(struct text *tail, int type, uint64_t uuid)
+{
+    text_clear(tail);
+    protobuf_varint(tail, EVENT_TYPE, (uint64_t)type);
+    protobuf_varint(tail, EVENT_TRACK, uuid);
+}
+
 static int write_track(struct nesting *nesting, struct error *err)
 {
     struct perfetto_track *track = &nesting->perfetto->list[nesting->track];
@@ -133,6 +131,8 @@ static int write_track(struct nesting *nesting, struct error *err)
     int code;
 
     nesting->flow = 0;
+    set_tail(&nesting->begin, TYPE_BEGIN, track->uuid);
+    set_tail(&nesting->end, TYPE_END, track->uuid);
     put_in_order(spans, count, sizeof *spans, by_nesting);
     if (track->flow_count)
         put_in_order(track->flows, track->flow_count, sizeof *track->flows, by_time);
@@ -157,6 +157,8 @@ int perfetto_write_spans(struct perfetto *perfetto, struct error *err)
         if ((code = write_track(&nesting, err)) != 0)
             goto free_open;
 free_open:
+    text_free(&nesting.begin);
+    text_free(&nesting.end);
     free(nesting.open);
     return code;
 }

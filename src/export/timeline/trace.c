@@ -83,12 +83,20 @@ void trace_on_thread(struct trace_event *event, int64_t thread)
     event->thread = thread;
 }
 
+/* Most events are of the process of the last one. */
+static uint32_t process_number(struct trace *trace, int64_t process)
+{
+    if (trace->last_process >= trace->processes.count || *keys_get(&trace->processes, trace->last_process) != process)
+        trace->last_process = keys_add(&trace->processes, &process);
+    return trace->last_process;
+}
+
 /* Processes number their streams alike, and a timeline must not mix them: those of the
  * second process get other lanes. */
 int trace_on_stream(struct trace *trace, int64_t process, int64_t device, int64_t stream)
 {
     struct trace_event *event = &trace->event;
-    uint32_t number = trace->is_kineto ? 0 : keys_add(&trace->processes, &process);
+    uint32_t number = trace->is_kineto ? 0 : process_number(trace, process);
 
     event->where = ON_STREAM;
     event->device = device;
@@ -159,7 +167,8 @@ int trace_emit(struct trace *trace, struct error *err)
 {
     struct trace_event *event = &trace->event;
 
-    if (event->correlation == NO_CORRELATION) /* an arrow of PyTorch's own has it for its number */
+    /* An arrow of PyTorch's own has it for its number. */
+    if (trace->options->filter && event->correlation == NO_CORRELATION)
         event->correlation = event->phase == TRACE_FLOW ? event->flow_id : correlation_of(event);
     if (!is_wanted(trace, event, event->phase == TRACE_SPAN ? event->end_ns : event->start_ns))
         return 0;

@@ -46,7 +46,7 @@ struct trace_event {
     int64_t stream, process;  /* process: global id, 0 when it is not known */
     uint32_t process_number;  /* of the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
-    int64_t correlation;      /* of the launched work, or NO_CORRELATION; the event's arrows keep it */
+    int64_t correlation;      /* for filters: of the launched work, or NO_CORRELATION; the event's arrows keep it */
     int64_t flow_id;
     char flow_end;            /* of an arrow: s, t or f, as Chrome has it */
     struct trace_arg args[TRACE_MOST_ARGS];
@@ -73,6 +73,7 @@ struct trace {
     struct call_owners owners;
     struct torch_kernels kernels;
     struct keys processes;    /* on GPUs */
+    uint32_t last_process;    /* the number of the last event's */
     struct projections projections;
     struct text scratch;
     struct trace_gpu *gpus;   /* owned */
