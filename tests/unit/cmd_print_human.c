@@ -172,6 +172,21 @@ static void test_mangled_names_and_versions_of_calls(void **state)
     expect_name("my_call_v3020", 80, "my_call_v3020");
 }
 
+static void test_names_are_any_bytes(void **state)
+{
+    struct text out = { 0 };
+
+    short_name_add(&out, "a\0b\033[1m", 7, 80);
+    assert_string_equal(text_string(&out), "a\\x00b\\x1b[1m");
+    text_clear(&out);
+    short_name_add(&out, "_Z\xff\0", 4, 80);
+    assert_string_equal(text_string(&out), "_Z\\xff\\x00");
+    text_clear(&out);
+    short_name_add(&out, "", 0, 1);
+    assert_string_equal(text_string(&out), "");
+    text_free(&out);
+}
+
 static void test_bars_are_made_of_eighths(void **state)
 {
     static const struct {
@@ -297,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_names_that_would_look_equal_are_cut_where_they_differ),
         cmocka_unit_test(test_names_that_differ_in_their_middle),
         cmocka_unit_test(test_mangled_names_and_versions_of_calls),
+        cmocka_unit_test(test_names_are_any_bytes),
         cmocka_unit_test(test_bars_are_made_of_eighths),
         cmocka_unit_test(test_the_least_important_columns_go_first),
         cmocka_unit_test(test_rows_of_0_percent_at_the_end_do_not_count),

@@ -204,7 +204,7 @@ static void add_steps(struct text *out, const char *bytes, size_t length, size_t
         now = next;
         next = last;
     }
-    text_add(out, text_string(&now));
+    text_add_bytes(out, text_string(&now), now.length);
     text_free(&now);
     text_free(&next);
 }
