@@ -213,7 +213,7 @@ int module_open(struct symbols_module *module, struct symbols_process *process,
 void module_delete(struct symbols_module *module)
 {
     if (module->kernel)
-        text_free(&module->kernel->lines);
+        kernel_names_free(module->kernel);
     free(module->kernel);
     cfi_close(&module->cfi);
     elf_image_close(&module->image);

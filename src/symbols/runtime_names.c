@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "proc_maps.h"
 #include "symbols_state.h"
 
@@ -65,41 +66,81 @@ static int take_function(const char *at, struct symbol_names_entry *entry)
     return 1;
 }
 
+void kernel_names_free(struct kernel_names *kept)
+{
+    text_free(&kept->lines);
+    free(kept->functions);
+    *kept = (struct kernel_names){ 0 };
+}
+
+/* Returns -1 when memory is short. */
+static int keep_function(struct kernel_names *kept, const char *line, const struct symbol_names_entry *entry)
+{
+    if (array_reserve(&kept->functions, &kept->room, kept->count + 1, sizeof *kept->functions) != 0)
+        return -1;
+    kept->functions[kept->count++] = (struct kernel_function){ entry->start, kept->lines.length };
+    text_add(&kept->lines, line);
+    text_add_char(&kept->lines, '\n');
+    if (strcmp(entry->text, "_stext") == 0)
+        kept->start = entry->start;
+    if (strcmp(entry->text, "_etext") == 0)
+        kept->end = entry->start;
+    return text_failed(&kept->lines) ? -1 : 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct kernel_function *x = a, *y = b;
+    return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+                                : (x->line > y->line) - (x->line < y->line);
+}
+
 static void read_kernel(struct kernel_names *kept)
 {
     struct lines lines = { .file = fopen("/proc/kallsyms", "re"), .bytes_left = NAMES_BYTES_MAX };
     struct symbol_names_entry entry;
-    text_clear(&kept->lines);
-    kept->is_read = 1;
-    for (const char *line; (line = next_line(&lines)) != NULL;) {
-        if (!take_function(line, &entry))
-            continue;
-        text_add(&kept->lines, line);
-        text_add_char(&kept->lines, '\n');
-        if (strcmp(entry.text, "_stext") == 0)
-            kept->start = entry.start;
-        if (strcmp(entry.text, "_etext") == 0)
-            kept->end = entry.start;
-    }
+    int is_short = 0;
+    kernel_names_free(kept);
+    for (const char *line; !is_short && (line = next_line(&lines)) != NULL;)
+        is_short = take_function(line, &entry) && keep_function(kept, line, &entry) != 0;
     if (lines.file)
         fclose(lines.file);
-    if (text_failed(&kept->lines)) {
-        text_free(&kept->lines); /* half a line may be the last */
-        kept->is_read = 0;
+    if (is_short)
+        kernel_names_free(kept); /* half a line may be the last */
+    else if (kept->count)
+        qsort(kept->functions, kept->count, sizeof *kept->functions, by_start);
+    kept->is_read = !is_short;
+}
+
+/* Only the function that begins last before an address can contain it; it may have several names. */
+static void add_nearest(struct symbol_names *names, const struct kernel_names *kept, uint64_t address)
+{
+    size_t low = 0, end = kept->count;
+    struct symbol_names_entry entry;
+    while (low < end) {
+        size_t middle = low + (end - low) / 2;
+        if (kept->functions[middle].start <= address)
+            low = middle + 1;
+        else
+            end = middle;
     }
+    size_t first = end;
+    while (first && kept->functions[first - 1].start == kept->functions[end - 1].start)
+        first--;
+    for (; first < end; first++)
+        if (take_function(text_string(&kept->lines) + kept->functions[first].line, &entry))
+            symbol_names_add(names, &entry);
 }
 
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept)
 {
-    struct symbol_names_entry entry;
     int is_stale = !kept->is_read;
-    for (size_t i = 0; i < names->count && kept->lines.length; i++)
+    for (size_t i = 0; i < names->count && kept->count; i++)
         is_stale |= names->addresses[i] < kept->start || names->addresses[i] >= kept->end;
     if (is_stale)
         read_kernel(kept);
-    for (const char *line = text_string(&kept->lines); *line; line = strchr(line, '\n') + 1)
-        if (take_function(line, &entry))
-            symbol_names_add(names, &entry);
+    for (size_t i = 0; i < names->count; i++)
+        add_nearest(names, kept, names->addresses[i]);
 }
 
 /* The file's name has the pid in the process's own namespace, and it is in the process's own /tmp. Anyone can create

@@ -7,9 +7,16 @@
 
 struct symbols_process;
 
+struct kernel_function {
+    uint64_t start;
+    size_t line; /* where its line begins */
+};
+
 /* The functions of /proc/kallsyms, which takes the kernel a tenth of a second to write. */
 struct kernel_names {
-    struct text lines;   /* as there; those of functions alone */
+    struct text lines;                 /* as there; those of functions alone */
+    struct kernel_function *functions; /* by address, then by line */
+    size_t count, room;
     int is_read;
     uint64_t start, end; /* of the kernel's own code, which does not change; modules and BPF programs come and go */
 };
@@ -17,6 +24,7 @@ struct kernel_names {
 /* Adds the names of /proc/kallsyms, if it shows addresses, and keeps them for the next call. The text of a function in
  * a loadable kernel module is followed by a tab and [module]. */
 void names_add_kernel(struct symbol_names *names, struct kernel_names *kept);
+void kernel_names_free(struct kernel_names *kept);
 
 /* Adds the names of /tmp/perf-PID.map, which has one line for each piece of code: start, size and name. *bytes: the
  * size of the file, 0 if there is none that can be trusted. Returns whether only a part of it is read. */
