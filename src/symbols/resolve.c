@@ -104,8 +104,7 @@ static int by_place(const void *a, const void *b, void *context)
 
 /* ---- Rounds ---------------------------------------------------------------------------------------------------- */
 
-/* Looks at the processes that make code while they run; returns whether frames without a name may have one now. */
-static int look_for_made_names(const struct symbols *symbols)
+int symbols_look_for_made_names(const struct symbols *symbols)
 {
     int is_any = 0;
     for (size_t i = 0; i < symbols->module_count; i++) {
@@ -150,7 +149,7 @@ static size_t waiting_frames(struct symbols *symbols, uint32_t *order, int64_t n
     size_t count = 0;
     while (symbols->first_unnamed < symbols->frames.count && has_lines(symbols, symbols->first_unnamed))
         symbols->first_unnamed++;
-    uint32_t first = look_for_made_names(symbols) ? 1 : symbols->first_unnamed;
+    uint32_t first = symbols_look_for_made_names(symbols) ? 1 : symbols->first_unnamed;
     for (uint32_t i = first; i < symbols->frames.count; i++)
         if (is_waiting(symbols, i, now_ns))
             order[count++] = i;
@@ -257,8 +256,11 @@ int symbols_naming_begin(struct symbols *symbols)
     if (round && round->job_count && pthread_create(&round->thread, NULL, work_alone, round) == 0) {
         symbols->round = round;
 #if defined(DEBUG_INFO_SANITIZED)
-        symbols_naming_end(
-            symbols); /* no other thread of ours may be in the allocator while the round's child begins */
+        /* The round forks a child that allocates (debug_child.c). libc's allocator survives a fork in one of several
+         * threads; that of a sanitizer need not: if this thread held one of its locks meanwhile, the child would wait
+         * for it for ever. So this thread waits, and a sanitizer does not see the two side by side. What they share is
+         * `done`, and the jobs before it: work_alone() releases them, symbols_naming_take() acquires them. */
+        symbols_naming_end(symbols);
 #endif
         return 1;
     }

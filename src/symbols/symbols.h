@@ -129,6 +129,9 @@ int symbols_naming_begin(struct symbols *symbols);
 int symbols_naming_take(struct symbols *symbols);
 void symbols_naming_end(struct symbols *symbols);
 
+/* Looks at the processes that make code while they run: may frames without a name have one now? */
+int symbols_look_for_made_names(const struct symbols *symbols);
+
 /* Do all frames of the stack have their names, or are known to have none? */
 int symbols_is_named(const struct symbols *symbols, uint32_t stack);
 

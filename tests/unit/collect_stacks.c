@@ -155,6 +155,28 @@ static void stacks_are_in_a_file_that_grows(void **state)
     report_close(report);
 }
 
+/* Up to two of a hundred written ones: names are read for three. A round that runs is waited for, so that none is
+ * missed. */
+static void a_few_stacks_wait_for_names(void **state)
+{
+    enum { KNOWN = 100 };
+    int64_t known = 0;
+    begin();
+    for (int i = 0; i < KNOWN; i++)
+        known = sample_in(space, first_function, first_function);
+    tick_until(known);
+    int64_t rare = sample_in(space, second_function, first_function);
+    sample_in(space, second_function, first_function);
+    ticks(10);
+    symbols_naming_end(stacks_symbols(&capture->collector));
+    ticks(10);
+    expect(rare, "");
+    sample_in(space, second_function, first_function);
+    tick_until(rare);
+    expect(rare, "second_function first_function");
+    report_close(end());
+}
+
 /* ---- Code that is made at run time ------------------------------------------------------------------------------ */
 
 static const void *const made = (const void *)UINT64_C(0x700000001000);
@@ -256,6 +278,7 @@ static void samples_without_names_are_told_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_are_in_a_file_that_grows),
+                                        cmocka_unit_test(a_few_stacks_wait_for_names),
                                         cmocka_unit_test(names_that_come_at_exit_are_waited_for),
                                         cmocka_unit_test(other_code_does_not_wait_for_its_names),
                                         cmocka_unit_test(samples_without_names_are_told_of) };

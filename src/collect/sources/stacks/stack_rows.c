@@ -14,6 +14,7 @@
 #include "made_code.h"
 
 #define TICKS_A_ROUND 5 /* 2 s */
+#define FEW_STACKS 50u /* one of so many may wait longer for its names: reading the symbols of a library takes long */
 
 /* A stack that is not written yet. */
 struct waiting {
@@ -29,6 +30,7 @@ struct stacks {
     size_t used_room;
     struct waiting *waiting;
     size_t waiting_count, waiting_room;
+    uint64_t written;
     uint64_t unnamed;           /* samples in code made at run time that has no name */
     uint64_t unkept;            /* samples whose stack could not be kept: out of memory */
     struct chain_line_ids *ids; /* by line */
@@ -245,11 +247,22 @@ static int write_waiting(struct collector *collector, int is_end)
             write_stack(collector, &stacks->waiting[i]);
         else
             stacks->waiting[kept++] = stacks->waiting[i];
+    stacks->written += stacks->waiting_count - kept;
     stacks->waiting_count = kept;
     return 0;
 }
 
-/* Every few seconds the stacks so far are written, so that they outlive us. If frames in them have no names yet, those
+/* Whether so many stacks wait for names that these should be found now. Code made at run time has names for a while
+ * only. */
+static int is_naming_worth_it(const struct stacks *stacks)
+{
+    uint64_t unnamed = 0;
+    for (size_t i = 0; i < stacks->waiting_count; i++)
+        unnamed += !symbols_is_named(stacks->symbols, stacks->waiting[i].stack);
+    return unnamed > stacks->written / FEW_STACKS || symbols_look_for_made_names(stacks->symbols);
+}
+
+/* Every few seconds the stacks so far are written, so that they outlive us. If many have frames without names, those
  * are found first, in a thread: two seconds later at most, the stacks with known names are written all the same. The
  * writer is flushed behind this call, so each round has chunks of its own. */
 static void tick(struct collector *collector)
@@ -258,7 +271,7 @@ static void tick(struct collector *collector)
     if (!stacks)
         return;
     int is_due = collector->ticks % TICKS_A_ROUND == 0, is_done = symbols_naming_take(stacks->symbols);
-    int has_begun = is_due && symbols_naming_begin(stacks->symbols);
+    int has_begun = is_due && is_naming_worth_it(stacks) && symbols_naming_begin(stacks->symbols);
     if (is_done || (is_due && !has_begun))
         write_waiting(collector, 0);
 }
