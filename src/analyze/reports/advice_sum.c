@@ -45,7 +45,7 @@ struct findings {
 static int add_row(struct table *table, const struct findings *findings)
 {
     const struct analysis *rule = findings->rule;
-    size_t largest = findings->impact.largest;
+    size_t largest = findings->impact.order[0];
     struct table_cell *row = table_add_row(table);
     struct text finding = { 0 };
     int code;

@@ -32,6 +32,14 @@ static int64_t impact_of_row(const struct table *table, size_t row)
     return idle > 0 ? saturating_from_double((double)duration * idle) : 0;
 }
 
+static int by_impact(const void *a, const void *b, void *context)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    const int64_t *each = context;
+
+    return each[x] != each[y] ? (each[x] < each[y] ? 1 : -1) : (x > y) - (x < y);
+}
+
 static void sum_up(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
                    int64_t capture_ns)
 {
@@ -39,11 +47,12 @@ static void sum_up(struct rule_impact *impact, const struct analysis *rule, cons
 
     for (size_t row = 0; row < rows; row++) {
         impact->all = saturating_add(impact->all, impact->each[row]);
-        impact->largest = impact->each[row] > impact->each[impact->largest] ? row : impact->largest;
+        impact->order[row] = row;
     }
+    qsort_r(impact->order, rows, sizeof *impact->order, by_impact, impact->each);
     if (says_impact(table) && impact->all > capture_ns)
         impact->all = capture_ns;
-    int is_outside = rows && rule->is_outside && rule->is_outside(table, impact->largest);
+    int is_outside = rows && rule->is_outside && rule->is_outside(table, impact->order[0]);
     impact->rank = is_outside && impact->all < capture_ns / 2 ? 0 : impact->all;
 }
 
@@ -53,21 +62,26 @@ int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, st
     size_t rows = table_row_count(table);
     int code;
 
-    *impact = (struct rule_impact){ .each = calloc(rows + 1, sizeof *impact->each) };
-    if (!impact->each)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+    *impact = (struct rule_impact){ .each = calloc(rows + 1, sizeof *impact->each),
+                                    .order = calloc(rows + 1, sizeof *impact->order) };
+    if (!impact->each || !impact->order) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+        goto free_impact;
+    }
     for (size_t row = 0; !rule->impact && row < rows; row++)
         impact->each[row] = impact_of_row(table, row);
-    if (rule->impact && (code = rule->impact(report, table, impact->each, err)) != 0) {
-        rule_impact_free(impact);
-        return code;
-    }
+    if (rule->impact && (code = rule->impact(report, table, impact->each, err)) != 0)
+        goto free_impact;
     sum_up(impact, rule, table, capture_ns);
     return 0;
+free_impact:
+    rule_impact_free(impact);
+    return code;
 }
 
 void rule_impact_free(struct rule_impact *impact)
 {
     free(impact->each);
+    free(impact->order);
     *impact = (struct rule_impact){ 0 };
 }

@@ -8,11 +8,11 @@
  * capture lasted. A rule can compute it (analysis.impact). Of other rows it is the duration, less the share of it in
  * which the GPU was in use. */
 struct rule_impact {
-    int64_t *each;  /* owned; by row */
+    int64_t *each; /* owned; by row */
+    size_t *order; /* owned; rows, the one that costs most first */
     int64_t all;
-    int64_t rank;   /* findings are ordered by it: as `all`, but 0 for a cause outside of the program that took less
-                     * than half of the capture, so that it stands behind what a user can change in the program */
-    size_t largest; /* the row that costs most */
+    int64_t rank;  /* findings are ordered by it: as `all`, but 0 for a cause outside of the program that took less
+                    * than half of the capture, so that it stands behind what a user can change in the program */
 };
 
 /* capture_ns: see rule_capture_time(). */

@@ -102,7 +102,8 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
                 (n == DURATION && places[n] < 0 && strcmp(table_columns(table)[c].name, longest_name) == 0))
                 places[n] = (int)c;
     }
-    for (size_t r = 0; r < table_row_count(table) && r < ADVICE_MOST; r++) {
+    for (size_t i = 0; i < table_row_count(table) && i < ADVICE_MOST; i++) {
+        size_t r = impact->order[i];
         const struct table_cell *cells = table_row(table, r);
         int64_t numbers[NUMBERS];
         for (int n = 0; n < NUMBERS; n++)
@@ -145,7 +146,7 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
     add_rows(advice, rule, table, &impact, &text);
     size_t count = table_row_count(table);
     advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
-                                                   count ? rule_advice(rule, table, impact.largest) : rule->praise,
+                                                   count ? rule_advice(rule, table, impact.order[0]) : rule->praise,
                                                    count, impact.all, impact.rank });
 delete_table:
     rule_impact_free(&impact);
