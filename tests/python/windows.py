@@ -217,6 +217,27 @@ for count in (5, 2):
         self.assertRegex(out, "^events: nvtx 5[;\n].*\n?events: nvtx 2[;\n]")
         self.assertNotRegex(out, "cuda 0|pytorch 0", "what the program did not ask for is not told")
 
+    def test_samples_are_in_the_report(self):
+        """Of a short window too, as soon as it has ended: the functions are those that ran in it."""
+        out = self.run_text('''
+import time, tacho
+def busy():
+    end = time.thread_time() + 0.05
+    while time.thread_time() < end: pass
+missing = 0
+for i in range(8):
+    with tacho.profile() as prof:
+        function = {}
+        exec(f"def work_{i}(busy): busy()", function)
+        function[f"work_{i}"](busy)
+    start, end = prof._window.span()
+    with tacho.load(prof.report()) as report:
+        names = {row["value"] for row in report.sql(f"""SELECT DISTINCT s.value FROM TACHO_PYTHON_SAMPLE p JOIN TACHO_PYTHON_CALLCHAINS c ON c.id = p.callchainId
+                 JOIN StringIds s ON s.id = c.symbol WHERE p.start BETWEEN {start} AND {end}""")} if "TACHO_PYTHON_SAMPLE" in report else set()
+    missing += f"work_{i}" not in names
+print(missing)''')
+        self.assertEqual(out, "0\n", "windows without a sample of their own function")
+
     def test_collector_killed(self):
         """Before anything was written down: an error that says so. Later: a sentence, once, and the program goes on."""
         killed = "_capture._own.collector.kill(), _capture._own.collector.wait()\n"

@@ -475,6 +475,7 @@ void drain_report_names(struct collector *collector)
 int drain_write_down(struct collector *collector)
 {
     drain_report_counts(collector);
+    SOURCES_CALL(write_down, collector);
     return writer_flush(collector->writer, NULL);
 }
 

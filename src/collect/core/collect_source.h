@@ -105,6 +105,8 @@ struct collect_source {
     void (*switching)(struct collector *collector, int on);
     /* Called with every tick, a few times a second. */
     void (*tick)(struct collector *collector);
+    /* A program waits until all that it did is in the report: writes the rows that would come with the next tick. */
+    void (*write_down)(struct collector *collector);
     /* Recording is off for good; the records of the processes have not all been read. */
     void (*end)(struct collector *collector);
     /* The records of all processes have been read: writes the last rows and counts. */

@@ -215,6 +215,7 @@ const struct collect_source collect_source_python_sampling = {
     .begin = begin,
     .switching = switching,
     .tick = write_rows,
+    .write_down = write_rows,
     .finish = write_rows,
     .stop = stop,
     .process_begin = process_begin,
