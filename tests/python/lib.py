@@ -40,7 +40,7 @@ class Case(trace.Case):
 
     def run_python(self, *arguments, path=(PACKAGE,), status=0, **more):
         """Runs Python on its own: what it prints."""
-        done = subprocess.run([self.python, *arguments], cwd=self.folder, env=environment(*path, **more), capture_output=True, text=True, timeout=200)
+        done = subprocess.run([self.python, *arguments], cwd=self.folder, env=environment(*path, **more), capture_output=True, text=True, timeout=280)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.complaints = done.stderr
         return done.stdout

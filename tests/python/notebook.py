@@ -57,7 +57,7 @@ if sys.argv[2] == "without":
     book.cells = [cell for cell in book.cells if "--timeline" not in cell.source]
 # Not over TCP: its ports are chosen before the kernel takes them, and another test may have them by then.
 on_files = Config({"KernelManager": {"transport": "ipc"}})
-nbclient.NotebookClient(book, kernel_name="python3", timeout=120, startup_timeout=120, config=on_files).execute()
+nbclient.NotebookClient(book, kernel_name="python3", timeout=240, startup_timeout=240, config=on_files).execute()
 print(json.dumps([[cell.source, [dict(output) for output in cell.outputs]] for cell in book.cells if cell.cell_type == "code"]))
 """
 
@@ -83,7 +83,9 @@ class Notebook(lib.Case):
         has_page = os.path.exists(os.path.join(os.environ["PAGE"], "index.html"))
         self.write("run.py", EXAMPLE)
         example = os.path.join(lib.SOURCE, "examples", "notebook.ipynb")
-        out = self.run_python("run.py", example, "with" if has_page else "without", HOME=self.folder, JUPYTER_PLATFORM_DIRS="0", PYDEVD_DISABLE_FILE_VALIDATION="1")
+        # The kernel's sockets lie in its runtime folder, and their names have 107 characters at most.
+        out = self.run_python("run.py", example, "with" if has_page else "without", HOME=self.folder, JUPYTER_RUNTIME_DIR=self.folder,
+                              JUPYTER_PLATFORM_DIRS="0", PYDEVD_DISABLE_FILE_VALIDATION="1")
         cells = json.loads(out.splitlines()[-1])
         shown = {}
         for source, outputs in cells:
