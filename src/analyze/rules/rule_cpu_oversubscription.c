@@ -126,7 +126,7 @@ enum { IMPACT, RUNNABLE, SHARE, RUNNING, DURATION, START, WANTED, CPUS, OTHERS, 
 static const struct table_column columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },
     { "Runnable", CELL_INT, UNIT_NS, 0 },
-    { "Runnable Share", CELL_REAL, UNIT_PERCENT, 1 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 },
     { "Running", CELL_INT, UNIT_NS, 0 },
     { "Duration", CELL_INT, UNIT_NS, 0 },
     { "Start", CELL_INT, UNIT_TIME, 0 },

@@ -191,16 +191,11 @@ static int walk_rounds(struct search *search)
 
 enum { IMPACT, WAITED, SHARE, LONGEST, START_TIME, THREADS, PID, TID, WHERE, HOLDER, HOLDER_IN, CELLS };
 static const struct table_column columns[CELLS] = {
-    { "Impact", CELL_INT, UNIT_NS, 0 },
-    { "Waited", CELL_INT, UNIT_NS, 0 },
-    { "Waited Share", CELL_REAL, UNIT_PERCENT, 1 },
-    { "Longest", CELL_INT, UNIT_NS, 0 },
-    { "Start", CELL_INT, UNIT_TIME, 0 },
-    { "Threads", CELL_INT, UNIT_NONE, 0 },
-    { "PID", CELL_INT, UNIT_ID, 0 },
-    { "TID", CELL_INT, UNIT_ID, 0 },
-    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },
-    { "Held By", CELL_TEXT, UNIT_NONE, 0 },
+    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Longest", CELL_INT, UNIT_NS, 0 },
+    { "Start", CELL_INT, UNIT_TIME, 0 },       { "Threads", CELL_INT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },           { "TID", CELL_INT, UNIT_ID, 0 },
+    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },  { "Held By", CELL_TEXT, UNIT_NONE, 0 },
     { "Holder Ran", CELL_TEXT, UNIT_NONE, 0 },
 };
 

@@ -379,20 +379,13 @@ static int explain(struct search *search, struct error *err)
 
 enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PLACES, PID, TID, LOCK, WAITED_IN, HOLDER, DID, CELLS };
 static const struct table_column columns[CELLS] = {
-    { "Impact", CELL_INT, UNIT_NS, 0 },
-    { "Waited", CELL_INT, UNIT_NS, 0 },
-    { "Waited Share", CELL_REAL, UNIT_PERCENT, 1 },
-    { "Waits", CELL_INT, UNIT_NONE, 0 },
-    { "Longest", CELL_INT, UNIT_NS, 0 },
-    { "Start", CELL_INT, UNIT_TIME, 0 },
-    { "Threads", CELL_INT, UNIT_NONE, 0 },
-    { "Places", CELL_INT, UNIT_NONE, 0 },
-    { "PID", CELL_INT, UNIT_ID, 0 },
-    { "TID", CELL_INT, UNIT_ID, 0 },
-    { "Lock", CELL_TEXT, UNIT_NONE, 0 },
-    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },
-    { "Held By", CELL_TEXT, UNIT_NONE, 0 },
-    { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
+    { "Impact", CELL_INT, UNIT_NS, 0 },      { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Waits", CELL_INT, UNIT_NONE, 0 },
+    { "Longest", CELL_INT, UNIT_NS, 0 },     { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Threads", CELL_INT, UNIT_NONE, 0 },   { "Places", CELL_INT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },         { "TID", CELL_INT, UNIT_ID, 0 },
+    { "Lock", CELL_TEXT, UNIT_NONE, 0 },     { "Waited In", CELL_TEXT, UNIT_NONE, 0 },
+    { "Held By", CELL_TEXT, UNIT_NONE, 0 },  { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 /* The time that the lock's waiters are known to have lived. */
