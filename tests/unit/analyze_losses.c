@@ -147,6 +147,48 @@ static void a_part(void **state)
     report_close(report);
 }
 
+static void cut_stacks(struct writer *writer, int64_t count)
+{
+    struct row_TACHO_CAPTURE row = { 0 };
+
+    ROW_SET(&row, TACHO_CAPTURE, timestamp, 1);
+    ROW_SET(&row, TACHO_CAPTURE, over, made_string(writer, "program"));
+    ROW_SET(&row, TACHO_CAPTURE, cutStacks, count);
+    writer_append(writer, TABLE_TACHO_CAPTURE, &row);
+}
+
+/* A stack without its outermost frames is not in the total times of these: 26 of 2,000 are 1.3 %. Nothing is lost. */
+static void incomplete_stacks(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "samples", "recorded", "", 2000);
+    count_as(writer, "python-sampling", "recorded", "", 970);
+    count_as(writer, "python-sampling", "recorded", "cut", 30);
+    cut_stacks(writer, 26);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 2);
+    expect_sentence(0, "26 of 2,000 CPU samples have an incomplete stack: total times of callers up to 1.3 % low");
+    expect_sentence(1, "30 of 1,000 Python samples have an incomplete stack: total times of callers up to 3.0 % low");
+    assert_true(counts.losses[0].is_note && loss_is_small(&counts.losses[0]));
+    assert_true(loss_concerns(&counts.losses[0], "SAMPLING_CALLCHAINS"));
+    assert_false(loss_concerns(&counts.losses[0], "COMPOSITE_EVENTS"));
+    assert_true(loss_concerns(&counts.losses[1], "TACHO_PYTHON_CALLCHAINS"));
+    report_close(report);
+}
+
+/* One of a hundred is not worth a word. */
+static void a_few_incomplete_stacks(void **state)
+{
+    struct writer *writer = start();
+
+    count_as(writer, "samples", "recorded", "", 2000);
+    cut_stacks(writer, 20);
+    struct report *report = read_counts(writer);
+    assert_int_equal(counts.loss_count, 0);
+    report_close(report);
+}
+
 static void several_causes(void **state)
 {
     struct writer *writer = start();
@@ -277,6 +319,8 @@ int main(void)
         cmocka_unit_test(rings_without_samples),
         cmocka_unit_test(a_torn_sample),
         cmocka_unit_test(a_part),
+        cmocka_unit_test(incomplete_stacks),
+        cmocka_unit_test(a_few_incomplete_stacks),
         cmocka_unit_test(several_causes),
         cmocka_unit_test(processes),
         cmocka_unit_test(tables_and_tampering),

@@ -14,7 +14,7 @@
 
 struct loss_words {
     const char *source;          /* in TACHO_COUNT */
-    const char *events;          /* their name in a sentence */
+    const char *events, *fate;   /* in a sentence: "CPU samples", "lost" */
     const char *figures, *after; /* the error, around its size: "sample counts", "low"; without a size: NULL */
     const char *tables[6];       /* made of its events; one that ends with * stands for all that begin so */
     /* Sources whose events share a buffer. The lost events may all be of any one of them. */
@@ -28,47 +28,76 @@ struct loss_words {
 static const struct loss_words words[] = {
     { "nvtx",
       "NVTX events",
+      "lost",
       "counts",
       "low",
       { "NVTX_*", "TACHO_COUNTER", "TACHO_SYNC", "TACHO_RESOURCE" },
       { { 0 } } },
-    { "osrt", "OS calls", "counts", "low", { "OSRT_*" }, { { 0 } } },
-    { "cuda", "CUDA records", "counts", "low", { "CUPTI_*", "CUDA_*" }, { { 0 } } },
-    { "libraries", "library calls", "counts", "low", { "NVTX_*" }, { { 0 } } },
-    { "pytorch", "PyTorch records", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
-    { "samples", "CPU samples", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },
+    { "osrt", "OS calls", "lost", "counts", "low", { "OSRT_*" }, { { 0 } } },
+    { "cuda", "CUDA records", "lost", "counts", "low", { "CUPTI_*", "CUDA_*" }, { { 0 } } },
+    { "libraries", "library calls", "lost", "counts", "low", { "NVTX_*" }, { { 0 } } },
+    { "pytorch", "PyTorch records", "lost", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
+    { "samples", "CPU samples", "lost", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },
     { "perf records",
       "perf records",
+      "lost",
       "sample counts",
       "low",
       { "COMPOSITE_EVENTS", "SAMPLING_*", "SCHED_EVENTS" },
       { { "samples", "sample counts" }, { "switches", "switch counts" } } },
-    { "switches", "context switches", "counts", "low", { "SCHED_EVENTS" }, { { 0 } } },
-    { "python-sampling", "Python samples", "sample counts", "low", { "TACHO_PYTHON_*" }, { { 0 } } },
-    { "counters", "counter values", "sums", "low", { "PMU_*" }, { { 0 } } },
+    { "switches", "context switches", "lost", "counts", "low", { "SCHED_EVENTS" }, { { 0 } } },
+    { "python-sampling", "Python samples", "lost", "sample counts", "low", { "TACHO_PYTHON_*" }, { { 0 } } },
+    { "counters", "counter values", "lost", "sums", "low", { "PMU_*" }, { { 0 } } },
     { COUNTED_STACKS,
       "call stacks",
+      "lost",
       NULL,
       "of the events have none",
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS" },
       { { 0 } } },
     { COUNTED_STACK_FRAMES,
       "stack frames",
+      "lost",
       "events have no stack, or a part of it",
       NULL,
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS" },
       { { 0 } } },
     { "notes",
       "records about processes, threads and modules",
+      "lost",
       NULL,
       "of the names are missing",
       { "TACHO_PROCESS", "TACHO_THREAD", "TACHO_MODULE", "ThreadNames" },
       { { 0 } } },
-    { PROCESSES, "processes", "their calls, ranges and GPU work are missing", NULL, { OF_AGENTS }, { { 0 } } },
+    { PROCESSES,
+      "processes",
+      "not traced",
+      "their calls, ranges and GPU work are missing",
+      NULL,
+      { OF_AGENTS },
+      { { 0 } } },
+};
+
+/* Events that are there with a part of their stack. One of a hundred changes no share that anybody compares. */
+static const struct loss_words incomplete_words[] = {
+    { "samples",
+      "CPU samples",
+      "have an incomplete stack",
+      "total times of callers",
+      "low",
+      { "SAMPLING_CALLCHAINS" },
+      { { 0 } } },
+    { "python-sampling",
+      "Python samples",
+      "have an incomplete stack",
+      "total times of callers",
+      "low",
+      { "TACHO_PYTHON_CALLCHAINS" },
+      { { 0 } } },
 };
 
 /* A source without words is a table of that name that a full disk cut. */
-static const struct loss_words of_a_table = { .figures = "counts", .after = "low" };
+static const struct loss_words of_a_table = { .fate = "lost", .figures = "counts", .after = "low" };
 
 /* Processes that never ran a line of their program, or that no agent can enter, have no events that anybody expects. */
 static const char *const noted_causes[] = { "not-attached" };
@@ -163,6 +192,8 @@ static void add_row(struct event_counts *counts, const char *source, const char 
             *fates[i].sum += (uint64_t)count;
     if (of && strcmp(cause, "recovered") == 0)
         of->recovered += (uint64_t)count;
+    if (of && strcmp(cause, "cut") == 0)
+        of->incomplete += (uint64_t)count;
     if (strcmp(fate, "lost") == 0 && count > 0)
         add_loss(counts, source, cause, (uint64_t)count);
 }
@@ -283,9 +314,49 @@ static int set_totals(struct event_counts *counts, struct report *report, struct
             loss->total = total_with(loss->lost, is_of_rows(loss) ? rows_left(loss, report)
                                                                   : recorded_of(counts, report, loss->source));
         }
-        set_bounds(loss, counts, report);
+        if (!loss->is_note)
+            set_bounds(loss, counts, report);
     }
     return 0;
+}
+
+/* The collector counts these stacks among those of all sources, and once more by themselves. */
+static int read_cut_samples(uint64_t *cut, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "cutStacks", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_CAPTURE", names, err);
+
+    *cut = 0;
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        *cut = (uint64_t)row_int_or(&rows, 0, 0);
+    row_cursor_close(&rows);
+    return 0;
+}
+
+/* Nothing of a part of a capture, for which the counts of the whole do not hold. */
+static void add_incomplete(struct event_counts *counts, uint64_t cut_samples)
+{
+    enum { LEAST_SHARE = 100 };
+
+    for (size_t i = 0; i < sizeof incomplete_words / sizeof *incomplete_words; i++) {
+        const struct loss_words *of = &incomplete_words[i];
+        const struct counted_source *source = event_counts_find(counts, of->source);
+        uint64_t recorded = source ? source->recorded : 0, incomplete = strcmp(of->source, "samples") == 0 ? cut_samples
+                                                                        : source ? source->incomplete
+                                                                                 : 0;
+        if (incomplete > recorded || incomplete <= recorded / LEAST_SHARE || counts->loss_count == LOSSES_MAX)
+            continue;
+        counts->losses[counts->loss_count++] = (struct loss){ .words = of,
+                                                              .source = of->source,
+                                                              .lost = incomplete,
+                                                              .total = recorded,
+                                                              .is_note = 1,
+                                                              .bounds = { { of->figures, recorded } },
+                                                              .bound_count = 1 };
+    }
 }
 
 int event_counts_read(struct event_counts *counts, struct report *report, struct error *err)
@@ -293,6 +364,7 @@ int event_counts_read(struct event_counts *counts, struct report *report, struct
     enum { SOURCE, FATE, CAUSE, COUNT };
     static const char *const names[] = { "source", "fate", "cause", "count", NULL };
     struct row_cursor rows;
+    uint64_t cut_samples;
     int code;
 
     *counts = (struct event_counts){ 0 };
@@ -303,12 +375,15 @@ int event_counts_read(struct event_counts *counts, struct report *report, struct
                 report_string(report, row_int_or(&rows, FATE, -1), NULL),
                 report_string(report, row_int_or(&rows, CAUSE, -1), NULL), row_int_or(&rows, COUNT, 0));
     row_cursor_close(&rows);
-    return set_totals(counts, report, err);
+    if ((code = set_totals(counts, report, err)) != 0 || (code = read_cut_samples(&cut_samples, report, err)) != 0)
+        return code;
+    add_incomplete(counts, cut_samples);
+    return 0;
 }
 
 int loss_concerns(const struct loss *loss, const char *table)
 {
-    if (loss->is_note)
+    if (loss->is_note && loss_is_of_processes(loss))
         return 0;
     if (loss->words == &of_a_table)
         return strcmp(loss->source, table) == 0;
@@ -335,11 +410,11 @@ int loss_is_small(const struct loss *loss)
     return 1;
 }
 
-/* "ring full", or "ring full 90, damaged 4" */
+/* " (ring full)", or " (ring full 90, damaged 4)" */
 static void add_causes(struct text *out, const struct loss *loss)
 {
     for (size_t i = 0; i < loss->cause_count; i++) {
-        text_add(out, i ? ", " : "");
+        text_add(out, i ? ", " : " (");
         for (const char *c = loss->causes[i].name; *c; c++)
             text_add_char(out, *c == '-' ? ' ' : *c);
         if (loss->cause_count > 1) {
@@ -347,6 +422,7 @@ static void add_causes(struct text *out, const struct loss *loss)
             human_count(out, loss->causes[i].count);
         }
     }
+    text_add(out, loss->cause_count ? ")" : "");
 }
 
 /* "sample counts up to 0.3 % low" */
@@ -369,11 +445,8 @@ void loss_add(struct text *out, const struct loss *loss)
         text_addf(out, " rows of %s", loss->source);
     else
         text_addf(out, " %s", loss->words->events);
-    text_add(out, loss_is_of_processes(loss) ? " not traced (" : " lost (");
+    text_addf(out, " %s", loss->words->fate);
     add_causes(out, loss);
-    text_add_char(out, ')');
-    if (loss->is_note)
-        return;
     for (size_t i = 0; i < loss->bound_count; i++) {
         text_add(out, i ? ", " : ": ");
         add_bound(out, loss, &loss->bounds[i]);

@@ -11,17 +11,19 @@
 enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16, LOSS_BOUNDS_MAX = 2 };
 
 struct counted_source {
-    const char *name;   /* in TACHO_COUNT: a string of the report */
+    const char *name; /* in TACHO_COUNT: a string of the report */
     uint64_t recorded, below_threshold, untimed, lost;
-    uint64_t recovered; /* from memory that a process left behind; `recorded` includes them */
+    /* `recorded` includes these: from memory that a process left behind; without the outermost frames of their stack */
+    uint64_t recovered, incomplete;
 };
 
-/* All losses of a source; of processes that were not recorded, those that are worth a warning and the others apart. */
+/* All losses of a source; of processes that were not recorded, those that are worth a warning and the others apart.
+ * Also, as a note, its events with an incomplete stack, if there are more than one of a hundred. */
 struct loss {
     const struct loss_words *words;
     const char *source;
     uint64_t lost, total; /* events or processes, with those that were recorded */
-    int is_note;          /* nothing is missing that anybody would look for: no reason to doubt a figure */
+    int is_note;          /* no event is missing that anybody would look for */
     /* The largest error of the figures of one kind: `lost` of `total` events. */
     struct loss_bound {
         const char *figures; /* "sample counts" */

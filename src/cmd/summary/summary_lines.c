@@ -199,13 +199,14 @@ static void add_notes(struct text *out, const struct summary *summary)
             cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
 }
 
-/* A line for each loss, in proportion. Of processes without an agent a note of the capture has told. */
+/* A line for each loss, in proportion. Of processes without an agent a note of the capture has told, and of incomplete
+ * stacks the line of events does. */
 static void add_losses(struct text *out, const struct capture_facts *facts)
 {
     for (size_t i = 0; i < facts->sources.counts.loss_count; i++) {
         const struct loss *loss = &facts->sources.counts.losses[i];
         struct text clause = { 0 };
-        if (loss_is_of_processes(loss))
+        if (loss_is_of_processes(loss) || loss->is_note)
             continue;
         loss_add(&clause, loss);
         text_add(out, loss_is_small(loss) ? "  incomplete: " : "  INCOMPLETE: ");
@@ -302,7 +303,7 @@ static void add_events(struct text *out, const struct capture_facts *facts)
     }
     add_expected(out, facts, &before);
     for (size_t i = 0; i < sources->counts.loss_count; i++)
-        is_lossy |= !loss_is_of_processes(&sources->counts.losses[i]);
+        is_lossy |= !loss_is_of_processes(&sources->counts.losses[i]) && !sources->counts.losses[i].is_note;
     text_add(out, !*before ? " none" : "");
     text_add(out, facts->is_over && !is_lossy && *before ? "; none lost\n" : "\n");
 }
