@@ -168,8 +168,8 @@ static void incomplete_stacks(void **state)
     cut_stacks(writer, 26);
     struct report *report = read_counts(writer);
     assert_int_equal(counts.loss_count, 2);
-    expect_sentence(0, "26 of 2,000 CPU samples have an incomplete stack: total times of callers up to 1.3 % low");
-    expect_sentence(1, "30 of 1,000 Python samples have an incomplete stack: total times of callers up to 3.0 % low");
+    expect_sentence(0, "26 of 2,000 CPU samples have a truncated stack: total times of callers up to 1.3 % low");
+    expect_sentence(1, "30 of 1,000 Python samples have a truncated stack: total times of callers up to 3.0 % low");
     assert_true(counts.losses[0].is_note && loss_is_small(&counts.losses[0]));
     assert_true(loss_concerns(&counts.losses[0], "SAMPLING_CALLCHAINS"));
     assert_false(loss_concerns(&counts.losses[0], "COMPOSITE_EVENTS"));

@@ -18,7 +18,7 @@ struct counted_source {
 };
 
 /* All losses of a source; of processes that were not recorded, those that are worth a warning and the others apart.
- * Also, as a note, its events with an incomplete stack, if there are more than one of a hundred. */
+ * Also, as a note, its events with a truncated stack, if there are more than one of a hundred. */
 struct loss {
     const struct loss_words *words;
     const char *source;
