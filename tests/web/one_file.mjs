@@ -107,29 +107,44 @@ async function firefox(place) {
 }
 
 const found = (process.env.PATH ?? "").split(delimiter).flatMap((folder) => ["firefox-esr", "firefox"].map((name) => join(folder, name))).find((path) => existsSync(path));
+let browser = null;
 if (!found) console.log("without Firefox, which is not installed");
-else
+else await test("Firefox starts", async () => (browser = await firefox(found)));
+
+/** What a script in Firefox's page returns. */
+async function inFirefox(script) {
+  return (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value;
+}
+
+if (browser) {
   await test("Firefox shows the same rows and events", async () => {
-    const browser = await firefox(found);
-    try {
-      await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });
-      await browser.send("WebDriver:Navigate", { url: `file://${place}` });
-      const script = "return window.tachoTest?.named() ?? null";
-      let lacks = "nothing came to rest";
-      const missing = (now) => {
-        const rows = new Set(now.rows.map(({ id }) => id)), events = new Set(drawn(now).events.map((event) => JSON.stringify(event)));
-        const wide = expected.events.filter((event) => event.w > 60 && rows.has(event.row)); // its window is not quite as large
-        const lost = drawn({ ...expected, events: wide }).events.map((event) => JSON.stringify(event)).filter((event) => !events.has(event));
-        return wide.length < 5 ? `${wide.length} events in sight in both` : lost.length > 0 ? `missing: ${lost.slice(0, 5)}` : null;
-      };
-      const look = async () => (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value;
-      await until(look, (now) => now && !now.moving && now.pending === 0 && hasEvents(now) && (lacks = missing(now)) === null, "the same picture").catch((error) => {
-        throw new Error(`${lacks}\n${error.message}`);
-      });
-      if (process.env.SHOTS) writeFileSync(join(process.env.SHOTS, "one-file-firefox.png"), (await browser.send("WebDriver:TakeScreenshot", { full: false })).value, "base64");
-    } finally {
-      await browser.close();
-    }
+    await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });
+    await browser.send("WebDriver:Navigate", { url: `file://${place}` });
+    let lacks = "nothing came to rest";
+    const missing = (now) => {
+      const rows = new Set(now.rows.map(({ id }) => id)), events = new Set(drawn(now).events.map((event) => JSON.stringify(event)));
+      const wide = expected.events.filter((event) => event.w > 60 && rows.has(event.row)); // its window is not quite as large
+      const lost = drawn({ ...expected, events: wide }).events.map((event) => JSON.stringify(event)).filter((event) => !events.has(event));
+      return wide.length < 5 ? `${wide.length} events in sight in both` : lost.length > 0 ? `missing: ${lost.slice(0, 5)}` : null;
+    };
+    const look = () => inFirefox("return window.tachoTest?.named() ?? null");
+    await until(look, (now) => now && !now.moving && now.pending === 0 && hasEvents(now) && (lacks = missing(now)) === null, "the same picture").catch((error) => {
+      throw new Error(`${lacks}\n${error.message}`);
+    });
+    if (process.env.SHOTS) writeFileSync(join(process.env.SHOTS, "one-file-firefox.png"), (await browser.send("WebDriver:TakeScreenshot", { full: false })).value, "base64");
   });
+
+  await test("Firefox has the same advice", async () => {
+    const panel = served.page.locator("#panel-advice");
+    await served.page.locator("#tab-advice").click();
+    await panel.locator(".rule").first().waitFor();
+    await inFirefox('document.querySelector("#tab-advice").click()');
+    await until(() => inFirefox('return document.querySelector("#panel-advice .rule") !== null'), (isThere) => isThere, "Firefox's advice");
+    const text = await panel.textContent();
+    assert.match(text, /up to .* ms/);
+    assert.equal(await inFirefox('return document.querySelector("#panel-advice").textContent'), text);
+  });
+  await browser.close();
+}
 
 await finish();
