@@ -23,7 +23,7 @@ from ._marks import record_function
 from ._schedule import ProfilerAction, always, as_action
 
 _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
-_OF_PROGRAM = re.compile(r"  (\d+ process(es)? still runs?|next:)|$")
+_OF_PROGRAM = re.compile(r"  (\d+ process(es)? still runs?|report:|next:)|$")
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -137,11 +137,11 @@ class Recorded:
         with tempfile.TemporaryDirectory(prefix="tacho-") as folder:
             path = os.path.join(folder, "window.tacho")
             _capture.export([window], path)
-            lines = _native.run(["summary", path]).replace(path, self.report()).splitlines()
+            lines = _native.run(["summary", path]).splitlines()
         start, end = window.span()
-        # The first lines say how the program ended, the last one what to type: a window has neither.
+        # The first lines say how the program ended, the last ones what to type and how large the report of the window would be.
         kept = [line for line in lines[1:] if not _OF_PROGRAM.match(line)]
-        return "\n".join([f"tacho: {(end - start) / 1e9:.3g} s recorded in process {window.pid}", *kept, ""])
+        return "\n".join([f"tacho: {(end - start) / 1e9:.3g} s recorded in process {window.pid}", *kept, f"  report: {self.report()}", ""])
 
     def _repr_html_(self) -> str:
         if self._window is None or self._window.is_open:
