@@ -161,21 +161,35 @@ static void take_small(struct run_human *run, const struct table_cell *rule, int
     text_free(&name);
 }
 
-/* Takes the rows of advice_sum that are about less than 1 % of the run out of the table, but for the largest, which is
- * the first. */
+/* An impact below least_ns, in this column of advice_sum. */
+struct smallness {
+    size_t impact;
+    int64_t least_ns;
+};
+
+static int small_last(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    const struct smallness *small = context;
+
+    return (a[small->impact].integer < small->least_ns) - (b[small->impact].integer < small->least_ns);
+}
+
+/* Takes the rows of advice_sum that are about less than 1 % of the run out of the table, but for the first. Small rows
+ * need not be the last: a cause outside of the program stands behind them, whatever it cost. */
 static void fold_small(struct run_human *run, struct table *advice, int64_t run_ns)
 {
-    size_t rows = table_row_count(advice), kept = 0;
-    size_t impact = table_find_column(advice, "Impact"), rule = table_find_column(advice, "Rule");
+    size_t rows = table_row_count(advice), kept = rows, rule = table_find_column(advice, "Rule");
+    struct smallness small = { table_find_column(advice, "Impact"), run_ns / 100 };
 
-    if (impact == TABLE_NO_COLUMN || rule == TABLE_NO_COLUMN)
+    if (small.impact == TABLE_NO_COLUMN || rule == TABLE_NO_COLUMN || !rows)
         return;
-    while (kept < rows && (kept == 0 || table_row(advice, kept)[impact].integer >= run_ns / 100))
-        kept++;
+    table_sort_part(advice, 1, rows - 1, small_last, &small);
+    while (kept > 1 && table_row(advice, kept - 1)[small.impact].integer < small.least_ns)
+        kept--;
     if (rows - kept > RUN_HUMAN_MOST_SMALL)
         return;
     for (size_t i = kept; i < rows; i++)
-        take_small(run, &table_row(advice, i)[rule], table_row(advice, i)[impact].integer);
+        take_small(run, &table_row(advice, i)[rule], table_row(advice, i)[small.impact].integer);
     table_limit(advice, kept);
 }
 

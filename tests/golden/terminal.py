@@ -230,6 +230,27 @@ def check_analyze(what, file, known, text, width):
     FOLDED.update(folded)
 
 
+def check_outside(known):
+    """A cause outside of the program stands last, behind small findings, and has its table all the same."""
+    second, thread = 10**9, 1 << 24 | 1
+    made = lib.Made("outside.sqlite")
+    made.add("ANALYSIS_DETAILS", globalVid=1, duration=10 * second, startTime=0, stopTime=10 * second)
+    made.add("TACHO_PROCESS", start=0, end=10 * second, globalPid=1 << 24, image=0, exe="/bin/program", command="program")
+    made.add("TACHO_THREAD", start=0, end=10 * second, globalTid=thread)
+    made.add("ThreadNames", nameId=made.text("worker"), priority=0, globalTid=thread)
+    made.add("OSRT_API", start=0, end=3 * second, eventClass=27, globalTid=thread, nameId=made.text("dlopen"), returnValue=0, nestingLevel=0, callchainId=0)
+    made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=4 * second, end=4 * second + 2000000, eventClass=0, globalTid=thread, correlationId=1,
+             nameId=made.text("cudaDeviceSynchronize_v3020"), returnValue=0)
+    made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=4 * second, end=4 * second + 1000000, deviceId=0, contextId=1, streamId=7, correlationId=2, globalPid=1 << 24,
+             demangledName=made.text("work"), shortName=made.text("work"), gridX=1, gridY=1, gridZ=1, blockX=1, blockY=1, blockZ=1)
+    made.add("TACHO_THREAD_SCHED", globalTid=thread, runNs=second, queueNs=3 * second, slices=10)
+    for time in (0, 10 * second):
+        made.add("TACHO_CPU_TIME", timestamp=time, cpu=0, busyNs=time, idleNs=0)
+    made.write()
+    check("a small finding before the last", ["slow_start", "cuda_api_sync", "cpu_oversubscription"], [row["Rule"] for row in lib.table("advice_sum", "outside.sqlite")])
+    check_analyze("a cause outside of the program", "outside.sqlite", known, on_terminal(120, "analyze", "outside.sqlite"), 120)
+
+
 def check_texts(name, file):
     """summary and info; the lines of the summary that are to be copied are whole."""
     for width in WIDTHS:
@@ -452,6 +473,7 @@ def main():
         for width in WIDTHS:
             check_widths(f"doctor at {width}", width, re.sub("\033\\[[0-9]*m", "", on_terminal(width, "doctor")))
         check("a capture with small findings", True, bool(FOLDED))
+        check_outside(known)
         check_order()
         check_nsys_bytes("resnet18")
         check_nsys_bytes("mix")
