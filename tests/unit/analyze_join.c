@@ -8,7 +8,8 @@
 static int64_t loop_id;
 
 /* "main>L>C>L": a stack from the outermost frame on; L is the interpreter's loop, H one of its helpers, others are
- * functions of `program`, of a library if they begin with c, of the agent if they begin with a. */
+ * functions of `program`, of a library if they begin with c, of the agent if they begin with a, of a module that is not
+ * in the file if they begin with x. */
 static void native(struct writer *writer, int64_t id, const char *stack)
 {
     size_t count = 1, length = strlen(stack);
@@ -26,9 +27,10 @@ static void native(struct writer *writer, int64_t id, const char *stack)
         ROW_SET(&row, SAMPLING_CALLCHAINS, id, id);
         ROW_SET(&row, SAMPLING_CALLCHAINS, stackDepth, depth);
         ROW_SET(&row, SAMPLING_CALLCHAINS, module,
-                made_string(writer, *name == 'c'   ? "library"
-                                    : *name == 'a' ? "/opt/tacho/lib/tacho/libtacho-agent.so"
-                                                   : "program"));
+                *name == 'x' ? INT64_MAX
+                             : made_string(writer, *name == 'c'   ? "library"
+                                                   : *name == 'a' ? "/opt/tacho/lib/tacho/libtacho-agent.so"
+                                                                  : "program"));
         ROW_SET(&row, SAMPLING_CALLCHAINS, symbol,
                 made_string(writer, strcmp(name, "L") == 0 ? "_PyEval_EvalFrameDefault"
                                     : strchr(name, 'H')    ? "_PyFunction_Vectorcall"
@@ -242,6 +244,7 @@ static void the_agent_is_no_part_of_the_program(void **state)
     without_agent("clone>abegin_thread>work", "clone>work");
     without_agent("main>work>ahook>aslow_path>cread", "main>work>cread");
     without_agent("main>work>ahook>aslow_path", "main>work>aslow_path"); /* its own time */
+    without_agent("main>xlost>work", "main>xlost>work");
 }
 
 int main(void)

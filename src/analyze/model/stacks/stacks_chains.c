@@ -39,7 +39,7 @@ struct worker {
     uint32_t *callee;         /* of a node, the child that was found last; the next is mostly the same */
     size_t callee_room;
     struct {
-        int64_t id;           /* + 1; 0: none */
+        uint64_t id;          /* + 1; 0: none */
         int is_agent;
     } modules[KNOWN_MODULES]; /* those met last */
 };
@@ -99,12 +99,12 @@ static uint32_t child_of(struct worker *worker, uint32_t parent, const struct ra
 
 static int is_of_agent(const struct walk *walk, struct worker *worker, const struct raw_frame *frame)
 {
-    int64_t id = frame->part[FRAME_MODULE];
-    size_t place = (uint64_t)id % KNOWN_MODULES;
+    uint64_t id = (uint64_t)frame->part[FRAME_MODULE] + 1; /* of a damaged file, any number */
+    size_t place = id % KNOWN_MODULES;
 
-    if (worker->modules[place].id != id + 1) {
-        const char *file = path_base_name(report_string(walk->report, id, NULL));
-        worker->modules[place].id = id + 1;
+    if (worker->modules[place].id != id) {
+        const char *file = path_base_name(report_string(walk->report, frame->part[FRAME_MODULE], NULL));
+        worker->modules[place].id = id;
         worker->modules[place].is_agent = strncmp(file, "libtacho-", strlen("libtacho-")) == 0;
     }
     return worker->modules[place].is_agent;
