@@ -54,7 +54,7 @@ int perfetto_write_event(struct perfetto *perfetto, int64_t time_ns, const char 
                           protobuf_varint_bytes(PACKET_EVENT, event_bytes) + event_bytes;
     char *at = text_room(&perfetto->out, PROTOBUF_VARINT_MOST + packet_bytes);
 
-    if (!at)
+    if (!at || text_failed(tail))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     at = protobuf_put_length(at, TRACE_PACKET, packet_bytes);
     at = protobuf_put_varint(at, PACKET_SEQUENCE, SEQUENCE);
@@ -496,8 +496,6 @@ static int add_moment(struct perfetto *perfetto, const struct trace_event *event
         return code;
     protobuf_varint(body, EVENT_TYPE, TYPE_INSTANT);
     protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
-    if (text_failed(body))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 

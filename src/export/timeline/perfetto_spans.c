@@ -83,8 +83,6 @@ static int write_begin(struct nesting *nesting, const struct perfetto_span *span
     nesting->open[nesting->count++] = *span;
     if (is_last)
         add_flows(nesting, span);
-    if (text_failed(&nesting->begin) || text_failed(&nesting->end))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     int code = perfetto_write_event(nesting->perfetto, span->start_ns, bodies + span->body, span->body_length,
                                     &nesting->begin, err);
     text_cut(&nesting->begin, without_flows);
