@@ -80,7 +80,7 @@ def many_processes():
         cpu[pid] = chance.randrange(1, 10**9)
         made.add("TACHO_PROCESS", start=len(cpu), end=len(cpu) + 10, globalPid=VM | pid << 24, image=0, ending="exit", exitStatus=0,
                  parentGlobalPid=VM | parents[pid] << 24 if parents[pid] else None, command=f"program{pid}", cpuNs=cpu[pid])
-    name = "many processes.tacho"
+    name = "-many processes.tacho"
     lib.output("import", "-q", "-f", "true", "-o", name, made.write())
 
     def total(pid):
@@ -93,13 +93,13 @@ def many_processes():
 
     expected = list(lines(None, 0))
     lib.check("all processes", PROCESSES, len(expected))
-    shown = section(lib.output("info", name), "Processes")
+    shown = section(lib.output("info", "--", name), "Processes")
     lib.check("the first processes", expected[:SHOWN], [line.partition("  [")[0] for line in shown[:SHOWN]])
     count, command = re.fullmatch(r"  … (\d+) more: (.*)", shown[SHOWN]).groups()
     lib.check("those left out", (PROCESSES - SHOWN, SHOWN + 1), (int(count), len(shown)))
     again = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
     lib.check(f"{command}: {again.stderr}", expected, [line.partition("  [")[0] for line in section(again.stdout, "Processes")])
-    document = json.loads(lib.output("info", "-f", "json", name))[0]
+    document = json.loads(lib.output("info", "-f", "json", "--", name))[0]
     lib.check("all of them in JSON", cpu, {process["pid"]: process["cpu_ns"] for process in document["processes"]})
     lib.check("the memory limit", ["Memory limit      137 GB"], section(again.stdout, "Machine"))
 

@@ -67,7 +67,7 @@ static void add_more(struct text *out, size_t count, const char *path)
     text_add(out, " more: ");
     display_add_quoted(out, command_name());
     text_add(out, " info --all ");
-    display_add_quoted(out, path);
+    display_add_file(out, path);
     text_add_char(out, '\n');
 }
 

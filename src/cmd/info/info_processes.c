@@ -33,9 +33,10 @@ static const char *const names[] = { "start",   "end",       "globalPid",  "pare
                                      "command", "ending",    "exitStatus", "signal",          "cpuNs",      "host",
                                      "rank",    "localRank", "worldSize",  "origin",          "unrecorded", NULL };
 
-enum { NAME_PID, NAME, DEEPEST = 1000 };
+enum { NAME_PID, NAME };
 static const char *const name_names[] = { "globalPid", "name", NULL };
 
+enum { DEEPEST = 1000 }; /* of the tree */
 #define NO_ROW SIZE_MAX
 
 struct process {

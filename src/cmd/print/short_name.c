@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "display.h"
 #include "symbols/names/demangle.h"
 
@@ -237,9 +238,7 @@ static size_t find_difference(const struct text *a, const struct text *b)
         return SIZE_MAX;
     for (int i = 0; i < NEAR && at > 0 && in_identifier(bytes[at - 1]) && bytes[at - 1] != '_'; i++)
         at--;
-    while (at > 0 && ((unsigned char)bytes[at] & 0xc0) == 0x80) /* inside of a character */
-        at--;
-    return at;
+    return at < a->length && utf8_continues(bytes[at]) ? utf8_before(bytes, at) : at;
 }
 
 int short_name_differ(const struct table_cell *a, const struct table_cell *b, struct short_name_cut *out)
