@@ -38,6 +38,7 @@ static void add_finding(struct text *out, const struct analysis *rule, const str
 /* What one rule found. */
 struct findings {
     const struct analysis *rule;
+    size_t number;       /* of the rule: decides between two that took all of the capture */
     struct table *found; /* owned */
     struct rule_impact impact;
 };
@@ -83,7 +84,9 @@ static int by_rank(const void *a, const void *b)
 
     if (x->impact.rank != y->impact.rank)
         return x->impact.rank < y->impact.rank ? 1 : -1;
-    return (x->impact.all < y->impact.all) - (x->impact.all > y->impact.all);
+    if (x->impact.all != y->impact.all)
+        return x->impact.all < y->impact.all ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Runs all rules, and adds those that found something that costs time. */
@@ -97,6 +100,7 @@ static int fill_from(struct table *table, struct findings *list, size_t count, s
         return code;
     for (size_t i = 0; i < count; i++) {
         list[i].rule = rules[i];
+        list[i].number = i;
         if ((code = run_rule(&list[i], report, request, capture_ns, err)) != 0)
             return code;
     }

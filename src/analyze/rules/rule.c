@@ -106,12 +106,7 @@ static int capture_span(struct report *report, struct report_span *out, struct e
     row_cursor_close(&rows);
     if (out->from_ns < out->to_ns)
         return 0;
-    *out = (struct report_span){ INT64_MAX, INT64_MIN };
-    for (size_t i = 0; i < report_table_count(report); i++) {
-        const struct report_table *table = report_table_at(report, i);
-        out->from_ns = table->first_ns < out->from_ns ? table->first_ns : out->from_ns;
-        out->to_ns = table->last_ns > out->to_ns ? table->last_ns : out->to_ns;
-    }
+    *out = report_times(report);
     return 0;
 }
 
