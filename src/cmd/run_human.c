@@ -110,7 +110,7 @@ static size_t most_rows(const struct run_human *run)
     return rows > LEAST_ROWS ? rows : LEAST_ROWS;
 }
 
-/* The rows to print of a table. The user's own limits are his alone. */
+/* The rows to print of a table. A limit that the user has set is kept. */
 static size_t rows_to_show(const struct run_human *run, const struct table *table, const struct selection_item *wanted)
 {
     size_t rows = table_row_count(table), shown = print_human_rows(table), most = most_rows(run);

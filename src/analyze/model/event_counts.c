@@ -78,7 +78,8 @@ static const struct loss_words words[] = {
       { { 0 } } },
 };
 
-/* Events that are there with a part of their stack. One of a hundred changes no share that anybody compares. */
+/* Events with a truncated stack. add_incomplete() leaves out a hundredth of the events or less: so few change no share
+ * that anybody compares. */
 static const struct loss_words incomplete_words[] = {
     { "samples",
       "CPU samples",
@@ -235,7 +236,7 @@ static int is_made_of(const char *table, const struct loss_words *of)
     return 0;
 }
 
-/* A part of a capture has no counts of its events, but of stacks. */
+/* A part of a capture, as `tacho export` writes it, counts stacks, but no other events (export/cut.c). */
 static int is_of_part(const struct event_counts *counts)
 {
     for (size_t i = 0; i < counts->source_count; i++)
@@ -244,7 +245,7 @@ static int is_of_part(const struct event_counts *counts)
     return 1;
 }
 
-/* Its rows are counted then, without the frames of their stacks. */
+/* The events of a source. Those of a part of a capture are the rows of its tables, without the frames of stacks. */
 static uint64_t recorded_of(const struct event_counts *counts, const struct report *report, const char *source)
 {
     const struct counted_source *found = source ? event_counts_find(counts, source) : NULL;
@@ -336,7 +337,7 @@ static int read_cut_samples(uint64_t *cut, struct report *report, struct error *
     return 0;
 }
 
-/* Nothing of a part of a capture, for which the counts of the whole do not hold. */
+/* A part of a capture gets none: it does not count its samples, and cutStacks is that of the whole capture. */
 static void add_incomplete(struct event_counts *counts, uint64_t cut_samples)
 {
     enum { LEAST_SHARE = 100 };

@@ -267,8 +267,7 @@ const struct analysis rule_cpu_oversubscription = {
         "threshold (10) percent of the time in which its threads ran or could have run, and 100 ms, and if one of its "
         "threads was without a CPU for 5 percent of the capture's time. CPUs Wanted is the time in which threads ran "
         "or could have run, divided by the wall time of the process. Impact is the time of the thread that was ready "
-        "but not "
-        "running for longest.",
+        "but not running for longest.",
     .needs = { { "context switches", sched_tables } },
     .run = cpu_oversubscription,
     .finding = say,

@@ -479,8 +479,7 @@ const struct analysis rule_slow_start = {
         "Time that a process needs before its work begins: Python imports (from Python samples with importlib on the "
         "stack), CUDA initialization and allocation of pinned memory (CUDA calls before the first work on a GPU), and "
         "loading of libraries (dlopen, for processes without imports). A phase is a finding if it takes at least "
-        "threshold (5) percent "
-        "of the capture's time, and 200 ms. Impact is the wall time of the phase.",
+        "threshold (5) percent of the capture's time, and 200 ms. Impact is the wall time of the phase.",
     .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
     .finding = say,

@@ -106,7 +106,7 @@ enum rule_state rule_state(const struct analysis *rule, struct report *report)
 
     if (!missing)
         return RULE_READY;
-    if (!missing->tables[0]) /* no Linux has it */
+    if (!missing->tables[0]) /* data that Linux does not have */
         return RULE_FOREIGN;
     if (option && has_recorded(rule, report, option))
         return RULE_CLEAR;

@@ -11,7 +11,7 @@ enum rule_state {
     RULE_FOREIGN,   /* it is about another kind of program */
 };
 
-/* Also of a report instead of a rule. */
+/* `rule` may also be an analysis of `tacho stats`. */
 enum rule_state rule_state(const struct analysis *rule, struct report *report);
 
 #endif

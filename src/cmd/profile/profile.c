@@ -152,7 +152,8 @@ static int is_as_named(const char *path, const char *output)
     return strncmp(path, output, length) == 0 && (!path[length] || strcmp(path + length, ".tacho") == 0);
 }
 
-/* Without the summary, a user who gave no name would go on with the report of an earlier capture. */
+/* Prints the report's name if the user did not choose it: without it, and without the summary, a user may well open the
+ * report of an earlier capture. */
 static void tell_name(const struct profile_settings *settings, const char *path)
 {
     struct text name = { 0 };

@@ -246,7 +246,7 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
     int code;
 
     collect->sources = profile_trace_finish(settings);
-    /* For --attach, a package named them for its user. */
+    /* With --attach, the Python package names the sources, not its user. */
     collect->requested = settings->has_sources && !settings->attach ? collect->sources : 0;
     collect->overwrite = settings->overwrite;
     collect->redact = settings->redact;

@@ -199,8 +199,8 @@ static void add_notes(struct text *out, const struct summary *summary)
             cmd_sources[i]->summary->add_notes(out, summary, summary->findings[i]);
 }
 
-/* A line for each loss, in proportion. Of processes without an agent a note of the capture has told, and of incomplete
- * stacks the line of events does. */
+/* A line for each loss, in proportion. Other lines have the rest: a note of the capture tells of processes without an
+ * agent, and the line of events counts truncated stacks. */
 static void add_losses(struct text *out, const struct capture_facts *facts)
 {
     for (size_t i = 0; i < facts->sources.counts.loss_count; i++) {

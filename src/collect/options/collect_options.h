@@ -24,10 +24,11 @@ enum collect_range_end {
     COLLECT_END_STOP_SHUTDOWN, /* as STOP; then the capture ends: the kill signal, if any, and the report */
     /* Recording is off until the next range, at most range_repeat times (0: no limit); then as STOP. */
     COLLECT_END_REPEAT,
-    COLLECT_END_REPEAT_SHUTDOWN,                                        /* as REPEAT, but at the end as STOP_SHUTDOWN */
+    COLLECT_END_REPEAT_SHUTDOWN, /* as REPEAT, but at the end as STOP_SHUTDOWN */
 };
 
-enum { COLLECT_BUFFER_MIN_MIB = 4, COLLECT_BUFFER_MAX_MIB = 64 << 10 }; /* the limits of buffer_limit_bytes */
+/* The limits of buffer_limit_bytes. */
+enum { COLLECT_BUFFER_MIN_MIB = 4, COLLECT_BUFFER_MAX_MIB = 64 << 10 };
 
 struct collect_variable {
     const char *name;
@@ -62,8 +63,8 @@ struct collect_options {
     const char *agent_path;           /* the agent's library; NULL: collect_agent_path() */
     int no_preload;                   /* 1: no LD_PRELOAD; the injection variables alone load the agent */
     int trace_fork_before_exec;       /* 1: forked children are traced before they call exec */
-    /* Limit of the shared memory of one process, which is at least COLLECT_BUFFER_MIN_MIB; 0: 256 MiB, less in a small
-     * container. */
+    /* Limit of the shared memory of one process, COLLECT_BUFFER_MIN_MIB to COLLECT_BUFFER_MAX_MIB; 0: 256 MiB, less in
+     * a small container. */
     uint64_t buffer_limit_bytes;
 
     const char *const *nvtx_domain_include; /* NULL-terminated; NULL or empty: all. "default" is the default domain */
