@@ -425,7 +425,8 @@ static int export_plain(const struct style *style, struct report *report, const 
 
     if (is_folder && outfile_is_stdout(path))
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "%s is a file for each table: select one with --tables to write it to stdout", style->name);
+                         "%s writes a file for each table: select one table with --tables to write it to stdout",
+                         style->name);
     if ((code = export_shift(options, report, &plain.shift_ns, err)) != 0)
         return code;
     code = is_folder ? put_folder(&plain, err) : put_file(&plain, err);

@@ -1,7 +1,7 @@
 /* The rule cuda_api_sync: calls that wait for the GPU.
  *
  * A wait for a GPU that works costs nothing by itself. It costs time if the GPU has nothing to do meanwhile, or runs
- * out of work right behind it: without the wait the thread could have launched more, earlier by the time that it
+ * out of work right after it: without the wait the thread could have launched more, earlier by the time that it
  * waited. */
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +215,7 @@ const struct analysis rule_cuda_api_sync = {
     .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
     .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which block the host until the GPU is done. The "
             "impact of a call (advice_sum) is the part of it in which no GPU had work of the process, and the time up "
-            "to the next work behind it; at most its duration. A wait for a GPU that works all the time costs nothing.",
+            "to the next work after it; at most its duration. A wait for a GPU that works all the time costs nothing.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_sync,
     .impact = costs,

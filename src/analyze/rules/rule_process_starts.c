@@ -1,8 +1,8 @@
 /* The rule process_starts: programs that start many short processes, one after another.
  *
- * A process is recorded from the moment on at which its program runs. What it costs before that, and behind its end, is
- * known from its parent: the time in fork() and its like, and in waitpid() and its like. The copies of pages that a
- * parent makes behind a fork are not recorded, so the sum is a lower bound. */
+ * A process is recorded from the moment at which its program runs. Its parent shows what it costs before that and after
+ * its end: the time in fork(), in waitpid(), and in similar calls. Pages that the parent copies after a fork are not
+ * recorded, so the sum is a lower bound. */
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -336,8 +336,8 @@ const struct analysis rule_process_starts = {
         "Programs that start many short processes. A program is a finding if it starts at least 20 processes that "
         "live less than 100 ms each, at least 10 a second, and if these take at least threshold (10) percent of the "
         "capture's time. Impact is the wall time in which at least one of them lived, or the program was in a call "
-        "that started one or waited for one (fork, posix_spawn, waitpid, if OS calls were recorded). Page faults "
-        "behind a fork cost more; so it is a lower bound.",
+        "that started one or waited for one (fork, posix_spawn, waitpid, if OS calls were recorded). It is a lower "
+        "bound: page faults of the program after a fork are not recorded.",
     .needs = { { "processes", process_tables } },
     .run = process_starts,
     .finding = say,
