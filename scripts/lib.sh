@@ -32,7 +32,7 @@ packages_browsers="chromium firefox-esr"
 packages_all="default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
-pypi_tables="pyarrow duckdb" # what tables are used with, which Debian does not have: also for scripts/test without --all
+pypi_tables="pyarrow duckdb" # for python/with_arrow; scripts/test fetches them without --all too, because Debian has neither
 pypi_environment="numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"

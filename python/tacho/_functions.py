@@ -1,8 +1,8 @@
 """Functions of the program as ranges, without a change to it: --python-functions-trace=FILE.json, and a list for torch.
 
 The file is a list of objects {"module": "a.b", "functions": ["f", "Class.method", …], "domain": …, "color": …}, as nsys has it. A function
-is wrapped when its module has been imported; a name that is not there is said on stderr and left out, and so is a module that the
-program has not imported when it ends. The program's own file is no module that is imported.
+is wrapped when its module has been imported. A message on stderr names functions that a module does not have and, when the program ends,
+modules that it has not imported. The program's own file runs as __main__: nothing imports it, so its functions cannot be wrapped.
 """
 from __future__ import annotations
 

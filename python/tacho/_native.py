@@ -25,7 +25,7 @@ def _up(path: str, levels: int) -> str:
 
 
 def _named(path: str) -> str:
-    """The program that the user named, which must be one: another in its place would surprise."""
+    """The program that TACHO names. If it cannot be run, no other one is used in its place."""
     if os.path.isdir(path):
         raise TachoError(f"TACHO={path} is a folder: set TACHO to the program, such as {os.path.join(path, 'bin', 'tacho')}")
     if not os.access(path, os.X_OK):

@@ -29,7 +29,7 @@ def need(module: str, method: str) -> Any:
 
 
 def nearest(name: object, names: Iterable[str]) -> Optional[str]:
-    """The one of the names that is most like this one, whatever its case; None: none is like it."""
+    """The name that is most similar to this one, ignoring case; None if none is similar."""
     by_lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
     return by_lower[near[0]] if near else None
