@@ -301,8 +301,8 @@ static void a_contended_lock_has_a_holder_and_a_line(void **state)
     table_delete(table);
     EXPECT(
         report, "lock_contention",
-        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by worker1 (11), "
-        "which was in crunch (mx.c:10)");
+        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held for 500 ms of it "
+        "by worker1 (11), which was in crunch (mx.c:10)");
     report_close(report);
 }
 
@@ -316,8 +316,8 @@ static void a_holder_can_be_in_a_call(void **state)
     struct report *report = finish(writer);
     EXPECT(
         report, "lock_contention",
-        "lock of pthread_mutex_lock: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by "
-        "worker1 (11), which was in usleep in work (mx.c:16)");
+        "lock of pthread_mutex_lock: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held for "
+        "600 ms of it by worker1 (11), which was in usleep in work (mx.c:16)");
     report_close(report);
 }
 
@@ -340,11 +340,11 @@ static struct report *handed_on_capture(int64_t result)
 
 static void a_lock_changes_hands_when_a_wait_ends(void **state)
 {
-    enum { HOLDER = 12, DID };
+    enum { HOLDER = 13, DID };
     struct report *report = handed_on_capture(0);
 
     EXPECT(report, "lock_contention",
-           "lock mx+0x40: 2 threads waited 940 ms mostly in work (mx.c:15), 2 times, 47 % of their time; held by "
+           "lock mx+0x40: 2 threads waited 940 ms, mostly in work (mx.c:15), 2 times, 47 % of their time; held by "
            "worker2 (12), "
            "which was in usleep in hold (mx.c:30)");
     /* The wait of another thread counts, too, if only those of the third are asked for. */
@@ -357,7 +357,7 @@ static void a_lock_changes_hands_when_a_wait_ends(void **state)
     report_close(report);
     report = handed_on_capture(ETIMEDOUT);
     EXPECT(report, "lock_contention",
-           "lock mx+0x40: 2 threads waited 940 ms mostly in work (mx.c:15), 2 times, 47 % of their time; held by "
+           "lock mx+0x40: 2 threads waited 940 ms, mostly in work (mx.c:15), 2 times, 47 % of their time; held by "
            "worker1 (11), "
            "which was in usleep in rest (mx.c:20)");
     report_close(report);
@@ -403,6 +403,24 @@ static void a_lock_is_named_by_its_variable(void **state)
     struct report *report = finish(writer);
     EXPECT(report, "lock_contention",
            "lock queue_lock (mx): 1 thread waited 300 ms in work (mx.c:15), once, 30 % of their time");
+    report_close(report);
+}
+
+/* The second waits for readers from 100 to 400, and then keeps two of them waiting, for 90 ms each. */
+static void readers_can_hold_a_lock(void **state)
+{
+    struct writer *writer = mutex_capture();
+
+    add_call(writer, (struct call){ "pthread_rwlock_wrlock", SECOND, 100, 400, 1, 0, 0x1040, 0 });
+    add_call(writer, (struct call){ "pthread_rwlock_rdlock", FIRST, 410, 500, 2, SECOND, 0x1040, 0 });
+    add_call(writer, (struct call){ "pthread_rwlock_rdlock", THIRD, 410, 500, 2, SECOND, 0x1040, 0 });
+    struct report *report = finish(writer);
+    EXPECT(report, "lock_contention",
+           "lock mx+0x40: 3 threads waited 480 ms, mostly in work (mx.c:15), 3 times, 16 % of their time; held for "
+           "300 ms of it by readers");
+    struct table *table = run_rule(report, "lock_contention");
+    assert_non_null(strstr(rule_advice(&rule_lock_contention, table, 0), "Readers and writers wait"));
+    table_delete(table);
     report_close(report);
 }
 
@@ -825,8 +843,8 @@ static void the_largest_impact_comes_first(void **state)
     assert_int_equal(first[FOUND].integer, 2);
     assert_string_equal(first[RULE].text.bytes, "lock_contention");
     assert_string_equal(first[FINDING].text.bytes,
-                        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held by "
-                        "worker1 (11), at 0.2000 s (the largest of 2)");
+                        "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held "
+                        "for 500 ms of it by worker1 (11), at 0.2000 s (the largest of 2)");
     assert_int_equal(second[IMPACT].integer, MS(300));
     assert_string_equal(second[RULE].text.bytes, "slow_start");
     assert_string_equal(second[FINDING].text.bytes,
@@ -955,6 +973,7 @@ int main(void)
         cmocka_unit_test(a_lock_changes_hands_when_a_wait_ends),
         cmocka_unit_test(a_holder_can_wait_for_another_lock),
         cmocka_unit_test(a_lock_is_named_by_its_variable),
+        cmocka_unit_test(readers_can_hold_a_lock),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
         cmocka_unit_test(io_beside_work_is_not),

@@ -2,9 +2,11 @@
  *
  * OSRT_API has the lock of each wait and the thread that held it when the wait began. A lock whose waits take enough of
  * the time is a finding; only for these are call chains and samples read, to say where threads waited and what the
- * holder did. A thread whose wait ends has the lock, until another's wait for it ends or begins with another holder. */
+ * holder did. A thread whose wait ends has the lock, until another's wait for it ends or begins with another holder. Of
+ * a reader-writer lock only a writer is known as the holder: readers share it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
@@ -22,6 +24,8 @@
 #define LEAST_NS INT64_C(1000000)
 #define LEAST_CALL_NS INT64_C(50000)    /* calls of holders: shorter ones say little */
 enum { LEAST_PERCENT = 5, MOST_EVIDENCE = 20000 }; /* turns of a lock for which the holder's doings are looked up */
+enum { NEARLY_ALL_PERCENT = 90 };                  /* of the waits: a holder of so much is the holder */
+enum { NOT_KNOWN = 0, READERS = -1 };              /* in place of the thread that holds a lock */
 
 /* Questions of the tally. What a holder did is a question for each holder, below 0: see did(). */
 enum { WHO_WAITED, WHERE, HELD_BY };
@@ -35,6 +39,7 @@ enum { DOING_NAME, DOING_LOCK, DOING_PARTS, NO_LOCK = -1 };
 struct lock {
     int64_t impact_ns, until_ns; /* wall time with a wait, up to the end of the last one so far */
     int64_t total_ns, longest_ns, longest_start_ns, longest_thread, count;
+    int64_t call;                /* the name of the function of the longest wait */
     int64_t variable;            /* the chain of the variable that it is in; 0: not known */
     int is_found;
 };
@@ -43,6 +48,7 @@ struct search {
     struct rule_search base;
     struct os_calls waits, calls; /* for locks; calls that took long; both of all threads */
     uint32_t *lock_of;            /* owned; the lock of each wait */
+    int knows_holders;            /* of at least one wait: the C library keeps them */
     struct keys keys;             /* of KEY_PARTS */
     struct keys call_keys;        /* of DOING_PARTS */
     struct lock *locks;           /* owned; by key */
@@ -89,6 +95,7 @@ static void add_wait(struct lock *lock, const struct os_call *wait)
         lock->longest_ns = time;
         lock->longest_start_ns = wait->start_ns;
         lock->longest_thread = wait->thread;
+        lock->call = wait->name;
     }
 }
 
@@ -121,6 +128,7 @@ static int sum_up(struct search *search)
     for (size_t i = 0; i < search->waits.count; i++) {
         if (find_lock(search, &search->waits.list[i], &search->lock_of[i]) != 0)
             return ERR_NO_MEMORY;
+        search->knows_holders |= search->waits.list[i].holder != NOT_KNOWN;
         if (is_asked(search, &search->waits.list[i]))
             add_wait(&search->locks[search->lock_of[i]], &search->waits.list[i]);
     }
@@ -163,7 +171,7 @@ static int64_t overlap(int64_t from, int64_t to, int64_t start_ns, int64_t end_n
 /* A time in which one thread holds a lock and the same threads wait for it: from one begin or end of a wait to the
  * next. */
 struct turn {
-    int64_t lock, holder; /* 0: a holder that is not known */
+    int64_t lock, holder; /* a thread, NOT_KNOWN or READERS */
     int64_t from_ns, to_ns;
     int64_t queue, asked; /* threads that wait; those whose waits the request asks for */
     uint64_t number;      /* of the lock's turns */
@@ -215,27 +223,38 @@ static int add_turn(struct search *search, struct turn *turn)
     uint64_t stride = (uint64_t)lock->count / MOST_EVIDENCE | 1; /* odd: begins and ends of waits may alternate */
     int64_t ns = saturating_duration(turn->from_ns, turn->to_ns);
 
-    if (!turn->holder || !turn->asked || ns <= 0)
+    if (turn->holder == NOT_KNOWN || !turn->asked || ns <= 0)
         return 0;
     if (answer(search, (uint32_t)turn->lock, HELD_BY, turn->holder, 0, saturating_multiply(ns, turn->asked)) != 0)
         return ERR_NO_MEMORY;
-    return turn->number++ % stride == 0 ? add_doings(search, turn) : 0;
+    return turn->holder != READERS && turn->number++ % stride == 0 ? add_doings(search, turn) : 0;
 }
 
-/* A wait begins. Its holder is known, or stays the one that the threads before it in the queue wait for. */
-static void join_queue(struct turn *turn, const struct os_call *wait, int asked)
+/* Whether the function of a wait has this in its name: "rdlock", "wrlock". */
+static int is_wait_in(const struct search *search, const struct os_call *wait, const char *part)
 {
-    if (wait->holder || turn->queue == 0 || turn->holder == wait->thread)
-        turn->holder = wait->holder;
+    return strstr(report_string(search->base.report, wait->name, NULL), part) != NULL;
+}
+
+/* A wait begins. Its holder is known, or stays the one that the threads before it in the queue wait for. A writer that
+ * waits for no other writer waits for readers. */
+static void join_queue(const struct search *search, struct turn *turn, const struct os_call *wait, int asked)
+{
+    int64_t holder = wait->holder;
+
+    if (holder == NOT_KNOWN && search->knows_holders && wait->lock && is_wait_in(search, wait, "wrlock"))
+        holder = READERS;
+    if (holder != NOT_KNOWN || turn->queue == 0 || turn->holder == wait->thread)
+        turn->holder = holder;
     turn->queue++;
     turn->asked += asked;
 }
 
 /* A wait ends: the thread has the lock, unless it gave up. Without an address it may be another lock. */
-static void leave_queue(struct turn *turn, const struct os_call *wait, int asked)
+static void leave_queue(const struct search *search, struct turn *turn, const struct os_call *wait, int asked)
 {
     if (wait->lock && (wait->result == 0 || wait->result == EOWNERDEAD))
-        turn->holder = wait->thread;
+        turn->holder = is_wait_in(search, wait, "rdlock") ? READERS : wait->thread;
     turn->queue--;
     turn->asked -= asked;
 }
@@ -275,7 +294,7 @@ static int take_turn(struct search *search, struct turn *turn, size_t at, int64_
     if (add_turn(search, turn) != 0)
         return ERR_NO_MEMORY;
     turn->from_ns = time_ns;
-    (is_end ? leave_queue : join_queue)(turn, wait, is_asked(search, wait));
+    (is_end ? leave_queue : join_queue)(search, turn, wait, is_asked(search, wait));
     return 0;
 }
 
@@ -377,15 +396,17 @@ static int explain(struct search *search, struct error *err)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PLACES, PID, TID, LOCK, WAITED_IN, HOLDER, DID, CELLS };
+enum { IMPACT, TOTAL, SHARE, WAITS, LONGEST, START, THREADS, PLACES, PID, TID, HELD, FIGURES };
+enum { LOCK = FIGURES, WAITED_IN, HOLDER, DID, CALL, CELLS };
 static const struct table_column columns[CELLS] = {
-    { "Impact", CELL_INT, UNIT_NS, 0 },      { "Waited", CELL_INT, UNIT_NS, 0 },
-    { "Share", CELL_REAL, UNIT_PERCENT, 1 }, { "Waits", CELL_INT, UNIT_NONE, 0 },
-    { "Longest", CELL_INT, UNIT_NS, 0 },     { "Start", CELL_INT, UNIT_TIME, 0 },
-    { "Threads", CELL_INT, UNIT_NONE, 0 },   { "Places", CELL_INT, UNIT_NONE, 0 },
-    { "PID", CELL_INT, UNIT_ID, 0 },         { "TID", CELL_INT, UNIT_ID, 0 },
-    { "Lock", CELL_TEXT, UNIT_NONE, 0 },     { "Waited In", CELL_TEXT, UNIT_NONE, 0 },
-    { "Held By", CELL_TEXT, UNIT_NONE, 0 },  { "Holder Did", CELL_TEXT, UNIT_NONE, 0 },
+    { "Impact", CELL_INT, UNIT_NS, 0 },        { "Waited", CELL_INT, UNIT_NS, 0 },
+    { "Share", CELL_REAL, UNIT_PERCENT, 1 },   { "Waits", CELL_INT, UNIT_NONE, 0 },
+    { "Longest", CELL_INT, UNIT_NS, 0 },       { "Start", CELL_INT, UNIT_TIME, 0 },
+    { "Threads", CELL_INT, UNIT_NONE, 0 },     { "Places", CELL_INT, UNIT_NONE, 0 },
+    { "PID", CELL_INT, UNIT_ID, 0 },           { "TID", CELL_INT, UNIT_ID, 0 },
+    { "Held", CELL_INT, UNIT_NS, 0 },          { "Lock", CELL_TEXT, UNIT_NONE, 0 },
+    { "Waited In", CELL_TEXT, UNIT_NONE, 0 },  { "Held By", CELL_TEXT, UNIT_NONE, 0 },
+    { "Holder Did", CELL_TEXT, UNIT_NONE, 0 }, { "Call", CELL_TEXT, UNIT_NONE, 0 },
 };
 
 /* The time that the lock's waiters are known to have lived. */
@@ -493,9 +514,11 @@ static void add_answer(struct text *out, struct search *search, uint32_t lock, i
     const int64_t *key = largest(search, lock, cell == WAITED_IN ? WHERE : HELD_BY);
 
     if (key && cell == DID)
-        key = largest(search, lock, did(key[TALLY_ANSWER]));
+        key = key[TALLY_ANSWER] != READERS ? largest(search, lock, did(key[TALLY_ANSWER])) : NULL;
     if (key && cell == WAITED_IN)
         stack_frame_label(out, &search->origins.stacks, (uint32_t)key[TALLY_ANSWER]);
+    else if (key && cell == HOLDER && key[TALLY_ANSWER] == READERS)
+        text_add(out, "readers");
     else if (key && cell == HOLDER)
         thread_name_label(out, &search->names, search->base.report, key[TALLY_ANSWER]);
     else if (key)
@@ -511,7 +534,9 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
     if (!add_variable(&text, search, search->locks[lock].variable) &&
         (code = add_address(&text, search, keys_get(&search->keys, lock), err)) != 0)
         goto free_text;
-    code = cell_set_built(table, &row[LOCK], &text);
+    if ((code = cell_set_built(table, &row[LOCK], &text)) != 0 ||
+        (code = cell_set_pooled(table, &row[CALL], search->base.report, search->locks[lock].call)) != 0)
+        goto free_text;
     for (int cell = WAITED_IN; cell <= DID; cell++) {
         text_clear(&text);
         add_answer(&text, search, lock, cell);
@@ -527,6 +552,7 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
 {
     const struct lock *lock = &search->locks[number];
     int64_t lived = waiters_time(search, number);
+    struct tally_largest held = tally_largest(&search->tally, number, HELD_BY);
     struct table_cell *row = table_add_row(table);
 
     if (!row)
@@ -542,6 +568,8 @@ static int add_row(struct search *search, struct table *table, uint32_t number, 
     cell_set_int(&row[PLACES], tally_largest(&search->tally, number, WHERE).answers);
     cell_set_int(&row[PID], global_pid_number(lock->longest_thread));
     cell_set_int(&row[TID], global_tid_number(lock->longest_thread));
+    if (held.key != NO_KEY)
+        cell_set_int(&row[HELD], held.ns);
     return add_texts(search, table, row, number, err);
 }
 
@@ -583,6 +611,21 @@ static int lock_contention(struct report *report, const struct analysis_request 
     return rule_run(&steps, &search.base, request, out, err);
 }
 
+/* "; held by worker (2100), which was in crunch (mx.c:9)", or "; held for 250 ms of it by worker …" */
+static void add_holder(struct text *out, const struct table_cell *row)
+{
+    if (row[HELD].kind != CELL_INT)
+        return;
+    text_add(out, "; held ");
+    if ((double)row[HELD].integer < (double)row[TOTAL].integer * NEARLY_ALL_PERCENT / 100) {
+        text_add(out, "for ");
+        human_time(out, row[HELD].integer);
+        text_add(out, " of it ");
+    }
+    rule_add_text(out, "by ", &row[HOLDER]);
+    rule_add_text(out, ", which was in ", &row[DID]);
+}
+
 /* "lock mx+0x4060: 3 threads waited 756 ms in work (mx.c:15), 40 times, 71 % of their time; held by worker (2100),
  * which was in crunch (mx.c:9)" */
 static void say(struct text *out, const struct table *table, size_t at)
@@ -592,7 +635,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     rule_add_text(out, "lock ", &row[LOCK]);
     text_addf(out, ": %lld thread%s waited ", (long long)row[THREADS].integer, row[THREADS].integer == 1 ? "" : "s");
     human_time(out, row[TOTAL].integer);
-    rule_add_text(out, row[PLACES].integer > 1 ? " mostly in " : " in ", &row[WAITED_IN]);
+    rule_add_text(out, row[PLACES].integer > 1 ? ", mostly in " : " in ", &row[WAITED_IN]);
     text_add(out, row[WAITS].integer == 1 ? ", once" : ", ");
     if (row[WAITS].integer > 1) {
         human_count(out, (uint64_t)row[WAITS].integer);
@@ -600,8 +643,20 @@ static void say(struct text *out, const struct table *table, size_t at)
     }
     if (row[SHARE].kind == CELL_REAL)
         text_addf(out, ", %.0f %% of their time", row[SHARE].real);
-    rule_add_text(out, "; held by ", &row[HOLDER]);
-    rule_add_text(out, ", which was in ", &row[DID]);
+    add_holder(out, row);
+}
+
+static const char *advise(const struct table *table, size_t row)
+{
+    static const char shared[] = "pthread_rwlock_";
+    const struct table_cell *call = &table_row(table, row)[CALL];
+
+    return call->kind == CELL_TEXT && call->text.length >= sizeof shared - 1 &&
+                   memcmp(call->text.bytes, shared, sizeof shared - 1) == 0
+               ? "Readers and writers wait here for one another. Hold the lock for less, above all for writing: move "
+                 "work and I/O out of the critical section, split the data so that each part has its own lock, or "
+                 "build a new copy without the lock and swap a pointer to it."
+               : rule_lock_contention.advice;
 }
 
 static const char *const osrt_tables[] = { "OSRT_API", NULL };
@@ -617,6 +672,7 @@ const struct analysis rule_lock_contention = {
     .needs = { { "OS calls", osrt_tables } },
     .run = lock_contention,
     .finding = say,
+    .advise = advise,
     .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the critical "
               "section, split the data so that each part has its own lock, use a reader-writer lock or an atomic "
               "operation, or give each thread its own copy and merge the results.",
