@@ -657,6 +657,11 @@ static void threads_without_a_cpu_are_found(void **state)
            "process 100: other programs used 80 % of the CPUs; ready but not running for 600 ms, 75 % of the time that "
            "its threads wanted one; longest thread worker1 (11), 300 ms");
     report_close(report);
+    report = cpu_capture(100, 420); /* 1.04 threads: too many for the CPU, but by less than others took of it */
+    EXPECT(report, "cpu_oversubscription",
+           "process 100: other programs used 80 % of the CPUs; ready but not running for 840 ms, 81 % of the time that "
+           "its threads wanted one; longest thread worker1 (11), 420 ms");
+    report_close(report);
     report = cpu_capture(480, 50); /* 9.4 % */
     EXPECT_NOTHING(report, "cpu_oversubscription");
     assert_int_equal(count_with(report, "cpu_oversubscription", "threshold", "9"), 1);

@@ -212,11 +212,11 @@ static int cpu_oversubscription(struct report *report, const struct analysis_req
     return rule_run(&steps, &search.base, request, out, err);
 }
 
-/* Whether the program alone would have had enough CPUs. */
+/* Whether the program alone would have had enough CPUs, or lacked fewer of them than other programs used. */
 static int is_for_others(const struct table_cell *row)
 {
     return row[OTHERS].kind == CELL_REAL && row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT &&
-           row[WANTED].real <= (double)row[CPUS].integer;
+           row[WANTED].real <= (double)row[CPUS].integer * (1 + row[OTHERS].real / 100);
 }
 
 /* "make (2100): on average 7.9 threads wanted a CPU, of 2; ready but not running for 3.10 s, 74 % of the time that
