@@ -382,10 +382,13 @@ static int compare_all(struct job *job, const struct selection_list *asked, stru
                            asked->count != 0, err) != 0)
             return err->code;
     }
+    if (!job->shown && !job->refused.code)
+        error_set(&job->refused, ERR_NO_DATA,
+                  "no run has data for a default report; tacho info says what is in a report");
     if (!job->shown)
         *err = job->refused;
     for (size_t i = 0; i < job->condition_count; i++)
-        if (!job->conditions[i].checked)
+        if (!job->conditions[i].checked && job->shown)
             *err = job->conditions[i].refused;
     return err->code;
 }
@@ -452,7 +455,7 @@ static const struct entry examples[] = {
 
 static const struct entry exits[] = {
     { "0", "The reports were compared." },
-    { "1", "A condition of --fail-if is met, or a file cannot be read." },
+    { "1", "A condition of --fail-if is met, no run has data to compare, or a file cannot be read." },
     { "2", "The command line is wrong." },
     { 0 },
 };

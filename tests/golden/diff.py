@@ -183,6 +183,15 @@ def check_nested():
     check("a condition that suits none", status == 2 and "no column 'colour'" in err and err.count("\n") == 1, status, err)
 
 
+def check_nothing():
+    """Where no run has anything to compare, nothing was checked, and a build must not pass for that."""
+    for path in "nothing1.sqlite", "nothing2.sqlite":
+        make(path, {})
+    for arguments in (), ("-r", "osrt_sum"), ("--fail-if", "total>+5%"), ("-f", "json"):
+        status, out, err = run(*arguments, "nothing1.sqlite", "nothing2.sqlite")
+        check("nothing to compare", status == 1 and err.startswith("tacho diff: no run has data for ") and err.count("\n") == 1, arguments, status, out, err)
+
+
 def check_noise():
     """Ten runs a side with 10 % noise. A change of 30 % is found; none is not. Of many comparisons of equal things with 95 %
     intervals about one in twenty may seem to differ."""
@@ -277,6 +286,7 @@ def main():
         check_conditions()
         check_samples()
         check_nested()
+        check_nothing()
         check_output()
         check_noise()
         check_shift()
