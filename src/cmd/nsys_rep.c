@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "import/import.h"
+#include "report/reader/reader.h"
+
 extern char **environ;
 
 /* The length without the ending of nsys's own reports, or 0 if it has none. */
@@ -64,7 +67,8 @@ int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, st
 
     settings = settings ? settings : &none;
     if (!stem) {
-        if (access(path, F_OK) == 0 || !use_if_there(out, path, strlen(path), ".tacho")) {
+        /* Beside X.tacho, X is often the program that was recorded. */
+        if (!use_if_there(out, path, strlen(path), ".tacho") || report_recognise(path) || importer_for(path)) {
             text_clear(out);
             text_add(out, path); /* what is wrong with it, whoever opens it will say */
         }

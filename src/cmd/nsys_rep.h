@@ -21,9 +21,9 @@ struct nsys_rep_settings {
     { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                      \
       .help = "Have nsys export a .nsys-rep again, even if an export exists. Default: false." }
 
-/* Finds the file to read for a path. It is path itself, or path.tacho if there is no such file. For a .nsys-rep (or
- * .qdrep) it is X.tacho or X.sqlite beside it; if there is neither, an installed nsys exports it. settings may be
- * NULL. */
+/* Finds the file to read for a path. It is path itself, or path.tacho if path is no file that can be read. For a
+ * .nsys-rep (or .qdrep) it is X.tacho or X.sqlite beside it; if there is neither, an installed nsys exports it.
+ * settings may be NULL. */
 int nsys_rep_find(const char *path, const struct nsys_rep_settings *settings, struct text *out, struct error *err);
 
 #endif

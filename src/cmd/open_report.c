@@ -46,20 +46,26 @@ static void advise_recording(struct error *err)
     error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
 }
 
-int open_report(const char *path, struct report **out, struct error *err)
+int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
 {
-    struct text found = { 0 };
     const struct importer *importer;
     int code;
 
-    if ((code = nsys_rep_find(path, NULL, &found, err)) != 0)
-        goto free_name;
-    importer = importer_for(text_string(&found));
-    code = importer ? import_to_temporary(text_string(&found), importer, out, err)
-                    : report_open(text_string(&found), out, err);
+    if ((code = nsys_rep_find(path, NULL, found, err)) != 0)
+        return code;
+    importer = importer_for(text_string(found));
+    code = importer ? import_to_temporary(text_string(found), importer, out, err)
+                    : report_open(text_string(found), out, err);
     if (!importer && code == ERR_BAD_FORMAT)
         advise_recording(err);
-free_name:
+    return code;
+}
+
+int open_report(const char *path, struct report **out, struct error *err)
+{
+    struct text found = { 0 };
+    int code = open_report_as(path, &found, out, err);
+
     text_free(&found);
     return code;
 }

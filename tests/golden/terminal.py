@@ -344,6 +344,16 @@ def check_ops(name):
     check("and so has --format table", output("ops", file), on_terminal(120, "ops", "-f", "table", file))
 
 
+def check_completed_names():
+    """Beside X.tacho, X may be the program that was recorded: every command reads the report."""
+    with open("resnet18", "wb") as program:
+        program.write(b"\x7fELF" + bytes(500))
+    for words in (["stats", "-q", "-r", "cuda_api_sum"], ["summary"], ["info"], ["diff", "mix.tacho"], ["export", "-q", "-t", "text", "-o", "-"]):
+        completed, whole = output(*words, "resnet18"), output(*words, "resnet18.tacho")
+        check(f"tacho {words[0]} of a name without an ending", whole.replace("resnet18.tacho", "resnet18"), completed.replace("resnet18.tacho", "resnet18"))
+    os.remove("resnet18")
+
+
 def check_pipes():
     """-f human where there is no terminal: COLUMNS, or 120."""
     for columns, width in (("90", 90), ("", 120), ("x", 120)):
@@ -480,6 +490,7 @@ def main():
         check_options()
         for name in ("resnet18", "train"):
             check_ops(name)
+        check_completed_names()
         check_pipes()
         check_sentences()
         check_profile()

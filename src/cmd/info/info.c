@@ -475,16 +475,16 @@ static int print_info(const struct command *self, struct report *report, const c
 /* One document: nothing is printed unless all files can be read. */
 static int print_document(const struct command *self, const char *const *files, size_t count, struct error *err)
 {
-    struct text out = { 0 };
+    struct text out = { 0 }, found = { 0 };
     struct report *report;
     int code = 0, status;
 
     text_add(&out, "[");
     for (size_t i = 0; i < count; i++) {
-        if ((code = open_report(files[i], &report, err)) != 0)
+        if ((code = open_report_as(files[i], &found, &report, err)) != 0)
             goto free_text;
         text_add(&out, i ? ",\n " : "");
-        code = info_add_json(&out, report, files[i], err);
+        code = info_add_json(&out, report, text_string(&found), err);
         report_close(report);
         if (code != 0)
             goto free_text;
@@ -492,7 +492,27 @@ static int print_document(const struct command *self, const char *const *files, 
     text_add(&out, "]\n");
 free_text:
     status = code != 0 ? command_fail(self, err) : command_write(self, &out);
+    text_free(&found);
     text_free(&out);
+    return status;
+}
+
+static int show_file(const struct command *self, const struct settings *settings, const char *file, int is_first)
+{
+    struct text found = { 0 };
+    struct report *report;
+    struct error err = { 0 };
+    int status;
+
+    if (open_report_as(file, &found, &report, &err) != 0) {
+        status = command_fail(self, &err);
+        goto free_name;
+    }
+    status = settings->output ? write_streams(self, report, text_string(&found), &err)
+                              : print_info(self, report, text_string(&found), is_first, settings->all, &err);
+    report_close(report);
+free_name:
+    text_free(&found);
     return status;
 }
 
@@ -512,14 +532,8 @@ static int run(const struct command *self, int argc, char **argv)
     }
     if (settings.format && strcmp(settings.format, "json") == 0 && !settings.output)
         return print_document(self, files, count, &err);
-    for (size_t i = 0; i < count && status == EXIT_OK; i++) {
-        struct report *report;
-        if (open_report(files[i], &report, &err) != 0)
-            return command_fail(self, &err);
-        status = settings.output ? write_streams(self, report, files[i], &err)
-                                 : print_info(self, report, files[i], i == 0, settings.all, &err);
-        report_close(report);
-    }
+    for (size_t i = 0; i < count && status == EXIT_OK; i++)
+        status = show_file(self, &settings, files[i], i == 0);
     return status;
 }
 

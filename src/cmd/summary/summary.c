@@ -20,19 +20,23 @@ static uint64_t size_of(const char *path, const struct report *report)
 
 static int print_summary(const struct command *self, const char *path, struct error *err)
 {
-    struct summary_request request = { .report_path = path,
-                                       .finish_ns = -1,
+    struct summary_request request = { .finish_ns = -1,
                                        .colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"),
                                        .columns = print_terminal_columns(STDOUT_FILENO) };
-    struct text out = { 0 };
+    struct text found = { 0 }, out = { 0 };
     int status;
 
-    if (open_report(path, &request.report, err) != 0)
-        return command_fail(self, err);
-    request.report_bytes = size_of(path, request.report);
+    if (open_report_as(path, &found, &request.report, err) != 0) {
+        status = command_fail(self, err);
+        goto free_texts;
+    }
+    request.report_path = text_string(&found);
+    request.report_bytes = size_of(text_string(&found), request.report);
     status = summary_add(&out, &request, err) != 0 ? command_fail(self, err) : command_write(self, &out);
-    tell_damage(request.report, path);
+    tell_damage(request.report, text_string(&found));
     report_close(request.report);
+free_texts:
+    text_free(&found);
     text_free(&out);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -85,6 +86,19 @@ static void host_delete(void *context)
     if (host->fd >= 0)
         close(host->fd);
     free(host);
+}
+
+int report_recognise(const char *path)
+{
+    static const char magic[] = FORMAT_MAGIC;
+    char bytes[sizeof magic - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return 0;
+    ssize_t length = pread(fd, bytes, sizeof bytes, 0);
+    close(fd);
+    return length == (ssize_t)sizeof bytes && memcmp(bytes, magic, sizeof bytes) == 0;
 }
 
 int report_open(const char *path, struct report **out, struct error *err)

@@ -21,6 +21,9 @@ int report_open(const char *path, struct report **out, struct error *err);
 int report_open_host(const struct report_host *host, struct report **out, struct error *err);
 void report_close(struct report *report);
 
+/* Whether a file begins as reports do. */
+int report_recognise(const char *path);
+
 /* The state of the file as it was found when it was opened, and damage that was met since. */
 struct report_health {
     int has_index;           /* 0: the file was scanned */
