@@ -103,6 +103,26 @@ static void test_names_of_functions_lose_what_matters_least(void **state)
     expect_name("abc", 1, "…");
 }
 
+static void test_functions_keep_their_names_and_lines(void **state)
+{
+    static const char
+        function[] = "std::_Rb_tree<std::basic_string<char, std::char_traits<char> >, std::pair<int, int> >::"
+                     "_M_lower_bound(std::_Rb_tree_node<int>*) (stl_tree.h:1950)";
+
+    expect_name(function, 200, function);
+    expect_name(function, 110,
+                "_Rb_tree<basic_string<char, char_traits<char> >, pair<int, int> >::_M_lower_bound (stl_tree.h:1950)");
+    expect_name(function, 80, "_Rb_tree<basic_string<…>, pair<…> >::_M_lower_bound (stl_tree.h:1950)");
+    expect_name(function, 50, "_Rb_tree<…>::_M_lower_bound (stl_tree.h:1950)");
+    expect_name(function, 41, "_Rb_tree<…>…lower_bound (stl_tree.h:1950)");
+    expect_name("_ZN2at3addEv (add.cc:7)", 40, "at::add() (add.cc:7)");
+    expect_name("do_job (queue.c:32)", 17, "do_job (…ue.c:32)");
+    expect_name("a_long_name_of_a_function (queue.c:32)", 26, "a_long…nction (queue.c:32)");
+    expect_name("a_long_name_of_a_function (a_file_of_a_long_name.c:32)", 26, "a_long…nction (…name.c:32)");
+    expect_name("memcpy (libc.so.6)", 12, "memcpy…so.6)");
+    expect_name("(:1)", 2, "(…");
+}
+
 static void test_names_that_would_look_equal_are_cut_where_they_differ(void **state)
 {
     static const struct table_column column = { "Name", CELL_TEXT, UNIT_NAME, 0 };
@@ -309,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_times_have_four_digits_and_the_unit_that_suits_them),
         cmocka_unit_test(test_sizes_shares_counts_and_ids),
         cmocka_unit_test(test_names_of_functions_lose_what_matters_least),
+        cmocka_unit_test(test_functions_keep_their_names_and_lines),
         cmocka_unit_test(test_names_that_would_look_equal_are_cut_where_they_differ),
         cmocka_unit_test(test_names_that_differ_in_their_middle),
         cmocka_unit_test(test_mangled_names_and_versions_of_calls),

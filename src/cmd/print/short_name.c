@@ -185,20 +185,59 @@ static void drop_inner_arguments(struct text *out, const char *bytes, size_t len
     }
 }
 
+/* Of a class that a function is a member of, the arguments matter less than the function. */
+static void drop_arguments_of_class(struct text *out, const char *bytes, size_t length)
+{
+    size_t opened = 0;
+    int depth = 0;
+
+    for (size_t at = 0; at < length; at++) {
+        int opens = opens_arguments(bytes, at), closes = depth > 0 && closes_arguments(bytes, at);
+        text_add_char(out, bytes[at]);
+        depth += opens - closes;
+        if (opens && depth == 1)
+            opened = out->length;
+        if (closes && depth == 0 && begins_with(bytes + at + 1, length - at - 1, "::")) {
+            text_cut(out, opened);
+            text_add(out, "…>");
+        }
+    }
+}
+
+/* The length without the line of the source behind a function: " (queue.c:32)". */
+static size_t without_place(const char *bytes, size_t length)
+{
+    size_t at = length;
+
+    if (length == 0 || bytes[--at] != ')')
+        return length;
+    while (at > 0 && bytes[at - 1] >= '0' && bytes[at - 1] <= '9')
+        at--;
+    if (at == length - 1 || at == 0 || bytes[at - 1] != ':')
+        return length;
+    while (at > 0 && bytes[at - 1] != ' ' && bytes[at - 1] != '(')
+        at--;
+    return ends_with(bytes, at, " (") ? at - strlen(" (") : length;
+}
+
 static void (*const steps[])(struct text *out, const char *bytes, size_t length) = {
     drop_signature,
     drop_namespaces,
     drop_inner_arguments,
+    drop_arguments_of_class,
 };
 enum { STEPS = sizeof steps / sizeof steps[0], STEPS_OF_CUT = 2 };
 
-/* Adds the readable name after as many steps as it needs to fit, at most so many. columns 0: all of these steps. */
+/* Adds the readable name after as many steps as it needs to fit, at most so many, and the line of the source as it is.
+ * columns 0: all of these steps. */
 static void add_steps(struct text *out, const char *bytes, size_t length, size_t most, size_t columns)
 {
     struct text now = { 0 }, next = { 0 };
+    size_t name = without_place(bytes, length), place = display_columns(bytes + name, length - name);
+    size_t room = columns > place ? columns - place : 0;
 
-    add_readable(&now, bytes, length);
-    for (size_t i = 0; i < most && !(columns && display_fits(text_string(&now), now.length, columns)); i++) {
+    add_readable(&now, bytes, name);
+    for (size_t i = 0; i < most && !(columns && display_fits(text_string(&now), now.length, room)); i++) {
         struct text last = now;
         text_clear(&next);
         steps[i](&next, text_string(&now), now.length);
@@ -206,19 +245,35 @@ static void add_steps(struct text *out, const char *bytes, size_t length, size_t
         next = last;
     }
     text_add_bytes(out, text_string(&now), now.length);
+    text_add_bytes(out, bytes + name, length - name);
     text_free(&now);
     text_free(&next);
 }
 
+/* Adds a name that no step shortens any more: its end is cut where it has template arguments, else its middle. */
+static size_t add_cut_name(struct text *out, const char *bytes, size_t length, size_t columns)
+{
+    return ends_with(bytes, length, ">") ? display_add(out, bytes, length, columns)
+                                         : display_add_middle(out, bytes, length, columns);
+}
+
 size_t short_name_add(struct text *out, const char *bytes, size_t length, size_t columns)
 {
-    struct text name = { 0 };
+    struct text shown = { 0 };
 
-    add_steps(&name, bytes, length, columns ? STEPS : 0, columns);
-    size_t taken = memchr(text_string(&name), '<', name.length)
-                       ? display_add(out, text_string(&name), name.length, columns)
-                       : display_add_middle(out, text_string(&name), name.length, columns);
-    text_free(&name);
+    add_steps(&shown, bytes, length, columns ? STEPS : 0, columns);
+    const char *text = text_string(&shown);
+    size_t name = without_place(text, shown.length), place = display_columns(text + name, shown.length - name);
+    size_t name_columns = display_columns(text, name), half = columns / 2;
+    if (columns && name_columns + place > columns) { /* each has half of the room, and what the other does not need */
+        size_t most = name_columns < columns - half ? columns - name_columns : half;
+        place = place < most ? place : most;
+        name_columns = columns - place;
+    }
+    size_t taken = add_cut_name(out, text, name, name_columns);
+    if (place)
+        taken += display_add_elided(out, text + name, shown.length - name, place, strlen(" ("));
+    text_free(&shown);
     return taken;
 }
 
