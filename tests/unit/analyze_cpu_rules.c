@@ -119,17 +119,22 @@ struct cuda_call {
     const char *name;
     int64_t from, to;
 };
-static void add_cuda_call(struct writer *writer, struct cuda_call call)
+static void add_cuda_call_of(struct writer *writer, int64_t pid, struct cuda_call call)
 {
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, 0);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(PID, MAIN));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(pid, MAIN));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(call.from));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(call.to));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, call.name));
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+}
+
+static void add_cuda_call(struct writer *writer, struct cuda_call call)
+{
+    add_cuda_call_of(writer, PID, call);
 }
 
 static void add_kernel(struct writer *writer, int64_t from, int64_t to)
@@ -913,6 +918,22 @@ static void a_wait_for_a_gpu_that_works_costs_nothing(void **state)
     report_close(report);
 }
 
+/* Of two processes, which wait in turn, one keeps the GPU busy; the other has no work from 10 on. */
+static void a_wait_costs_what_its_own_process_lacks(void **state)
+{
+    enum { OTHER = 200 };
+    struct writer *writer = capture();
+
+    add_cuda_call_of(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 60 });
+    add_cuda_call_of(writer, PID, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 20, 100 });
+    add_cuda_call_of(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 200, 230 });
+    add_kernel(writer, 0, 1000);
+    made_kernel(writer, (struct made_kernel){ .begin = 0, .end = MS(10), .pid = OTHER, .id = NO_ID, .name = "kernel" });
+    struct report *report = finish(writer);
+    expect_advice(report, 0, "cuda_api_sync", 50 + 30);
+    report_close(report);
+}
+
 /* ---- what was checked ------------------------------------------------------------------------------------------ */
 
 static void add_setting(struct writer *writer, const char *name, const char *value)
@@ -996,6 +1017,7 @@ int main(void)
         cmocka_unit_test(the_largest_impact_comes_first),
         cmocka_unit_test(causes_outside_of_the_program_come_last),
         cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
+        cmocka_unit_test(a_wait_costs_what_its_own_process_lacks),
         cmocka_unit_test(no_problem_and_not_checked_are_two_things),
         cmocka_unit_test(rules_on_other_programs_do_not_apply),
         cmocka_unit_test(options_that_record_are_known),

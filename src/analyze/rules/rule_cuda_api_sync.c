@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/engine/keys.h"
+#include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/gpu_busy.h"
@@ -164,10 +164,11 @@ static int64_t cost_of(const struct idle_times *idle, int64_t start_ns, int64_t 
     return cost < wait_ns && idle->has_work ? cost : wait_ns;
 }
 
-/* The costs of all rows of one process. */
-static int add_costs(struct report *report, const struct table *table, int64_t pid, int64_t *out, struct error *err)
+/* Sets the costs of rows, which are all of one process. */
+static int set_costs(struct report *report, const struct table *table, const uint32_t *rows, size_t count, int64_t *out,
+                     struct error *err)
 {
-    const struct analysis_filter only = { .only = ONLY_PID, .pid = pid };
+    const struct analysis_filter only = { .only = ONLY_PID, .pid = table_row(table, rows[0])[PID].integer };
     const struct analysis_request request = { .filter = &only };
     struct idle_times idle = { 0 };
     struct gpu_busy busy = { 0 };
@@ -179,10 +180,9 @@ static int add_costs(struct report *report, const struct table *table, int64_t p
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps of GPUs");
         goto done;
     }
-    for (size_t row = 0; row < table_row_count(table); row++) {
-        const struct table_cell *cells = table_row(table, row);
-        if (cells[PID].integer == pid)
-            out[row] = cost_of(&idle, cells[START].integer, cells[DURATION].integer);
+    for (size_t i = 0; i < count; i++) {
+        const struct table_cell *cells = table_row(table, rows[i]);
+        out[rows[i]] = cost_of(&idle, cells[START].integer, cells[DURATION].integer);
     }
 done:
     gpu_busy_free(&busy);
@@ -192,20 +192,28 @@ done:
 
 static int costs(struct report *report, const struct table *table, int64_t *out, struct error *err)
 {
-    struct keys pids = { .width = 1 };
+    size_t rows = table_row_count(table);
+    uint32_t *order = malloc((rows + 1) * sizeof *order);
+    int64_t *pids = malloc((rows + 1) * sizeof *pids);
     int code = 0;
 
-    for (size_t row = 0; row < table_row_count(table); row++) {
-        size_t known = pids.count;
-        if (keys_add(&pids, &table_row(table, row)[PID].integer) == NO_KEY)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
-        else if (pids.count > known)
-            code = add_costs(report, table, table_row(table, row)[PID].integer, out, err);
-        if (code != 0)
-            goto free_pids;
+    for (size_t row = 0; order && pids && row < rows; row++) {
+        order[row] = (uint32_t)row;
+        pids[row] = table_row(table, row)[PID].integer;
     }
-free_pids:
-    keys_free(&pids);
+    if (!order || !pids || rows >= UINT32_MAX || order_by_time(order, rows, pids) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
+        goto free_order;
+    }
+    for (size_t first = 0, behind; first < rows; first = behind) {
+        for (behind = first + 1; behind < rows && pids[order[behind]] == pids[order[first]];)
+            behind++;
+        if ((code = set_costs(report, table, order + first, behind - first, out, err)) != 0)
+            goto free_order;
+    }
+free_order:
+    free(order);
+    free(pids);
     return code;
 }
 
