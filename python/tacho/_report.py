@@ -169,7 +169,10 @@ class Report(Mapping[str, Table]):
             names = next(csv.reader(_native.run(["sql", "--format", "csv", self.path, question]).splitlines()), [])
             return list(_unlike([(name, None) for name in names]))
 
-        return of_rows("the result", _rows(_native.run(["sql", "--format", "json", self.path, question])), header)
+        rows = _rows(_native.run(["sql", "--format", "json", self.path, question]))
+        if rows and isinstance(rows[0], list):
+            raise _native.TachoError("sql() takes one statement: call it for each")
+        return of_rows("the result", rows, header)
 
     def rows(self, name: str, *options: str) -> List[Dict[str, Any]]:
         """The rows of table(), without a detour over columns."""

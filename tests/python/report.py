@@ -78,6 +78,9 @@ print(json.dumps([events["end"].dropna().astype(int).tolist(), events["text"].dr
             self.assertEqual(sum(row["Num Calls"] for row in rows), self.truth.value("SELECT count(*) FROM OSRT_API"))
             with self.assertRaisesRegex(tacho.TachoError, "no such table: nowhere"):
                 report.sql("SELECT * FROM nowhere")
+            for two in ("SELECT 1; SELECT 2", "SELECT 1 WHERE 0; SELECT 2"):
+                with self.assertRaisesRegex(tacho.TachoError, "sql.. takes one statement"):
+                    report.sql(two)
 
     def test_bad_files(self):
         tacho = package(with_numpy=False)

@@ -207,6 +207,20 @@ assert _capture._own is None''')
                               "cannot write output='nowhere/x.tacho': .*/nowhere is not a folder that this process may write to\n"
                               "cannot write output='program.py/x.tacho': .*/program.py is not a folder that this process may write to\n$")
 
+    def test_output_that_cannot_be_written_later(self):
+        """The exception of the program is not replaced; where there is none, the error is one."""
+        out = self.run_text('''
+import os, tacho
+with tacho.profile(): pass  # the capture has a report of its own
+for cause in (KeyError, None):
+    os.mkdir("gone")
+    try:
+        with tacho.profile(output="gone/x.tacho"):
+            os.rmdir("gone")
+            if cause: raise cause("the program's")
+    except (KeyError, tacho.TachoError) as error: print(type(error).__name__)''')
+        self.assertEqual(out, "KeyError\nTachoError\n")
+
     def test_each_counts_its_own(self):
         """The events of a window are not those of the window before, nor of the capture."""
         out = self.run_text('''
