@@ -725,6 +725,9 @@ static void many_short_processes_are_found(void **state)
     report = process_capture(30, 100); /* they work */
     EXPECT_NOTHING(report, "process_starts");
     report_close(report);
+    report = process_capture(30, 0);   /* no time at all is no cost, whatever the threshold */
+    assert_int_equal(count_with(report, "process_starts", "threshold", "0"), 0);
+    report_close(report);
 }
 
 /* Each process is forked in 5 ms, runs for 10, and is waited for up to 2 ms behind its end; a long wait for another one

@@ -267,7 +267,7 @@ static int add_row(const struct search *search, struct table *table, uint32_t nu
 
 static int is_found(const struct search *search, const struct parent *parent)
 {
-    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE &&
+    return parent->count >= LEAST_STARTS && rate_of(parent) >= LEAST_RATE && parent->impact_ns > 0 &&
            rule_is_enough(&search->base, parent->impact_ns);
 }
 
