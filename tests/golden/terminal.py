@@ -134,7 +134,11 @@ class Table:
         return "PLAIN" if role == "SHARE" and self.units[column] != "%" else role
 
     def heading(self, column):
-        return self.known.get(self.names[column], (self.names[column],))[0]
+        """A short one, unless another column has it: "Total" and "Total Time", "Running (%)" and "Running"."""
+        headings = [self.known.get(name, (name,))[0] for name in self.names]
+        if headings.count(headings[column]) == 1:
+            return headings[column]
+        return self.names[column] + (" (%)" if self.names.count(self.names[column]) > 1 and self.units[column] == "%" else "")
 
     def kept(self):
         """How many rows are more than 0.0 %; all, if none is."""
@@ -370,6 +374,12 @@ def check_sentences():
     check("a long sentence", True, any(len(row["Advice"]) > 100 for row in rows))
     for row in rows:
         check(f"{row['Rule']}: a whole finding and advice", (True, True), (row["Finding"] in text, row["Advice"] in text))
+    stacks = {row["Stack"] for row in csv.DictReader(output("stats", "-q", "-f", "csv", "-r", "thread_wait_sum:stack", "waiting.tacho").splitlines())}
+    piped = output("stats", "-q", "-r", "thread_wait_sum:stack", "waiting.tacho")
+    shown = " ".join(on_terminal(80, "stats", "-r", "thread_wait_sum:stack", "--rows=all", "waiting.tacho").split())
+    check("a long call stack", True, max(map(len, stacks)) > 100)
+    check("call stacks that are cut in a pipe", [], [stack for stack in stacks if stack not in piped])
+    check("call stacks that are cut on a terminal", [], [stack for stack in stacks if stack not in shown])
 
 
 def check_diff():

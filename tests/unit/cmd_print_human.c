@@ -238,14 +238,14 @@ static struct table *summary(const double *shares, size_t count)
         struct table_cell *row = table_add_row(table);
         cell_set_real(&row[TIME], shares[i]);
         cell_set_int(&row[TOTAL], (int64_t)(shares[i] * 1e6));
-        cell_set_int(&row[CALLS], 1234);
+        cell_set_int(&row[CALLS], 1234 + (int64_t)i);
         for (size_t c = AVG; c <= STDDEV; c++)
             if (table_columns(table)[c].kind == CELL_INT)
-                cell_set_int(&row[c], 436900);
+                cell_set_int(&row[c], 436900 + (int64_t)i);
             else
-                cell_set_real(&row[c], 436900);
-        cell_set_text(table, &row[NAME], "pthread_mutex_lock", 18);
-        cell_set_text(table, &row[MODULE], "/usr/lib/libc.so.6", 18);
+                cell_set_real(&row[c], 436900 + (double)i);
+        cell_set_text(table, &row[NAME], i ? "pthread_cond_wait1" : "pthread_mutex_lock", 18);
+        cell_set_text(table, &row[MODULE], i ? "/usr/lib/libm.so.6" : "/usr/lib/libc.so.6", 18);
     }
     return table;
 }
@@ -270,19 +270,68 @@ static void test_the_least_important_columns_go_first(void **state)
         "Module\n"
         "  pthread_mutex_lock  75.0 %  ████████  75.00 ms  1,234  436.9 µs  436.9 µs  436.9 µs  436.9 µs  436.9 µs  "
         "libc.so.6\n"
-        "  pthread_mutex_lock  25.0 %  ██▋       25.00 ms  1,234  436.9 µs  436.9 µs  436.9 µs  436.9 µs  436.9 µs  "
-        "libc.so.6\n");
+        "  pthread_cond_wait1  25.0 %  ██▋       25.00 ms  1,235  436.9 µs  436.9 µs  436.9 µs  436.9 µs  436.9 µs  "
+        "libm.so.6\n");
     expect_table(80, "  Name                  Time               Total  Calls       Avg  Module\n"
                      "  pthread_mutex_lock  75.0 %  ████████  75.00 ms  1,234  436.9 µs  libc.so.6\n"
-                     "  pthread_mutex_lock  25.0 %  ██▋       25.00 ms  1,234  436.9 µs  libc.so.6\n");
+                     "  pthread_cond_wait1  25.0 %  ██▋       25.00 ms  1,235  436.9 µs  libm.so.6\n");
     expect_table(50, "  Name                  Time     Total  Calls\n"
                      "  pthread_mutex_lock  75.0 %  75.00 ms  1,234\n"
-                     "  pthread_mutex_lock  25.0 %  25.00 ms  1,234\n");
+                     "  pthread_cond_wait1  25.0 %  25.00 ms  1,235\n");
     expect_table(30, "  Name                  Time\n"
                      "  pthread_mutex_lock  75.0 %\n"
-                     "  pthread_mutex_lock  25.0 %\n");
-    expect_table(10, "  Name\n  pthr…ock\n  pthr…ock\n");
+                     "  pthread_cond_wait1  25.0 %\n");
+    expect_table(10, "  Name\n  pthr…ock\n  pthr…it1\n");
     expect_table(1, "  …\n  …\n  …\n");
+}
+
+/* A column that is the same in all rows goes first, and one that alone tells two rows apart stays. */
+static void test_columns_that_tell_rows_apart_stay(void **state)
+{
+    static const struct table_column columns[] = {
+        { "Waited For", CELL_TEXT, UNIT_NAME, 0 }, { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Count", CELL_INT, UNIT_NONE, 0 },       { "Threads", CELL_INT, UNIT_NONE, 0 },
+        { "PID", CELL_INT, UNIT_ID, 0 },           { "TID", CELL_INT, UNIT_ID, 0 },
+    };
+    struct table *table = table_new(columns, 6);
+    struct text out = { 0 };
+
+    for (int i = 0; i < 2; i++) {
+        struct table_cell *row = table_add_row(table);
+        cell_set_text(table, &row[0], "read", 4);
+        cell_set_real(&row[1], 50 + i);
+        cell_set_int(&row[2], 7 + i);
+        cell_set_int(&row[3], 1);
+        cell_set_int(&row[4], 10);
+        cell_set_int(&row[5], 10 + i);
+    }
+    print_human.table(&out, table, &(struct print_request){ .time = &time_unit_auto, .terminal_columns = 44 });
+    assert_string_equal(text_string(&out), "  Waited For    Time            Count  TID\n"
+                                           "  read        50.0 %  ███████▉      7   10\n"
+                                           "  read        51.0 %  ████████      8   11\n");
+    text_clear(&out);
+    print_human.table(&out, table, &(struct print_request){ .time = &time_unit_auto, .terminal_columns = 26 });
+    assert_string_equal(text_string(&out), "  Waited For    Time  TID\n"
+                                           "  read        50.0 %   10\n"
+                                           "  read        51.0 %   11\n");
+    text_free(&out);
+    table_delete(table);
+}
+
+static void test_headings_differ(void **state)
+{
+    static const struct table_column columns[] = {
+        { "Name", CELL_TEXT, UNIT_NAME, 0 },    { "Running", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Running", CELL_INT, UNIT_NS, 0 },    { "Total", CELL_REAL, UNIT_PERCENT, 1 },
+        { "Total Time", CELL_INT, UNIT_NS, 0 },
+    };
+    struct table *table = table_new(columns, 5);
+    struct text out = { 0 };
+
+    print_human.table(&out, table, &(struct print_request){ .time = &time_unit_auto, .terminal_columns = 80 });
+    assert_string_equal(text_string(&out), "  Name  Running (%)  Running  Total  Total Time\n");
+    text_free(&out);
+    table_delete(table);
 }
 
 static void test_rows_of_0_percent_at_the_end_do_not_count(void **state)
@@ -336,6 +385,8 @@ int main(void)
         cmocka_unit_test(test_names_are_any_bytes),
         cmocka_unit_test(test_bars_are_made_of_eighths),
         cmocka_unit_test(test_the_least_important_columns_go_first),
+        cmocka_unit_test(test_columns_that_tell_rows_apart_stay),
+        cmocka_unit_test(test_headings_differ),
         cmocka_unit_test(test_rows_of_0_percent_at_the_end_do_not_count),
         cmocka_unit_test(test_sentences_stand_below_their_row),
     };

@@ -8,10 +8,10 @@ enum column_role { ROLE_PLAIN, ROLE_LEAD, ROLE_SHARE, ROLE_SIGNED, ROLE_PATH, RO
 
 struct column_view {
     const char *heading;
-    int rank; /* how soon a narrow terminal drops the column: the highest goes first */
+    int rank;                                 /* how soon a narrow terminal drops the column: the highest goes first */
     enum column_role role;
 };
-enum { RANK_OF_BAR = 4 };
+enum { RANK_OF_BAR = 4, RANK_OF_EQUAL = 10 }; /* of a column that is the same in all rows */
 
 struct column_view column_view(const struct table_column *column);
 

@@ -1,7 +1,8 @@
 /* Tables for people: the name first, numbers with units, a bar beside the share, and nothing wider than the terminal.
  *
- * Where it is too narrow, names are shortened and columns dropped by their rank (column_roles.def); no row takes a
- * second line, but for sentences, which stand wrapped below their row. */
+ * Where it is too narrow, names are shortened and columns dropped: first those that are the same in all rows, then by
+ * their rank (column_roles.def), and last those that alone tell two rows apart. No row takes a second line, but for
+ * sentences, which stand wrapped below their row. */
 #include "print_human.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum {
     GAP = 2,
     BAR = 8,
     ROWS_MEASURED = 1000,
+    ROWS_COMPARED = 50,
     MOST_CUTS = 4,
 };
 
@@ -33,6 +35,7 @@ struct slot {
     struct column_view view;
     size_t column;               /* in the table */
     int is_bar, is_text, is_dropped;
+    int is_equal;                /* in all rows */
     size_t natural, width;       /* in columns of the terminal */
     struct short_name_cut *cuts; /* owned; by row, for names that would look equal; NULL: all fit */
 };
@@ -84,13 +87,36 @@ static size_t add_cell(struct text *out, const struct layout *layout, const stru
                               : short_name_add(out, cell.text.bytes, cell.text.length, widest);
 }
 
+/* Whether another column has this heading, or (by_name) this name. */
+static int is_taken(const struct layout *layout, const struct slot *slot, const char *heading, int by_name)
+{
+    const struct table_column *columns = table_columns(layout->table);
+
+    for (size_t c = 0; c < table_column_count(layout->table); c++)
+        if (c != slot->column && strcmp(by_name ? columns[c].name : column_view(&columns[c]).heading, heading) == 0)
+            return 1;
+    return 0;
+}
+
+/* Headings differ: "Total" and "Total Time", "Running (%)" and "Running". */
+static void add_own_heading(struct text *out, const struct layout *layout, const struct slot *slot)
+{
+    const char *name = slot->meaning->name;
+    int is_same = is_taken(layout, slot, slot->view.heading, 0);
+
+    text_add(out, is_same ? name : slot->view.heading);
+    if (is_same && slot->meaning->unit == UNIT_PERCENT && is_taken(layout, slot, name, 1))
+        text_add(out, " (%)");
+}
+
 /* The heading, with the unit of times if they all have the same. */
 static size_t add_heading(struct text *out, const struct layout *layout, const struct slot *slot)
 {
     const struct print_time_unit *time = layout->request->time;
     struct text heading = { 0 };
 
-    text_add(&heading, slot->is_bar ? "" : slot->view.heading);
+    if (!slot->is_bar)
+        add_own_heading(&heading, layout, slot);
     if (!slot->is_bar && unit_is_ns(slot->meaning->unit) && time != &time_unit_auto)
         text_addf(&heading, " (%s)", time->suffix);
     size_t taken = display_add(out, text_string(&heading), heading.length, 0);
@@ -108,6 +134,25 @@ static int has_content(const struct table *table, size_t column)
             return 1;
     }
     return table_row_count(table) == 0;
+}
+
+static int is_same_cell(const struct table_cell *a, const struct table_cell *b)
+{
+    if (a->kind != b->kind)
+        return 0;
+    return a->kind == CELL_TEXT  ? cell_compare_text(a, b) == 0
+           : a->kind == CELL_INT ? a->integer == b->integer
+                                 : a->kind == CELL_NONE || !(a->real < b->real || a->real > b->real);
+}
+
+static int is_equal_in_all_rows(const struct table *table, size_t column)
+{
+    size_t rows = table_row_count(table);
+
+    for (size_t r = 1; r < rows; r++)
+        if (!is_same_cell(&table_row(table, 0)[column], &table_row(table, r)[column]))
+            return 0;
+    return rows > 1;
 }
 
 static void measure(struct layout *layout, struct slot *slot)
@@ -139,6 +184,7 @@ static void add_slot(struct layout *layout, size_t column, int is_bar)
         return;
     if (is_bar)
         slot->view.rank = RANK_OF_BAR;
+    slot->is_equal = is_equal_in_all_rows(layout->table, column);
     measure(layout, slot);
     layout->count++;
 }
@@ -178,15 +224,61 @@ static void set_widths(struct layout *layout, size_t lead, size_t text)
     }
 }
 
+/* Whether a column says which thread, place or moment a row is about. */
+static int is_identity(const struct slot *slot)
+{
+    return slot->is_text || slot->meaning->unit == UNIT_ID || slot->meaning->unit == UNIT_TIME;
+}
+
+/* Whether two rows differ in this column and in no other one of those that say what they are about. */
+static int differ_here_alone(const struct layout *layout, const struct slot *here, size_t row, size_t other)
+{
+    const struct table_cell *a = table_row(layout->table, row), *b = table_row(layout->table, other);
+
+    if (is_same_cell(&a[here->column], &b[here->column]))
+        return 0;
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct slot *slot = &layout->slots[i];
+        if (slot != here && !slot->is_dropped && is_identity(slot) && !is_same_cell(&a[slot->column], &b[slot->column]))
+            return 0;
+    }
+    return 1;
+}
+
+static int tells_rows_apart(const struct layout *layout, const struct slot *slot)
+{
+    size_t rows = table_row_count(layout->table);
+
+    if (!is_identity(slot) || slot->is_equal)
+        return 0;
+    for (size_t r = 1; r < rows && r < ROWS_COMPARED; r++)
+        for (size_t q = 0; q < r; q++)
+            if (differ_here_alone(layout, slot, r, q))
+                return 1;
+    return 0;
+}
+
+/* The rank of a column in this table. */
+static int rank_here(const struct layout *layout, const struct slot *slot)
+{
+    if (slot->view.rank == 0 || tells_rows_apart(layout, slot))
+        return 0;
+    return slot->is_equal ? RANK_OF_EQUAL : slot->view.rank;
+}
+
 /* Drops columns of a rank of at least `least`, the highest and rightmost first, until the rest fits. */
 static void drop_columns(struct layout *layout, int least)
 {
     while (total_width(layout) > layout->available) {
         struct slot *worst = NULL;
+        int highest = least;
         for (size_t i = 1; i < layout->count; i++) {
             struct slot *slot = &layout->slots[i];
-            if (!slot->is_dropped && slot->view.rank >= least && (!worst || slot->view.rank >= worst->view.rank))
+            int rank = slot->is_dropped ? -1 : rank_here(layout, slot);
+            if (rank >= highest) {
                 worst = slot;
+                highest = rank;
+            }
         }
         if (!worst)
             return;
@@ -194,9 +286,24 @@ static void drop_columns(struct layout *layout, int least)
     }
 }
 
+/* The text that lacks the fewest columns; NULL if all are whole. */
+static struct slot *nearly_whole(const struct layout *layout)
+{
+    struct slot *found = NULL;
+
+    for (size_t i = 0; i < layout->count; i++) {
+        struct slot *slot = &layout->slots[i];
+        size_t lacks = slot->natural - slot->width;
+        if (slot->is_text && !slot->is_dropped && lacks && (!found || lacks < found->natural - found->width))
+            found = slot;
+    }
+    return found;
+}
+
 static void fit(struct layout *layout)
 {
     size_t comfort = layout->available * 2 / 5; /* of the first text on a wide terminal */
+    struct slot *slot;
 
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         set_widths(layout, i == 0 && comfort > stages[i].lead ? comfort : stages[i].lead, stages[i].text);
@@ -206,11 +313,9 @@ static void fit(struct layout *layout)
     }
     if (total_width(layout) > layout->available)
         layout->slots[0].width = layout->available > INDENT ? layout->available - INDENT : 1;
-    for (size_t i = 0; i < layout->count && total_width(layout) < layout->available; i++) {
-        struct slot *slot = &layout->slots[i];
-        size_t left = layout->available - total_width(layout), wanted = slot->natural - slot->width;
-        if (slot->is_text && !slot->is_dropped)
-            slot->width += wanted < left ? wanted : left;
+    while (total_width(layout) < layout->available && (slot = nearly_whole(layout))) {
+        size_t left = layout->available - total_width(layout), lacks = slot->natural - slot->width;
+        slot->width += lacks < left ? lacks : left;
     }
 }
 
@@ -342,7 +447,8 @@ static void add_sentences(struct text *out, const struct layout *layout, size_t 
     for (size_t c = 0; c < table_column_count(layout->table); c++) {
         const struct table_cell *cell = &table_row(layout->table, row)[c];
         struct text words = { 0 }, clean = { 0 };
-        if (column_view(&table_columns(layout->table)[c]).role != ROLE_SENTENCE || cell->kind != CELL_TEXT)
+        if (column_view(&table_columns(layout->table)[c]).role != ROLE_SENTENCE || cell->kind != CELL_TEXT ||
+            !cell->text.length)
             continue;
         short_name_drop_versions(&words, cell->text.bytes, cell->text.length);
         display_add(&clean, text_string(&words), words.length, 0);
