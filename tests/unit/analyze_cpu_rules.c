@@ -482,6 +482,33 @@ static void io_that_keeps_the_program_waiting_is_found(void **state)
     report_close(report);
 }
 
+static void add_queue_time(struct writer *writer, int64_t tid, int64_t run, int64_t queue)
+{
+    struct row_TACHO_THREAD_SCHED row = { 0 };
+
+    ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(PID, tid));
+    ROW_SET(&row, TACHO_THREAD_SCHED, runNs, MS(run));
+    ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, MS(queue));
+    ROW_SET(&row, TACHO_THREAD_SCHED, slices, 10);
+    writer_append(writer, TABLE_TACHO_THREAD_SCHED, &row);
+}
+
+/* A thread waits in fsync for 900 of 1000 ms, but was ready to run for 800 ms: 200 ms of the call are left at most. */
+static void a_thread_without_a_cpu_does_not_wait_for_io(void **state)
+{
+    for (int64_t queue = 100; queue <= 800; queue += 700) {
+        struct writer *writer = capture();
+        add_thread(writer, MAIN, "io");
+        add_call(writer, (struct call){ "fsync", MAIN, 0, 900, 0, 0, 0, 0 });
+        add_queue_time(writer, MAIN, 50, queue);
+        struct report *report = finish(writer);
+        EXPECT(report, "blocked_io",
+               queue == 800 ? "fsync kept the program waiting for 200 ms: io (100), 1 call"
+                            : "fsync kept the program waiting for 900 ms: io (100), 1 call");
+        report_close(report);
+    }
+}
+
 static void io_beside_work_is_not(void **state)
 {
     struct report *report = io_capture("getpid", "read", NULL); /* the main thread works */
@@ -607,13 +634,8 @@ static void a_holder_is_named_for_one_thread(void **state)
 static void add_cpu_threads(struct writer *writer, int64_t last, int64_t run, int64_t queue)
 {
     for (int64_t tid = FIRST; tid <= last; tid++) {
-        struct row_TACHO_THREAD_SCHED row = { 0 };
         add_thread(writer, tid, tid == FIRST ? "worker1" : "worker2");
-        ROW_SET(&row, TACHO_THREAD_SCHED, globalTid, made_thread(PID, tid));
-        ROW_SET(&row, TACHO_THREAD_SCHED, runNs, MS(run));
-        ROW_SET(&row, TACHO_THREAD_SCHED, queueNs, MS(queue));
-        ROW_SET(&row, TACHO_THREAD_SCHED, slices, 10);
-        writer_append(writer, TABLE_TACHO_THREAD_SCHED, &row);
+        add_queue_time(writer, tid, run, queue);
     }
     for (int64_t at = 0; at <= CAPTURE; at += CAPTURE) {
         struct row_TACHO_CPU_TIME row = { 0 };
@@ -1005,6 +1027,7 @@ int main(void)
         cmocka_unit_test(readers_can_hold_a_lock),
         cmocka_unit_test(short_waits_and_waits_for_work_are_no_contention),
         cmocka_unit_test(io_that_keeps_the_program_waiting_is_found),
+        cmocka_unit_test(a_thread_without_a_cpu_does_not_wait_for_io),
         cmocka_unit_test(io_beside_work_is_not),
         cmocka_unit_test(a_read_that_waits_for_input_is_not),
         cmocka_unit_test(threads_that_wait_for_the_gil_are_found),

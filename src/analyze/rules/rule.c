@@ -203,6 +203,16 @@ done:
     return rule_finish(&search->rule, table, code, rule_by_impact, out, err);
 }
 
+/* The kernel's sums of whole lifetimes are used only for a request without a span. */
+int rule_sched_times(const struct rule_search *search, struct sched_times *times, struct error *err)
+{
+    struct analysis_request request = search->rule.request;
+
+    if (search->rule.span.from_ns == INT64_MIN && search->rule.span.to_ns == INT64_MAX)
+        request.span = NULL;
+    return sched_times_read(times, search->report, &request, err);
+}
+
 int rule_is_enough(const struct rule_search *search, int64_t time_ns)
 {
     double wall = (double)saturating_duration(search->time.from_ns, search->time.to_ns);

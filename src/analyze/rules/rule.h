@@ -4,6 +4,7 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/sched_times.h"
 #include "analyze/model/stacks/stacks.h"
 #include "analyze/model/threads.h"
 
@@ -46,6 +47,9 @@ struct rule_steps {
 };
 int rule_run(const struct rule_steps *steps, struct rule_search *search, const struct analysis_request *request,
              struct table **out, struct error *err);
+
+/* The scheduling of the threads that the request asks for. *times is to be freed. */
+int rule_sched_times(const struct rule_search *search, struct sched_times *times, struct error *err);
 
 /* Whether a time is at least the threshold's share of the capture. */
 int rule_is_enough(const struct rule_search *search, int64_t time_ns);

@@ -3,7 +3,8 @@
  * A thread that waits in read() does no harm while others work, and a server that waits for requests is idle, not slow.
  * So time counts only while no thread of any recorded process was active: each was in a call that waits. Such a stall
  * belongs to the call that ended it. Calls shorter than LEAST_CALL_NS count as activity. A read that gets next to
- * nothing in its time waits for someone who writes, at a terminal or the other end of a pipe. */
+ * nothing in its time waits for someone who writes, at a terminal or the other end of a pipe. A thread that the kernel
+ * had woken but that got no CPU did not wait for input or output: the rule cpu_oversubscription has that time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,34 @@ done:
     return code;
 }
 
+/* What a thread's calls waited is at most the time in which it was not ready to run. The kernel's sums do not say in
+ * which calls it was, so all of them shrink alike. */
+static void leave_out_runnable(struct search *search, const struct sched_times *times)
+{
+    const struct os_calls *calls = &search->calls;
+
+    for (size_t i = 0, next, at = 0; i < calls->count; i = next) {
+        int64_t id = calls->list[calls->by_thread[i]].thread;
+        double total = 0;
+        for (next = i; next < calls->count && calls->list[calls->by_thread[next]].thread == id; next++) {
+            const struct os_call *call = &calls->list[calls->by_thread[next]];
+            total += (double)saturating_duration(call->start_ns, call->end_ns);
+        }
+        while (at < times->thread_count && times->threads[at].id < id)
+            at++;
+        if (at == times->thread_count || times->threads[at].id != id)
+            continue;
+        const int64_t *state_ns = times->threads[at].state_ns;
+        double most = (double)state_ns[SCHED_RUNNING] + (double)state_ns[SCHED_WAITING],
+               lived = most + (double)state_ns[SCHED_RUNNABLE];
+        total = total < lived ? total : lived; /* of calls that reach beyond the request's span */
+        for (size_t c = i; total > most && c < next; c++) {
+            int64_t *stall = &search->stalls[calls->by_thread[c]];
+            *stall = saturating_from_double((double)*stall * most / total);
+        }
+    }
+}
+
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
 static int add_call(struct search *search, size_t at)
@@ -302,12 +331,17 @@ static int is_found(const struct search *search, int64_t stalled_ns)
 static int fill(void *context, struct table *table, struct error *err)
 {
     struct search *search = context;
+    struct sched_times times;
     int code;
 
     if ((code = find_stalls(search, err)) != 0)
         return code;
     if (!is_found(search, stalls_of_all(search)))
         return 0;
+    if ((code = rule_sched_times(&search->base, &times, err)) != 0)
+        return code;
+    leave_out_runnable(search, &times);
+    sched_times_free(&times);
     if ((code = find_places(search, err)) != 0)
         return code;
     for (uint32_t i = 0; i < search->keys.count; i++)
@@ -371,7 +405,9 @@ const struct analysis rule_blocked_io = {
     .usage = RULE_OPTIONS "[:threshold=<percent>][:process=<pid>][:thread=<tid>]",
     .help =
         "Calls for files, sockets and pipes that kept the whole program waiting: no thread of any recorded process "
-        "was active, and the call ended that. Impact is the sum of these times. A place is a finding if that is at "
+        "was active, and the call ended that. Impact is the sum of these times, without the time in which the thread "
+        "was "
+        "ready to run but had no CPU. A place is a finding if that is at "
         "least threshold (5) percent of the capture's time, and 10 ms. Calls shorter than 20 µs count as activity. "
         "Waits for events (epoll_wait, accept) are left out: a server that waits for requests is idle. So are reads "
         "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",

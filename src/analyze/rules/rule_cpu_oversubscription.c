@@ -167,22 +167,13 @@ static int add_row(struct table *table, const struct search *search, const struc
     return rule_set_thread(table, &row[THREAD], &search->threads, search->base.report, process->worst->id);
 }
 
-/* The kernel's sums of whole lifetimes are used only for a request without a span. */
-static int read_times(struct search *search, struct error *err)
-{
-    struct analysis_request request = search->base.rule.request;
-
-    if (search->base.rule.span.from_ns == INT64_MIN && search->base.rule.span.to_ns == INT64_MAX)
-        request.span = NULL;
-    return sched_times_read(&search->times, search->base.report, &request, err);
-}
-
 static int read_all(void *context, struct error *err)
 {
     struct search *search = context;
     int code;
 
-    if ((code = read_times(search, err)) != 0 || (code = read_recorded(search, err)) != 0 ||
+    if ((code = rule_sched_times(&search->base, &search->times, err)) != 0 ||
+        (code = read_recorded(search, err)) != 0 ||
         (code = thread_names_read(&search->threads, search->base.report, err)) != 0)
         return code;
     search->machine = look_at(search);
