@@ -695,6 +695,33 @@ static void threads_without_a_cpu_are_found(void **state)
     report_close(report);
 }
 
+static void add_image(struct writer *writer, int64_t image, const char *exe)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+
+    ROW_SET(&row, TACHO_PROCESS, start, MS(image * 100));
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(PID, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, image);
+    ROW_SET(&row, TACHO_PROCESS, exe, made_string(writer, exe));
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+/* An unfinished report: the shell became Python, which still runs. */
+static void a_process_has_the_name_of_its_last_program(void **state)
+{
+    struct writer *writer = capture();
+
+    add_image(writer, 0, "/bin/sh");
+    add_image(writer, 1, "/usr/bin/python3");
+    add_thread(writer, MAIN, "main");
+    add_queue_time(writer, MAIN, 100, 500);
+    struct report *report = finish(writer);
+    EXPECT(report, "cpu_oversubscription",
+           "python3 (100): ready but not running for 500 ms, 83 % of the time that its threads wanted one; longest "
+           "thread main (100), 500 ms");
+    report_close(report);
+}
+
 /* In a capture of the whole machine, another program runs for 400 ms and is without a CPU for 600 ms: no finding, and
  * no part of what the program itself used. */
 static void processes_of_others_are_no_findings(void **state)
@@ -1034,6 +1061,7 @@ int main(void)
         cmocka_unit_test(threads_that_take_turns_are_told_apart),
         cmocka_unit_test(a_holder_is_named_for_one_thread),
         cmocka_unit_test(threads_without_a_cpu_are_found),
+        cmocka_unit_test(a_process_has_the_name_of_its_last_program),
         cmocka_unit_test(processes_of_others_are_no_findings),
         cmocka_unit_test(many_short_processes_are_found),
         cmocka_unit_test(what_a_parent_spends_on_processes_counts),

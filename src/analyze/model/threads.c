@@ -182,12 +182,22 @@ int64_t thread_lives_time(const struct thread_lives *lives, int64_t thread, cons
     return sum;
 }
 
+/* The place of the first name of a process from `from` on; the count: it has none. */
+static size_t find_process(const struct process_names *names, size_t from, int64_t process)
+{
+    while (from < names->count && names->list[from].process != process)
+        from++;
+    return from;
+}
+
+/* A program that a process became (exec) replaces the one before, which the same table has. */
 static int add_process_names(struct process_names *names, struct report *report, const char *table, const char *column,
                              struct error *err)
 {
-    enum { PROCESS, NAME };
-    const char *const columns[] = { [PROCESS] = "globalPid", [NAME] = column, NULL };
+    enum { PROCESS, NAME, IMAGE };
+    const char *const columns[] = { [PROCESS] = "globalPid", [NAME] = column, [IMAGE] = "image", NULL };
     struct row_cursor rows;
+    size_t first = names->count;
     int code;
 
     if ((code = row_cursor_open(&rows, report, table, columns, err)) != 0)
@@ -199,7 +209,10 @@ static int add_process_names(struct process_names *names, struct report *report,
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
             goto close_rows;
         }
-        names->list[names->count++] = (struct process_name){ row_int(&rows, PROCESS), row_int(&rows, NAME) };
+        int64_t process = row_int(&rows, PROCESS);
+        size_t at = row_int_or(&rows, IMAGE, 0) > 0 ? find_process(names, first, process) : names->count;
+        names->list[at] = (struct process_name){ process, row_int(&rows, NAME) };
+        names->count += at == names->count;
     }
 close_rows:
     row_cursor_close(&rows);
@@ -225,8 +238,7 @@ void process_names_free(struct process_names *names)
 
 int64_t process_name_find(const struct process_names *names, int64_t process)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (names->list[i].process == process)
-            return names->list[i].name;
-    return -1;
+    size_t at = find_process(names, 0, process);
+
+    return at < names->count ? names->list[at].name : -1;
 }

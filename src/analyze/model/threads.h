@@ -40,7 +40,7 @@ struct process_name {
     int64_t process, name;
 };
 
-/* In the order in which the report has them; of several names the first counts. */
+/* In the order in which the report has them; of several names the first counts, of several programs the last. */
 struct process_names {
     struct process_name *list; /* owned */
     size_t count, room;
