@@ -906,7 +906,7 @@ static void the_largest_impact_comes_first(void **state)
     assert_string_equal(first[RULE].text.bytes, "lock_contention");
     assert_string_equal(first[FINDING].text.bytes,
                         "lock mx+0x40: 3 threads waited 900 ms in work (mx.c:15), 3 times, 30 % of their time; held "
-                        "for 500 ms of it by worker1 (11), at 0.2000 s (the largest of 2)");
+                        "for 500 ms of it by worker1 (11), at 0.2000 s (the largest of 2; 1.00 s together)");
     assert_int_equal(second[IMPACT].integer, MS(300));
     assert_string_equal(second[RULE].text.bytes, "slow_start");
     assert_string_equal(second[FINDING].text.bytes,
@@ -918,12 +918,16 @@ static void the_largest_impact_comes_first(void **state)
 /* The place of a rule in advice_sum, and its impact in ms. */
 static void expect_advice(struct report *report, size_t place, const char *rule, int64_t impact)
 {
-    enum { IMPACT, FOUND, RULE };
+    static const char outside[] = "outside of the program (listed last): ";
+    enum { IMPACT, FOUND, RULE, FINDING };
     struct table *table = advice_of(report);
 
     assert_true(place < table_row_count(table));
     assert_string_equal(table_row(table, place)[RULE].text.bytes, rule);
     assert_int_equal(table_row(table, place)[IMPACT].integer, MS(impact));
+    int is_behind_smaller = place && table_row(table, place - 1)[IMPACT].integer < MS(impact);
+    assert_int_equal(strncmp(table_row(table, place)[FINDING].text.bytes, outside, strlen(outside)) == 0,
+                     is_behind_smaller);
     table_delete(table);
 }
 

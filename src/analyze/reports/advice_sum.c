@@ -23,18 +23,6 @@ static void add_moment(struct text *out, const struct table *found, size_t row)
         }
 }
 
-/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2)" */
-static void add_finding(struct text *out, const struct analysis *rule, const struct table *found, size_t row)
-{
-    rule_finding(out, rule, found, row);
-    add_moment(out, found, row);
-    if (table_row_count(found) > 1) {
-        text_add(out, " (the largest of ");
-        human_count(out, table_row_count(found));
-        text_add_char(out, ')');
-    }
-}
-
 /* What one rule found. */
 struct findings {
     const struct analysis *rule;
@@ -43,9 +31,35 @@ struct findings {
     struct rule_impact impact;
 };
 
+/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
+static void add_finding(struct text *out, const struct findings *findings)
+{
+    const struct table *found = findings->found;
+    size_t largest = findings->impact.order[0];
+
+    rule_finding(out, findings->rule, found, largest);
+    add_moment(out, found, largest);
+    if (table_row_count(found) > 1) {
+        text_add(out, " (the largest of ");
+        human_count(out, table_row_count(found));
+        text_add(out, "; ");
+        human_time(out, findings->impact.all);
+        text_add(out, " together)");
+    }
+}
+
+/* Whether a finding stands behind a smaller one. */
+static int is_demoted(const struct table *table, const struct findings *findings)
+{
+    size_t rows = table_row_count(table);
+
+    return rows && table_row(table, rows - 1)[IMPACT].integer < findings->impact.all;
+}
+
 static int add_row(struct table *table, const struct findings *findings)
 {
     const struct analysis *rule = findings->rule;
+    int demoted = is_demoted(table, findings);
     size_t largest = findings->impact.order[0];
     struct table_cell *row = table_add_row(table);
     struct text finding = { 0 };
@@ -55,7 +69,9 @@ static int add_row(struct table *table, const struct findings *findings)
         return ERR_NO_MEMORY;
     cell_set_int(&row[IMPACT], findings->impact.all);
     cell_set_int(&row[FOUND], (int64_t)table_row_count(findings->found));
-    add_finding(&finding, rule, findings->found, largest);
+    if (demoted)
+        text_add(&finding, "outside of the program (listed last): ");
+    add_finding(&finding, findings);
     if ((code = cell_set_built(table, &row[FINDING], &finding)) != 0 ||
         (code = cell_set_string(table, &row[RULE], rule->name)) != 0)
         goto free_finding;
