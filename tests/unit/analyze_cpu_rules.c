@@ -839,6 +839,34 @@ static void a_slow_start_is_found(void **state)
     report_close(report);
 }
 
+/* Imports from 0 to 300: for `compiled` of it Python compiles sources, then it runs them. */
+static void imports_without_a_bytecode_cache_are_told_apart(void **state)
+{
+    for (int64_t compiled = 60; compiled <= 120; compiled += 60) {
+        struct writer *writer = capture();
+        add_process(writer, PID, 0, 0, 1000, "/usr/bin/python3", NULL);
+        for (int64_t at = 0; at <= 310; at += 10)
+            add_python(writer, MAIN, at, GIL_HELD, at < compiled ? 1 : at < 300 ? 2 : 3);
+        add_python_frame(writer, 1, 0, "_call_with_frames_removed", "<frozen importlib._bootstrap>", 1);
+        add_python_frame(writer, 1, 1, "SourceLoader.source_to_code", "<frozen importlib._bootstrap_external>", 1);
+        add_python_frame(writer, 1, 2, "<module>", "/src/train.py", 3);
+        add_python_frame(writer, 2, 0, "<module>", "/lib/source_to_code.py", 5);
+        add_python_frame(writer, 2, 1, "_call_with_frames_removed", "<frozen importlib._bootstrap>", 1);
+        add_python_frame(writer, 2, 2, "<module>", "/src/train.py", 3);
+        add_python_frame(writer, 3, 0, "<module>", "/src/train.py", 9);
+        struct report *report = finish(writer);
+        EXPECT(report, "slow_start",
+               compiled == 60
+                   ? "python3 (100): Python imports took 300 ms, 30 % of the time; mostly <module> (train.py:3), 300 ms"
+                   : "python3 (100): Python imports took 300 ms, 30 % of the time; 120 ms of it compiled sources, "
+                     "without a bytecode cache; mostly <module> (train.py:3), 300 ms");
+        struct table *table = run_rule(report, "slow_start");
+        assert_int_equal(strstr(rule_advice(&rule_slow_start, table, 0), "compileall") != NULL, compiled == 120);
+        table_delete(table);
+        report_close(report);
+    }
+}
+
 /* A program in C that pins memory at its start: the sentence names the call, and the advice is about that. */
 static void pinned_memory_is_no_initialization(void **state)
 {
@@ -1070,6 +1098,7 @@ int main(void)
         cmocka_unit_test(many_short_processes_are_found),
         cmocka_unit_test(what_a_parent_spends_on_processes_counts),
         cmocka_unit_test(a_slow_start_is_found),
+        cmocka_unit_test(imports_without_a_bytecode_cache_are_told_apart),
         cmocka_unit_test(pinned_memory_is_no_initialization),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),

@@ -22,7 +22,7 @@
 
 #define LEAST_NS INT64_C(200000000)
 #define LONGEST_SAMPLE_NS INT64_C(100000000)
-enum { LEAST_PERCENT = 5 };
+enum { LEAST_PERCENT = 5, COMPILED_PERCENT = 25 }; /* of the imports: to compile so much of them is worth a word */
 enum phase { IMPORTS, CUDA_START, PINNING, LOADING, PHASES };
 static const struct {
     int is_of_cuda;
@@ -44,12 +44,22 @@ static const struct {
                   "process serve many runs." },
 };
 
+/* Imports of sources that Python had to compile: a .pyc file has the result. */
+static const char compiled_advice[] =
+    "Python compiled the sources of these modules, because it found no bytecode cache (.pyc). Write the cache once "
+    "(python -m compileall, best when the image or environment is built), keep __pycache__ writable or set "
+    "PYTHONPYCACHEPREFIX, and do not set PYTHONDONTWRITEBYTECODE.";
+
+/* Questions of the tally. */
+enum { WHERE_IT_WAS, COMPILED };
+
 /* A stretch of time of a phase. */
 struct stretch {
     int64_t process;
     enum phase phase;
     int64_t from_ns, to_ns;
     int64_t where; /* a frame of the phase's stacks, or the name of a call; -1: not known */
+    int compiles;  /* an import that compiles a source */
 };
 
 /* A phase of a process: the time that its stretches cover. */
@@ -65,7 +75,7 @@ struct search {
     struct keys keys;          /* process, phase */
     struct start *starts;      /* owned; by key */
     size_t start_room;
-    struct tally tally;        /* groups: keys; answers: as `where` of a stretch */
+    struct tally tally;        /* groups: keys; answers: as `where` of a stretch; 0 for COMPILED */
     struct process_names names;
 };
 
@@ -91,6 +101,26 @@ static int add_stretch(struct search *search, struct stretch stretch)
 
 /* ---- imports --------------------------------------------------------------------------------------------------- */
 
+static int is_importlib(const struct stacks *stacks, uint32_t frame)
+{
+    const char *file = report_string(stacks->report, stack_frame(stacks, frame)[FRAME_MODULE], NULL);
+
+    return strstr(file, "importlib._bootstrap") != NULL;
+}
+
+/* Whether importlib compiles a source at this moment: the code that it runs afterwards has frames of its own. */
+static int is_compiling(const struct stacks *stacks, uint32_t stack)
+{
+    for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
+        uint32_t frame = stack_innermost(stacks, stack);
+        if (!is_importlib(stacks, frame))
+            return 0;
+        if (strstr(report_string(stacks->report, stack_frame(stacks, frame)[FRAME_SYMBOL], NULL), "source_to_code"))
+            return 1;
+    }
+    return 0;
+}
+
 /* The frame that asked for the outermost import of a stack of join.python; NO_KEY: nothing is imported. */
 static uint32_t importing_frame(const struct stacks *stacks, uint32_t stack)
 {
@@ -99,11 +129,10 @@ static uint32_t importing_frame(const struct stacks *stacks, uint32_t stack)
 
     for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
         uint32_t frame = stack_innermost(stacks, stack);
-        const char *file = report_string(stacks->report, stack_frame(stacks, frame)[FRAME_MODULE], NULL);
-        int is_importlib = strstr(file, "importlib._bootstrap") != NULL;
-        if (was_importlib && !is_importlib)
+        int imports = is_importlib(stacks, frame);
+        if (was_importlib && !imports)
             found = frame;
-        was_importlib = is_importlib;
+        was_importlib = imports;
     }
     return found;
 }
@@ -112,6 +141,7 @@ static uint32_t importing_frame(const struct stacks *stacks, uint32_t stack)
 struct last_sample {
     int64_t time_ns;
     uint32_t frame; /* NO_KEY: it imported nothing */
+    int compiles;
 };
 
 enum { SAMPLE_START, SAMPLE_THREAD, SAMPLE_CHAIN };
@@ -124,10 +154,11 @@ static int add_sample(struct search *search, const struct row_cursor *rows, stru
     const struct stacks *python = &search->origins.join.python;
 
     if (last->frame != NO_KEY && gap > 0 && gap <= LONGEST_SAMPLE_NS &&
-        add_stretch(search, (struct stretch){ global_process(thread), IMPORTS, last->time_ns, time, last->frame }) != 0)
+        add_stretch(search, (struct stretch){ global_process(thread), IMPORTS, last->time_ns, time, last->frame,
+                                              last->compiles }) != 0)
         return ERR_NO_MEMORY;
-    *last = (struct last_sample){ time, importing_frame(python, stack_chains_find(&search->origins.join.chains,
-                                                                                  row_int(rows, SAMPLE_CHAIN), hint)) };
+    uint32_t stack = stack_chains_find(&search->origins.join.chains, row_int(rows, SAMPLE_CHAIN), hint);
+    *last = (struct last_sample){ time, importing_frame(python, stack), is_compiling(python, stack) };
     return 0;
 }
 
@@ -223,7 +254,7 @@ static int add_cuda_call(struct search *search, const struct row_cursor *rows, c
     end = end < first->start_ns[number] ? end : first->start_ns[number];
     int64_t name = row_int(rows, CUDA_NAME);
     enum phase phase = pins_memory(report_string(search->base.report, name, NULL)) ? PINNING : CUDA_START;
-    return add_stretch(search, (struct stretch){ global_process(thread), phase, start, end, name });
+    return add_stretch(search, (struct stretch){ global_process(thread), phase, start, end, name, 0 });
 }
 
 static int find_cuda(struct search *search, struct error *err)
@@ -268,7 +299,7 @@ static int add_load(struct search *search, const struct os_call *call)
     if (call_origins_find(&search->origins, call->chain, call->python, &origin) != 0)
         return ERR_NO_MEMORY;
     return add_stretch(search, (struct stretch){ global_process(call->thread), LOADING, call->start_ns, call->end_ns,
-                                                 origin.frame == NO_KEY ? -1 : (int64_t)origin.frame });
+                                                 origin.frame == NO_KEY ? -1 : (int64_t)origin.frame, 0 });
 }
 
 static int find_loading(struct search *search, struct error *err)
@@ -334,8 +365,11 @@ static int sum_stretch(struct search *search, const struct stretch *stretch)
     int64_t ns = saturating_duration(from, stretch->to_ns);
     start->impact_ns = saturating_add(start->impact_ns, ns);
     start->until_ns = stretch->to_ns;
-    return stretch->where < 0 ? 0
-                              : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, 0, stretch->where, 0 }, ns);
+    if (stretch->compiles && tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, COMPILED, 0, 0 }, ns) != 0)
+        return ERR_NO_MEMORY;
+    return stretch->where < 0
+               ? 0
+               : tally_add(&search->tally, (int64_t[TALLY_PARTS]){ number, WHERE_IT_WAS, stretch->where, 0 }, ns);
 }
 
 static int sum_up(struct search *search)
@@ -350,13 +384,13 @@ static int sum_up(struct search *search)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-enum { IMPACT, SHARE, DURATION, START, PID, PROGRAM, PHASE, WHERE, WHERE_NS, CELLS };
+enum { IMPACT, SHARE, DURATION, START, PID, PROGRAM, PHASE, WHERE, WHERE_NS, COMPILED_NS, CELLS };
 static const struct table_column columns[CELLS] = {
     { "Impact", CELL_INT, UNIT_NS, 0 },   { "Time", CELL_REAL, UNIT_PERCENT, 1 },
     { "Duration", CELL_INT, UNIT_NS, 0 }, { "Start", CELL_INT, UNIT_TIME, 0 },
     { "PID", CELL_INT, UNIT_ID, 0 },      { "Program", CELL_TEXT, UNIT_NONE, 0 },
     { "Phase", CELL_TEXT, UNIT_NONE, 0 }, { "Mostly In", CELL_TEXT, UNIT_NONE, 0 },
-    { "Mostly", CELL_INT, UNIT_NS, 0 },
+    { "Mostly", CELL_INT, UNIT_NS, 0 },   { "Compiled", CELL_INT, UNIT_NS, 0 },
 };
 
 static void add_where(struct text *out, const struct search *search, enum phase phase, int64_t where)
@@ -375,7 +409,7 @@ static void add_where(struct text *out, const struct search *search, enum phase 
 static int add_texts(struct search *search, struct table *table, struct table_cell *row, uint32_t number)
 {
     const int64_t *key = keys_get(&search->keys, number);
-    struct tally_largest largest = tally_largest(&search->tally, number, 0);
+    struct tally_largest largest = tally_largest(&search->tally, number, WHERE_IT_WAS);
     struct text text = { 0 };
     int code;
 
@@ -394,10 +428,13 @@ static int add_texts(struct search *search, struct table *table, struct table_ce
 static int add_row(struct search *search, struct table *table, uint32_t number, double wall)
 {
     const struct start *start = &search->starts[number];
+    struct tally_largest compiled = tally_largest(&search->tally, number, COMPILED);
     struct table_cell *row = table_add_row(table);
 
     if (!row)
         return ERR_NO_MEMORY;
+    if (compiled.key != NO_KEY)
+        cell_set_int(&row[COMPILED_NS], compiled.ns);
     cell_set_int(&row[IMPACT], start->impact_ns);
     cell_set_real(&row[SHARE], wall > 0 ? 100 * (double)start->impact_ns / wall : 0);
     cell_set_int(&row[DURATION], saturating_duration(start->first_ns, start->until_ns));
@@ -442,7 +479,14 @@ static int slow_start(struct report *report, const struct analysis_request *requ
     return rule_run(&steps, &search.base, request, out, err);
 }
 
-/* "python3 (2100): Python imports took 2.60 s, 41 % of the time; mostly <module> (train.py:3), 2.10 s" */
+static int compiles_much(const struct table_cell *row)
+{
+    return row[COMPILED_NS].kind == CELL_INT &&
+           (double)row[COMPILED_NS].integer >= (double)row[IMPACT].integer * COMPILED_PERCENT / 100;
+}
+
+/* "python3 (2100): Python imports took 2.60 s, 41 % of the time; 1.50 s of it compiled sources: no bytecode cache;
+ * mostly <module> (train.py:3), 2.10 s" */
 static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
@@ -452,6 +496,11 @@ static void say(struct text *out, const struct table *table, size_t at)
     text_add(out, " took ");
     human_time(out, row[IMPACT].integer);
     text_addf(out, ", %.0f %% of the time", row[SHARE].real);
+    if (compiles_much(row)) {
+        text_add(out, "; ");
+        human_time(out, row[COMPILED_NS].integer);
+        text_add(out, " of it compiled sources, without a bytecode cache");
+    }
     if (row[WHERE].kind != CELL_TEXT)
         return;
     rule_add_text(out, "; mostly ", &row[WHERE]);
@@ -463,6 +512,8 @@ static const char *advise(const struct table *table, size_t at)
 {
     const struct table_cell *phase = &table_row(table, at)[PHASE];
 
+    if (compiles_much(table_row(table, at)))
+        return compiled_advice;
     for (int i = 0; i < PHASES; i++)
         if (strlen(phases[i].name) == phase->text.length &&
             memcmp(phases[i].name, phase->text.bytes, phase->text.length) == 0)
@@ -479,7 +530,9 @@ const struct analysis rule_slow_start = {
         "Time that a process needs before its work begins: Python imports (from Python samples with importlib on the "
         "stack), CUDA initialization and allocation of pinned memory (CUDA calls before the first work on a GPU), and "
         "loading of libraries (dlopen, for processes without imports). A phase is a finding if it takes at least "
-        "threshold (5) percent of the capture's time, and 200 ms. Impact is the wall time of the phase.",
+        "threshold (5) percent of the capture's time, and 200 ms. Impact is the wall time of the phase; Compiled is "
+        "the part of the imports "
+        "in which Python compiled sources, because it found no bytecode cache (.pyc).",
     .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
     .finding = say,
