@@ -8,8 +8,8 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/recorder.h"
+#include "analyze/reports/run_sum.h"
 #include "base/path.h"
-#include "base/saturating.h"
 
 static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
 {
@@ -38,8 +38,8 @@ static int read_settings(struct capture_facts *facts, struct report *report, str
 
 static int read_capture(struct capture_facts *facts, struct report *report, struct error *err)
 {
-    enum { OVER, KILL, CPU, COST, START_COST, PYTHON, CUT, THROTTLED };
-    static const char *const names[] = { "over",        "killSignal", "cpuNs",     "costNs", "startCostNs",
+    enum { OVER, KILL, COST, START_COST, PYTHON, CUT, THROTTLED };
+    static const char *const names[] = { "over",        "killSignal", "costNs",    "startCostNs",
                                          "pythonCpuNs", "cutStacks",  "throttled", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, "TACHO_CAPTURE", names, err);
@@ -50,7 +50,6 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
         facts->is_over = 1;
         facts->over = text_of(report, &rows, OVER);
         facts->kill_signal = row_int_or(&rows, KILL, 0);
-        facts->cpu_ns = row_int_or(&rows, CPU, 0);
         facts->cost_ns = row_int_or(&rows, COST, 0);
         facts->start_cost_ns = row_int_or(&rows, START_COST, 0);
         facts->python_cpu_ns = row_int_or(&rows, PYTHON, 0);
@@ -67,19 +66,16 @@ struct process_rows {
     struct report *report;
     struct row_cursor cursor;
     struct keys images, pids, programs; /* globalPid and image; globalPid; exe */
-    int64_t primary, begun_ns;          /* the program's globalPid, and when its first image began */
 };
-enum { START, END, PID, IMAGE, EXE, ORIGIN, ENDING, STATUS, SIGNAL };
+enum { PID, IMAGE, EXE, ENDING, STATUS, SIGNAL };
 
-static void take_primary(struct process_rows *rows)
+static void take_ending(struct capture_facts *facts, const struct process_rows *rows)
 {
-    struct capture_facts *facts = rows->facts;
     const struct row_cursor *row = &rows->cursor;
 
     facts->ending = text_of(rows->report, row, ENDING);
     facts->exit_status = row_int_or(row, STATUS, 0);
     facts->signal = row_int_or(row, SIGNAL, 0);
-    facts->wall_ns = row_is_null(row, END) ? -1 : saturating_duration(rows->begun_ns, row_int(row, END));
 }
 
 /* A process that ran when the capture ended is one in its last row. */
@@ -97,11 +93,6 @@ static void take_left(struct capture_facts *facts, const struct process_rows *ro
     facts->left_count++;
 }
 
-static int is_root(const char *origin)
-{
-    return strcmp(origin, "launch") == 0 || strcmp(origin, "attach") == 0;
-}
-
 /* The row that speaks last of each process and program. Returns ERR_NO_MEMORY or 0. */
 static int note_keys(struct process_rows *rows, int64_t *last)
 {
@@ -114,10 +105,6 @@ static int note_keys(struct process_rows *rows, int64_t *last)
     if (!row_is_null(row, EXE) && keys_add(&rows->programs, (int64_t[]){ row_int(row, EXE) }) == NO_KEY)
         return ERR_NO_MEMORY;
     last[number] = (int64_t)row->row;
-    if (row->row == 0 || is_root(text_of(rows->report, row, ORIGIN))) {
-        rows->primary = key[0];
-        rows->begun_ns = row_int_or(row, START, 0);
-    }
     return 0;
 }
 
@@ -135,8 +122,6 @@ static int take_processes(struct process_rows *rows)
     for (uint32_t i = 0; i < rows->images.count; i++) {
         rows->cursor.row = (size_t)last[i];
         take_left(rows->facts, rows);
-        if (keys_get(&rows->images, i)[0] == rows->primary) /* exec: the last program of the process counts */
-            take_primary(rows);
     }
     rows->facts->processes = rows->pids.count;
     rows->facts->programs = rows->programs.count;
@@ -146,12 +131,12 @@ free_last:
     return code;
 }
 
-static int read_processes(struct capture_facts *facts, struct report *report, struct error *err)
+/* program_row: the last about the program. */
+static int read_processes(struct capture_facts *facts, struct report *report, size_t program_row, struct error *err)
 {
-    static const char *const names[] = { "start",  "end",    "globalPid",  "image",  "exe",
-                                         "origin", "ending", "exitStatus", "signal", NULL };
+    static const char *const names[] = { "globalPid", "image", "exe", "ending", "exitStatus", "signal", NULL };
     struct process_rows rows = {
-        .facts = facts, .report = report, .images.width = 2, .pids.width = 1, .programs.width = 1, .primary = -1
+        .facts = facts, .report = report, .images.width = 2, .pids.width = 1, .programs.width = 1
     };
     int code = row_cursor_open(&rows.cursor, report, "TACHO_PROCESS", names, err);
 
@@ -159,6 +144,10 @@ static int read_processes(struct capture_facts *facts, struct report *report, st
         return code;
     if (take_processes(&rows) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+    if (program_row < rows.cursor.columns.rows) {
+        rows.cursor.row = program_row;
+        take_ending(facts, &rows);
+    }
     keys_free(&rows.images);
     keys_free(&rows.pids);
     keys_free(&rows.programs);
@@ -199,35 +188,6 @@ static int count_threads(struct capture_facts *facts, struct report *report, str
     if (!facts->threads && (code = count_different(&facts->threads, report, "ThreadNames", "globalTid", err)) != 0)
         return code;
     return facts->processes ? 0 : count_different(&facts->processes, report, "PROCESSES", "globalPid", err);
-}
-
-/* Recording was on in ranges, the last of which may have no end; in an import, all the time. A report that was not
- * closed has neither, but events. */
-static int read_times(struct capture_facts *facts, struct report *report, struct error *err)
-{
-    static const char *const range_names[] = { "start", "end", NULL }, *const detail_names[] = { "duration", NULL };
-    struct report_span span = report_times(report);
-    struct row_cursor rows;
-    int64_t duration = span.from_ns < span.to_ns ? saturating_duration(span.from_ns, span.to_ns) : 0;
-    int code = row_cursor_open(&rows, report, "ANALYSIS_DETAILS", detail_names, err);
-
-    if (code != 0)
-        return code;
-    if (row_cursor_next(&rows))
-        duration = row_int_or(&rows, 0, duration);
-    row_cursor_close(&rows);
-    if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
-        return code;
-    int has_ranges = rows.columns.rows != 0;
-    while (row_cursor_next(&rows))
-        facts->captured_ns = saturating_add(facts->captured_ns, saturating_duration(row_int_or(&rows, 0, 0),
-                                                                                    row_int_or(&rows, 1, span.to_ns)));
-    row_cursor_close(&rows);
-    if (!has_ranges)
-        facts->captured_ns = duration;
-    if (facts->wall_ns < 0)
-        facts->wall_ns = duration;
-    return 0;
 }
 
 static int read_sampling(struct capture_facts *facts, struct report *report, struct error *err)
@@ -292,15 +252,23 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
 {
     const struct report_table *streams = report_table(report, "ProcessStreams");
     struct report_health health = report_health(report);
-    int code;
+    struct run_times times;
+    int code = run_times_read(&times, report, err);
 
-    *facts = (struct capture_facts){
-        .program = "", .requested = "", .ending = "", .over = "", .sampling = "", .wall_ns = -1, .cpu_ns = -1
-    };
+    if (code != 0)
+        return code;
+    *facts = (struct capture_facts){ .program = "",
+                                     .requested = "",
+                                     .ending = "",
+                                     .over = "",
+                                     .sampling = "",
+                                     .wall_ns = times.wall_ns,
+                                     .captured_ns = times.captured_ns,
+                                     .cpu_ns = times.cpu_ns };
     if ((code = recorder_read(&facts->recorder, report, err)) != 0 || (code = read_settings(facts, report, err)) != 0 ||
-        (code = read_capture(facts, report, err)) != 0 || (code = read_processes(facts, report, err)) != 0 ||
-        (code = count_threads(facts, report, err)) != 0 || (code = read_times(facts, report, err)) != 0 ||
-        (code = read_sampling(facts, report, err)) != 0 ||
+        (code = read_capture(facts, report, err)) != 0 ||
+        (code = read_processes(facts, report, times.program_row, err)) != 0 ||
+        (code = count_threads(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
         (code = report_sources_read(&facts->sources, report, err)) != 0)
         return code;
     /* Imports are whole; an early kill leaves no version in the file. */
