@@ -6,6 +6,8 @@
 
 #include "analyze/engine/table_diff.h"
 #include "analyze/registry.h"
+#include "analyze/reports/run_sum.h"
+#include "base/path.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
 #include "command.h"
@@ -45,8 +47,8 @@ static const char *const *column_names(void)
 static const struct option options[] = {
     { .name = "report", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(reports), .value = "NAME[:OPTION…]",
       .choices = report_names,
-      .help = "Report to compare; separate several with commas. Default: the default reports of stats that have "
-              "data." },
+      .help = "Report to compare; separate several with commas. Default: run_sum, and the reports that stats "
+              "prints on a terminal." },
     { .name = "column", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(column), .value = "COLUMN",
       .choices = column_names,
       .help = "Column to compare: total, count, avg, med, min, max, stddev, share, or the name of a column. Default: "
@@ -55,8 +57,9 @@ static const struct option options[] = {
       .help = "Give it twice, with one FILE: compare the events that overlap the first NVTX range with those that "
               "overlap the second." },
     { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
-      .help = "Exit with status 1 if a change beyond the noise exceeds the limit: 'total>+5%' (all rows together), "
-              "'any total>+5%' (one row), or with a unit: 'any avg>+20us'." },
+      .help = "Exit with status 1 if a change beyond the noise exceeds the limit: 'wall>+5%', 'cpu>+5%' or 'gpu>+5%' "
+              "(time of the run), 'total>+5%' (all rows of a report), 'any total>+5%' (one row), or with a unit: "
+              "'any avg>+20us'." },
     { .name = "all", .kind = OPTION_FLAG, .offset = FIELD(all),
       .help = "Also list the rows that did not change." },
     DELIVER_OPTIONS(struct settings, deliver),
@@ -71,6 +74,7 @@ struct run {
     const char *path;
     struct report *report;
     struct selection_part part;
+    const char *program; /* base name of its file; "": not known */
     struct table *table; /* of the report that is compared now */
 };
 
@@ -82,6 +86,8 @@ struct job {
     struct diff_condition conditions[MOST_CONDITIONS];
     size_t condition_count;
     const struct output_delivery *delivery;
+    int is_renamed;       /* the programs of the runs have different names */
+    int is_told;          /* and a note said so */
     size_t shown;         /* reports that were compared */
     struct error refused; /* why the last report that was not was left out */
     int failed;           /* a condition was met */
@@ -116,14 +122,19 @@ static int make_tables(struct job *job, const struct selection_item *wanted, str
 static int compare(const struct job *job, const struct analysis *analysis, const char *column, int with_unchanged,
                    struct table_diff *out, struct error *err)
 {
+    struct table *tables[2 * MOST_RUNS];
+    const char *programs[2 * MOST_RUNS];
     const struct table_diff_request request = { .report = analysis->name,
                                                 .column = column,
                                                 .rows_overlap = analysis->overlap != NULL,
-                                                .with_unchanged = with_unchanged };
-    struct table *tables[2 * MOST_RUNS];
+                                                .with_unchanged = with_unchanged,
+                                                .is_overview = analysis == &analysis_run_sum,
+                                                .programs = job->is_renamed ? programs : NULL };
 
-    for (size_t i = 0; i < job->before + job->after; i++)
+    for (size_t i = 0; i < job->before + job->after; i++) {
         tables[i] = job->runs[i].table;
+        programs[i] = job->runs[i].program;
+    }
     return table_diff_make(tables, job->before, job->after, &request, out, err);
 }
 
@@ -135,8 +146,21 @@ static const char *unchanged_means(const struct table_diff *diff, const struct j
     return diff->is_estimate ? " by more than the sampling error" : "";
 }
 
+/* Once: rows of the program are compared although it has two names. */
+static void tell_renamed(struct text *out, const struct table_diff *diff, struct job *job)
+{
+    if (!diff->has_program || job->is_told)
+        return;
+    job->is_told = 1;
+    text_add(out, "Rows of the program, ");
+    display_add(out, job->runs[0].program, strlen(job->runs[0].program), 0);
+    text_add(out, " before and ");
+    display_add(out, job->runs[job->before].program, strlen(job->runs[job->before].program), 0);
+    text_add(out, " after, are compared with each other.\n");
+}
+
 /* The lines under a table: all rows together, and what is not in it. */
-static void add_notes(struct text *out, const struct table_diff *diff, const struct job *job,
+static void add_notes(struct text *out, const struct table_diff *diff, struct job *job,
                       const struct print_time_unit *time)
 {
     const struct table_diff_change *all = &diff->overall;
@@ -162,6 +186,7 @@ static void add_notes(struct text *out, const struct table_diff *diff, const str
     if (diff->is_shift)
         text_add(out, "Change is the median of the differences between each run after and each run before "
                       "(Hodges–Lehmann), not After - Before.\n");
+    tell_renamed(out, diff, job);
     if (runs > 2)
         text_addf(out,
                   "Medians of %zu and %zu runs; each interval contains the true change with %.0f %% confidence%s.\n",
@@ -176,7 +201,7 @@ static int check_condition(struct job *job, const struct analysis *analysis, str
     struct text line = { 0 };
     int code, is_met;
 
-    if ((code = compare(job, analysis, condition->column, 1, &diff, err)) != 0)
+    if ((code = compare(job, analysis, condition->row ? NULL : condition->column, 1, &diff, err)) != 0)
         goto done;
     if ((code = diff_condition_check(condition, analysis, &diff, err)) != 0)
         goto done;
@@ -196,12 +221,33 @@ done:
     return code;
 }
 
-static int check_conditions(struct job *job, const struct analysis *analysis, int asked_for, struct error *err)
+/* Those on the run as a whole, or all others. */
+static int check_conditions(struct job *job, const struct analysis *analysis, int of_run, int asked_for,
+                            struct error *err)
 {
     for (size_t i = 0; i < job->condition_count; i++)
-        if (check_condition(job, analysis, &job->conditions[i], asked_for, err) != 0)
+        if ((job->conditions[i].row != NULL) == of_run &&
+            check_condition(job, analysis, &job->conditions[i], asked_for, err) != 0)
             return err->code;
     return 0;
+}
+
+/* They hold whichever reports are compared. */
+static int check_conditions_of_run(struct job *job, struct error *err)
+{
+    const struct selection_item run = { .analysis = &analysis_run_sum };
+    int code, of_run = 0;
+
+    for (size_t i = 0; i < job->condition_count; i++)
+        of_run |= job->conditions[i].row != NULL;
+    if (!of_run)
+        return 0;
+    if ((code = make_tables(job, &run, err)) != 0)
+        goto free_tables;
+    code = check_conditions(job, &analysis_run_sum, 1, 1, err);
+free_tables:
+    forget_tables(job);
+    return code;
 }
 
 static void add_line(struct text *out, const char *line, size_t columns)
@@ -214,7 +260,7 @@ static void add_line(struct text *out, const char *line, size_t columns)
 }
 
 /* The table, on a terminal with a title and notes. */
-static void add_comparison(struct text *out, const struct job *job, const struct analysis *analysis,
+static void add_comparison(struct text *out, struct job *job, const struct analysis *analysis,
                            const struct output_destination *destination, struct table_diff *diff)
 {
     struct print_request request = destination->request;
@@ -224,6 +270,7 @@ static void add_comparison(struct text *out, const struct job *job, const struct
 
     request.title = analysis->title;
     request.name = analysis->name;
+    request.null_is_null = 1;
     if (with_notes)
         destination->format->title(out, request.title, request.name, &request);
     size_t hidden = output_limit_rows(job->delivery, destination, diff->table);
@@ -280,13 +327,13 @@ static int compare_report(struct job *job, const struct selection_item *wanted,
     if ((code = make_tables(job, wanted, err)) != 0)
         goto free_tables;
     for (size_t i = 0; i < job->before + job->after; i++)
-        found |= job->runs[i].table != NULL;
+        found |= job->runs[i].table && table_row_count(job->runs[i].table);
     if (!found && !asked_for)
         goto free_tables;
     if ((code = show(job, wanted, destination, err)) != 0)
         goto free_tables;
     job->shown++;
-    code = check_conditions(job, wanted->analysis, asked_for, err);
+    code = check_conditions(job, wanted->analysis, 0, asked_for, err);
 free_tables:
     forget_tables(job);
     if (code != ERR_BAD_ARGUMENT || asked_for)
@@ -298,6 +345,30 @@ free_tables:
 
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
+static int find_program(struct run *run, struct error *err)
+{
+    struct run_times times;
+    int code = run_times_read(&times, run->report, err);
+
+    if (code != 0)
+        return code;
+    run->program = path_base_name(times.program);
+    return 0;
+}
+
+/* Names that differ, all of them known. */
+static int is_renamed(const struct job *job)
+{
+    int differ = 0;
+
+    for (size_t i = 0; i < job->before + job->after; i++) {
+        if (!*job->runs[i].program)
+            return 0;
+        differ |= strcmp(job->runs[i].program, job->runs[0].program) != 0;
+    }
+    return differ;
+}
+
 static int open_runs(struct job *job, struct error *err)
 {
     const struct settings *settings = job->settings;
@@ -307,9 +378,11 @@ static int open_runs(struct job *job, struct error *err)
         if (settings->ranges.count)
             part.nvtx = settings->ranges.values[i];
         if (open_report(job->runs[i].path, &job->runs[i].report, err) != 0 ||
-            selection_part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0)
+            selection_part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0 ||
+            find_program(&job->runs[i], err) != 0)
             return err->code;
     }
+    job->is_renamed = is_renamed(job);
     return 0;
 }
 
@@ -373,9 +446,11 @@ static void add_to_document(const struct job *job, int is_end)
 
 static int compare_all(struct job *job, const struct selection_list *asked, struct error *err)
 {
-    const struct analysis *defaults[WANTED_MOST];
-    size_t count = asked->count ? asked->count : analysis_defaults(job->runs[0].report, defaults, WANTED_MOST);
+    const struct analysis *defaults[WANTED_MOST] = { &analysis_run_sum };
+    size_t count = asked->count;
 
+    if (!count)
+        count = 1 + analysis_defaults_for_people(job->runs[0].report, defaults + 1, WANTED_MOST - 1, NULL);
     for (size_t i = 0; i < count; i++) {
         const struct selection_item by_default = { .analysis = asked->count ? NULL : defaults[i] };
         if (compare_report(job, asked->count ? &asked->items[i] : &by_default, output_delivery_at(job->delivery, i),
@@ -385,6 +460,8 @@ static int compare_all(struct job *job, const struct selection_list *asked, stru
     if (!job->shown && !job->refused.code)
         error_set(&job->refused, ERR_NO_DATA,
                   "no run has data for a default report; tacho info says what is in a report");
+    if (check_conditions_of_run(job, err) != 0)
+        return err->code;
     if (!job->shown)
         *err = job->refused;
     for (size_t i = 0; i < job->condition_count; i++)
@@ -447,8 +524,8 @@ static const struct entry examples[] = {
     { "tacho diff before.tacho after.tacho", "Compare two runs." },
     { "tacho diff a1.tacho a2.tacho a3.tacho -- b1.tacho b2.tacho b3.tacho",
       "Compare the medians of three runs on each side, with confidence intervals." },
-    { "tacho diff --fail-if 'total>+5%' before.tacho after.tacho",
-      "Exit with status 1 if the total grew by more than 5 %, for CI." },
+    { "tacho diff --fail-if 'wall>+5%' before.tacho after.tacho",
+      "Exit with status 1 if the run takes more than 5 % longer, for CI." },
     { "tacho diff --range warmup --range steady report1.tacho", "Compare two NVTX ranges of one run." },
     { 0 },
 };
@@ -464,9 +541,9 @@ const struct command command_diff = {
     .name = "diff",
     .arguments = "A B | A1 A2 … -- B1 B2 … | --range X --range Y FILE",
     .summary = "Compare two reports, or two sets of runs",
-    .about = "Compare the tables of two reports row by row, by name, with the largest change first. With several runs "
-             "on each side, compare medians and print confidence intervals. With two NVTX ranges, compare two parts of "
-             "one report.",
+    .about = "Compare the times of two runs, and the tables of their reports row by row, by name, with the largest "
+             "change first. With several runs on each side, compare medians and print confidence intervals. With two "
+             "NVTX ranges, compare two parts of one report.",
     .examples = examples,
     .exits = exits,
     .options = options,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/reports/run_sum.h"
 #include "base/human.h"
 #include "base/saturating.h"
 #include "cmd/print/display.h"
@@ -34,6 +35,19 @@ static int sums_up(const char *column)
     return strcasecmp(column, "total") == 0 || strcasecmp(column, "count") == 0;
 }
 
+/* Conditions on the run as a whole: rows of run_sum. */
+static const char *row_of_run(const char *word)
+{
+    static const struct {
+        const char *word, *row;
+    } rows[] = { { "wall", RUN_SUM_WALL }, { "cpu", RUN_SUM_CPU }, { "gpu", RUN_SUM_GPU } };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcasecmp(rows[i].word, word) == 0)
+            return rows[i].row;
+    return NULL;
+}
+
 int diff_condition_parse(const char *text, struct diff_condition *out, struct error *err)
 {
     const char *at = text + strspn(text, " "), *sign = strpbrk(at, "<>");
@@ -47,10 +61,11 @@ int diff_condition_parse(const char *text, struct diff_condition *out, struct er
     while (length && at[length - 1] == ' ')
         length--;
     if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
-        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if must be like 'total>+5%%' or 'any avg>+20us', not '%s'",
-                         text);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--fail-if must be like 'wall>+5%%', 'total>+5%%' or 'any avg>+20us', not '%s'", text);
     memcpy(out->column, at, length);
     out->sign = *sign;
+    out->row = row_of_run(out->column);
     out->any |= !sums_up(out->column);
     return 0;
 }
@@ -76,6 +91,23 @@ static int seems_beyond(const struct table_diff_change *change, const struct dif
     return exceeds(change->change, change, condition);
 }
 
+/* Whether a condition is about this row. */
+static int is_meant(const struct table_diff *diff, size_t row, const struct diff_condition *condition)
+{
+    const struct table_cell *name = table_row(diff->table, row) + table_column_count(diff->table) - 1;
+
+    return !condition->row || (strlen(condition->row) == name->text.length &&
+                               memcmp(condition->row, name->text.bytes, name->text.length) == 0);
+}
+
+static int has_row(const struct table_diff *diff, const struct diff_condition *condition)
+{
+    for (size_t i = 0; i < table_row_count(diff->table); i++)
+        if (is_meant(diff, i, condition))
+            return 1;
+    return 0;
+}
+
 /* The largest change of which this is so, or NULL; *count is the number of such changes. */
 static const struct table_diff_change *find_change(
     const struct table_diff *diff, const struct diff_condition *condition,
@@ -87,7 +119,7 @@ static const struct table_diff_change *find_change(
     if (!condition->any)
         return *count ? &diff->overall : NULL;
     for (size_t i = 0; i < table_row_count(diff->table); i++) {
-        if (!is_so(&diff->rows[i], condition))
+        if (!is_meant(diff, i, condition) || !is_so(&diff->rows[i], condition))
             continue;
         most = most ? most : &diff->rows[i]; /* the largest comes first */
         ++*count;
@@ -102,6 +134,9 @@ int diff_condition_check(const struct diff_condition *condition, const struct an
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
                          condition->text, analysis->name,
                          analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->text);
+    if (condition->row && !has_row(diff, condition))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s': the reports of one side have no %s", condition->text,
+                         condition->row);
     if (condition->is_time && !unit_is_ns((enum table_unit)diff->unit))
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' names a time, but %s of %s is not a time",
                          condition->text, diff->column, analysis->name);
@@ -198,7 +233,7 @@ static void add_verdict(struct text *out, const char *verdict, const struct anal
                         const struct table_diff_change *change)
 {
     text_addf(out, "%s %s: %s", verdict, analysis->name, condition->column);
-    if (condition->any)
+    if (condition->any && !condition->row)
         add_row_name(out, diff, (size_t)(change - diff->rows));
     text_add_char(out, ' ');
     diff_add_figure(out, diff, change->before, &time_unit_auto);

@@ -9,6 +9,7 @@
 struct diff_condition {
     const char *text;
     char column[64];
+    const char *row;      /* of run_sum, which alone the condition is about; NULL: it is about any report */
     int any;              /* one row is enough; else the sum of all */
     char sign;            /* '>' or '<' */
     double bound;

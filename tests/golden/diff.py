@@ -143,6 +143,49 @@ def check_samples():
     check("a tree, row by row", status == 1 and err.startswith("FAILED cpu_topdown: total of _start, program 1.20 s → 2.20 s"), status, err)
 
 
+def make_run(path, program, wall, cpu, kernels, hash_samples):
+    """A capture of Tacho: a program that ran from 10 to 10 + wall, with kernels (start, end) and samples in hash(), ns."""
+    made = lib.Made(path)
+    process = {"globalPid": 5 << 24, "image": 0, "exe": f"/bin/{program}", "origin": "launch"}
+    made.add("TACHO_PROCESS", start=10, **process)
+    made.add("TACHO_PROCESS", start=15, globalPid=6 << 24, image=0, exe="/bin/child", origin="fork", end=20)
+    made.add("TACHO_PROCESS", start=10, end=10 + wall, ending="exit", exitStatus=0, **process)
+    made.add("TACHO_CAPTURE", timestamp=10 + wall, over="exit", cpuNs=cpu, costNs=0, startCostNs=0, cutStacks=0, throttled=0)
+    for i, (start, end) in enumerate(kernels):
+        made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start, end=end, deviceId=0, contextId=1, streamId=7 + i, correlationId=i, globalPid=5 << 24, shortName=made.text("k"), demangledName=made.text("k"), mangledName=made.text("k"))
+    for number in range(hash_samples):
+        made.add("COMPOSITE_EVENTS", id=number, start=20 + number, cpu=0, threadState=1, globalTid=5 << 24 | 5, cpuCycles=10**6)
+        made.add("SAMPLING_CALLCHAINS", id=number, symbol=made.text("hash"), module=made.text(f"/bin/{program}"), kernelMode=0, unresolved=0, stackDepth=0)
+    made.add("TACHO_SAMPLING", timestamp=0, method="perf", event="cpu-clock", frequency=1000, switches="none")
+    return made.write()
+
+
+def check_run():
+    """The times of the run come first and have conditions of their own; the program may have another name in the other run."""
+    slow = make_run("slow_run.sqlite", "mtx", 2000, 1500, [(100, 300), (200, 400)], 400)  # the kernels overlap: 300 ns
+    fast = make_run("fast_run.sqlite", "mtxfast", 1000, 1800, [(100, 250)], 600)
+    status, out, err = run("-f", "json", slow, fast)
+    tables = json.loads(out)
+    expected = [["Wall time", 2000, 1000, -1000, -50.0], ["CPU time", 1500, 1800, 300, 20.0], ["GPU busy time", 300, 150, -150, -50.0]]
+    check("the run", list(tables)[:2] == ["run_sum", "cuda_gpu_kern_sum"] and expected ==
+          [[row[name] for name in ("Name", "Before (ns)", "After (ns)", "Change (ns)", "Relative (%)")] for row in tables["run_sum"]], tables)
+    check("one program of two names", [(row["Function"], row["Module"], row["Note"]) for row in tables["cpu_sample_sum"]] == [("hash", "mtxfast", "")], tables)
+    out = run(slow, fast)[1]
+    check("which is told once", out.count("\nRows of the program, mtx before and mtxfast after, are compared with each other.\n") == 1, out)
+    check("not of one name", "Rows of the program" not in run(slow, slow)[1])
+    for text, line in (("wall>+5%", ""), ("wall<-10%", "wall 2.00 µs → 1.00 µs (-50.0 %), limit -10 %"), ("cpu>+5%", "cpu 1.50 µs → 1.80 µs (+20.0 %), limit +5 %"),
+                       ("gpu<-100ns", "gpu 300 ns → 150 ns (-50.0 %), limit -100 ns")):
+        for words in ([], ["-r", "cpu_sample_sum"]):
+            status, out, err = run("-q", *words, "--fail-if", text, slow, fast)
+            check(f"{text} {words}", (status, err) == ((1, f"FAILED run_sum: {line}\n") if line else (0, "")), status, err)
+    status, out, err = run("-q", "--fail-if", "gpu>+5%", "a.sqlite", "b.sqlite")
+    check("a condition on GPUs without any", status == 2 and "no GPU busy time" in err, status, err)
+    rows_of_part = lib.table("run_sum", slow, "--filter-time=150ns/350ns")
+    check("of a part", rows_of_part == [{"Time (ns)": 200, "Name": "Wall time"}, {"Time (ns)": 200, "Name": "GPU busy time"}], rows_of_part)
+    check("of two ranges", {row["Name"]: row["After (ns)"] for row in json.loads(run("-f", "json", "-r", "run_sum", "--range", "step", "--range", "inner", "n1.sqlite")[1])} == {"Wall time": 40})
+    check("what is missing is null", json.loads(run("-f", "json", "-r", "osrt_sum", "a.sqlite", "b.sqlite")[1])[3]["Before (ns)"] is None)
+
+
 def on_terminal(columns, *arguments):
     leader, follower = pty.openpty()
     subprocess.run(["stty", "cols", str(columns)], stdin=follower, check=True)
@@ -222,6 +265,8 @@ def check_shift():
     def runs(side, durations):
         return [make(f"{side}{i}.sqlite", {"work": [duration]}) for i, duration in enumerate(durations)]
 
+    row = rows(*runs("v", (100, 110, 190)), "--", *runs("w", (1, 2, 3)))[0]
+    check("no time falls by more than all of it", row["Low (%)"] == "-100.0", row)
     before, after = runs("s", (100, 110, 190)), runs("t", (300, 305, 420))
     row = rows(*before, "--", *after)[0]  # differences: 110 115 190 195 200 205 230 310 320
     check("the median of the differences", (row["Before (ns)"], row["After (ns)"], row["Change (ns)"]) == ("110.0", "305.0", "200.0"), row)
@@ -288,6 +333,7 @@ def main():
         check_nested()
         check_nothing()
         check_output()
+        check_run()
         check_noise()
         check_shift()
         check_shares()

@@ -1,4 +1,4 @@
-"""`tacho diff` on CPU samples of a faster and a slower build, whose addresses differ: right in both directions."""
+"""`tacho diff` on CPU samples of a faster and a slower build, whose addresses and file names differ: right in both directions."""
 import json
 import os
 import subprocess
@@ -39,9 +39,9 @@ class TwoBuilds(lib.Case):
     samples = True
 
     def build(self, name):
-        """The program of a build, in a folder of its own, and the address of work() in it."""
+        """The program of a build, in a folder and with a name of its own, and the address of work() in it."""
         os.mkdir(self.path(name))
-        program = os.path.join(self.path(name), "two_builds")
+        program = os.path.join(self.path(name), f"two_builds_{name}")
         subprocess.run([*os.environ["CC"].split(), "-O2", "-g", f"-DWORK={WORK[name]}", "-o", program, "-x", "c", "-"], input=PROGRAM, text=True, check=True)
         symbols = subprocess.run([os.environ["NM"], program], capture_output=True, text=True, check=True).stdout
         return program, next(line.split()[0] for line in symbols.splitlines() if line.endswith(" work"))
@@ -62,9 +62,9 @@ class TwoBuilds(lib.Case):
                 done = self.diff("--fail-if", "total>+20%", before, after)
                 self.assertEqual((done.returncode, done.stderr.startswith("FAILED cpu_sample_sum: total ")), (int(is_slower), is_slower), done.stderr)
                 done = self.diff("--fail-if", "any total>+100%", before, after)
-                self.assertEqual((done.returncode, "FAILED cpu_sample_sum: total of work, two_builds " in done.stderr), (int(is_slower), is_slower), done.stderr)
+                self.assertEqual((done.returncode, "FAILED cpu_sample_sum: total of work, two_builds_" in done.stderr), (int(is_slower), is_slower), done.stderr)
                 row = json.loads(done.stdout)[0]
-                self.assertEqual((row["Function"], row["Module"], row["Note"]), ("work", "two_builds", ""))
+                self.assertEqual((row["Function"], row["Module"], row["Note"]), ("work", "two_builds_slow" if is_slower else "two_builds_fast", ""))
                 self.assertEqual(row["After (ns)"] > 2 * row["Before (ns)"], is_slower, row)
                 self.assertEqual(2 * row["After (ns)"] < row["Before (ns)"], not is_slower, row)
 

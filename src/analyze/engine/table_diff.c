@@ -29,18 +29,39 @@ struct matching {
     size_t figure_room, cell_room;
     double all_samples[2];           /* of each run, for add_error_of_share() */
     const struct table_cell **cells; /* by name: a row that has it */
+    const char *const *programs;     /* of the request */
+    int has_program, has_negative;   /* a row is of a program; a figure is below 0 */
 };
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void add_name(struct text *out, const struct diff_columns *columns, const struct table_cell *row)
+/* Whether a cell names the module of the run's program, or a thread that is called as the program is. */
+static int is_program(const struct matching *matching, const struct table_column *column, const struct diff_key *key,
+                      size_t run)
 {
+    enum { LONGEST_THREAD = 15 }; /* the kernel keeps no more of a name */
+    int is_thread = strcmp(column->name, "Thread") == 0;
+
+    if (!matching->programs || (!is_thread && strcmp(column->name, "Module") != 0))
+        return 0;
+    size_t length = strnlen(matching->programs[run], is_thread ? LONGEST_THREAD : SIZE_MAX);
+    return length == key->shown && memcmp(matching->programs[run], key->bytes, length) == 0;
+}
+
+static void add_name(struct text *out, struct matching *matching, const struct table_cell *row, size_t run)
+{
+    const struct diff_columns *columns = &matching->columns;
+
     for (size_t i = 0; i < columns->key_count; i++) {
+        const struct table_column *column = &columns->all[columns->keys[i]];
         const struct table_cell *cell = &row[columns->keys[i]];
         text_addf(out, "%d", (int)cell->kind);
         if (cell->kind == CELL_TEXT) {
-            struct diff_key key = diff_key_of(&columns->all[columns->keys[i]], cell);
-            text_add_bytes(out, key.bytes, key.matched);
+            struct diff_key key = diff_key_of(column, cell);
+            int is_of_program = is_program(matching, column, &key, run);
+            matching->has_program |= is_of_program;
+            text_add_bytes(out, is_of_program ? matching->programs[0] : key.bytes,
+                           is_of_program ? strlen(matching->programs[0]) : key.matched);
         } else if (cell->kind != CELL_NONE) {
             text_addf(out, "%lld", (long long)cell->integer);
         }
@@ -81,14 +102,16 @@ static int add_row_of_run(struct matching *matching, const struct table_cell *ro
     const struct diff_columns *columns = &matching->columns;
 
     text_clear(name);
-    add_name(name, columns, row);
+    add_name(name, matching, row, run);
     if (text_failed(name))
         return ERR_NO_MEMORY;
     int64_t id = intern_add(&matching->names, text_string(name), name->length);
     if (id < 0 || make_room(matching, (size_t)id + 1) != 0)
         return ERR_NO_MEMORY;
-    figure_add(&matching->figures[(size_t)id * matching->runs + run], value_of(&row[columns->compared]),
+    double value = value_of(&row[columns->compared]);
+    figure_add(&matching->figures[(size_t)id * matching->runs + run], value,
                columns->samples < 0 ? 0 : value_of(&row[columns->samples]));
+    matching->has_negative |= value < 0;
     matching->cells[id] = row;
     return 0;
 }
@@ -187,6 +210,13 @@ static void add_error_of_share(const struct matching *matching, const struct fig
     out->high = fmax(out->high, 100 * (change + error));
 }
 
+/* What is never negative cannot lose more than it was, however far runs or samples scatter. */
+static void bound_loss(const struct matching *matching, struct table_diff_change *out)
+{
+    if (!matching->has_negative)
+        out->low = fmax(out->low, -out->before);
+}
+
 /* A sum that a run lacks is 0; any other figure that it lacks is not known, and the run does not count. */
 static void name_change(const struct matching *matching, size_t id, struct table_diff_change *out)
 {
@@ -207,12 +237,11 @@ static void name_change(const struct matching *matching, size_t id, struct table
     change_of(values, counts[0], counts[1], out);
     if (!counts[0] || !counts[1]) /* new or gone: all of it is change */
         out->change = out->low = out->high = out->after - out->before;
-    if (!has_sampling_error(matching))
-        return;
-    if (compares_share(matching))
+    if (has_sampling_error(matching) && compares_share(matching))
         add_error_of_share(matching, &matching->figures[id * matching->runs], out);
-    else
+    else if (has_sampling_error(matching))
         add_sampling_error(&matching->figures[id * matching->runs], out);
+    bound_loss(matching, out);
 }
 
 /* Beyond what adding up rounds off. */
@@ -233,6 +262,7 @@ static void overall_change(const struct matching *matching, int rows_overlap, st
             values[run] += matching->figures[id * matching->runs + run].sum;
     out->overall.in_before = out->overall.in_after = 1;
     out->confidence = change_of(values, matching->before_runs, matching->runs - matching->before_runs, &out->overall);
+    bound_loss(matching, &out->overall);
     if (has_sampling_error(matching))
         out->confidence = 0.95;
     out->has_overall = columns->combine == DIFF_SUM && !compares_share(matching) && !rows_overlap;
@@ -340,7 +370,15 @@ static int is_unchanged(const struct table_diff_change *change)
     return change->low <= 0 && change->high >= 0;
 }
 
-static int make_table(const struct matching *matching, int with_unchanged, struct table_diff *out)
+/* Whether a change gets a row. */
+static int is_listed(const struct table_diff_change *change, const struct table_diff_request *request)
+{
+    if (request->is_overview)
+        return change->in_before && change->in_after;
+    return request->with_unchanged || !is_unchanged(change);
+}
+
+static int make_table(const struct matching *matching, const struct table_diff_request *request, struct table_diff *out)
 {
     size_t names = matching->names.count, count = 0;
     struct ordered *order = calloc(names + 1, sizeof *order);
@@ -355,10 +393,11 @@ static int make_table(const struct matching *matching, int with_unchanged, struc
     for (size_t id = 0; id < names; id++) {
         order[count].id = id;
         name_change(matching, id, &order[count].change);
-        count += (size_t)(with_unchanged || !is_unchanged(&order[count].change));
+        count += (size_t)is_listed(&order[count].change, request);
     }
-    out->unchanged = names - count;
-    qsort(order, count, sizeof *order, by_effect);
+    out->unchanged = request->is_overview ? 0 : names - count;
+    if (!request->is_overview)
+        qsort(order, count, sizeof *order, by_effect);
     for (size_t i = 0; i < count; i++) {
         out->rows[i] = order[i].change;
         out->is_shift |= is_shift(&order[i].change);
@@ -382,18 +421,19 @@ static int compare_runs(struct matching *matching, struct table *const *tables,
     for (size_t run = 0; run < 2 && has_sampling_error(matching) && compares_share(matching); run++)
         matching->all_samples[run] = samples_of_run(matching, run);
     overall_change(matching, request->rows_overlap, out);
-    if ((code = make_table(matching, request->with_unchanged, out)) != 0)
+    if ((code = make_table(matching, request, out)) != 0)
         return code;
     out->column = columns->all[columns->compared].name;
     out->unit = columns->all[columns->compared].unit;
     out->is_estimate = columns->samples >= 0;
+    out->has_program = matching->has_program;
     return 0;
 }
 
 int table_diff_make(struct table *const *tables, size_t before, size_t after, const struct table_diff_request *request,
                     struct table_diff *out, struct error *err)
 {
-    struct matching matching = { .runs = before + after, .before_runs = before };
+    struct matching matching = { .runs = before + after, .before_runs = before, .programs = request->programs };
     int code;
 
     *out = (struct table_diff){ 0 };

@@ -10,7 +10,8 @@
 
 /* One figure on both sides. before and after are the medians of the runs, change the Hodges–Lehmann estimate of the
  * shift, which need not be the difference of the medians (for one run each: the difference), low and high the ends of
- * its interval. A row whose interval holds 0 has not changed. */
+ * its interval, which is not below -before where no figure is negative. A row whose interval holds 0 has not changed.
+ */
 struct table_diff_change {
     double before, after, change, low, high;
     int in_before, in_after; /* 0: no run of that side has it */
@@ -23,6 +24,7 @@ struct table_diff {
     int has_overall;                  /* the column can be summed over rows */
     size_t unchanged;                 /* rows that are not in the table */
     int is_estimate;                  /* made from samples: with one run each, intervals are their sampling error */
+    int has_program;                  /* a row was matched by request.programs */
     int is_shift;                     /* a change, of a row in the table or the overall one, is not after - before */
     double confidence;                /* that an interval holds the true shift: 0.95 or more, or the most that so
                                        * few runs allow; 0: there are no intervals */
@@ -36,6 +38,9 @@ struct table_diff_request {
                          * total, or the first figure that there is */
     int rows_overlap;   /* the same time is in several rows: there is no sum over all of them */
     int with_unchanged; /* the table has all rows */
+    int is_overview;    /* the table has all rows that both sides have, in the order of the tables */
+    const char *const *programs; /* by run: the base name of its program, which is the same one in all runs, as a module
+                                  * and as a thread, whatever it is called; NULL: names alone count */
 };
 
 /* The tables are those of the runs before, then those of the runs after; NULL for a run without data. ERR_NO_DATA if
