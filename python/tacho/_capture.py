@@ -52,21 +52,30 @@ def _is_loaded(library: str) -> bool:
         return False
 
 
-def report_file(output: "os.PathLike[str] | str") -> str:
-    """The file that a report goes to, named as `tacho profile -o` names it: a folder gets the next reportN.tacho. An output that cannot be
-    written is refused here, before anything is recorded."""
+def _take(path: str) -> bool:
+    """Creates a file, unless it exists: of several processes that want a name, one gets it."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError:
+        return False
+    return True
+
+
+def report_file(output: "os.PathLike[str] | str", take: bool = False) -> str:
+    """The file that a report goes to, named as `tacho profile -o` names it: a folder gets the next reportN.tacho, which is created with
+    take, so that no other process gets the same name. An output that cannot be written is refused here, before anything is recorded."""
     name = os.fspath(output)
     if not name:
         raise _native.TachoError("output='' names no file: give a name such as 'report1.tacho'")
     path = os.path.abspath(name)
-    if os.path.isdir(path):
-        path = next(free for free in (os.path.join(path, f"report{number}.tacho") for number in itertools.count(1)) if not os.path.exists(free))
-    elif not path.endswith(".tacho"):
-        path += ".tacho"
-    folder = os.path.dirname(path)
+    is_folder = os.path.isdir(path)
+    folder = path if is_folder else os.path.dirname(path)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         raise _native.TachoError(f"cannot write output={name!r}: {folder} is not a folder that this process may write to")
-    return path
+    if not is_folder:
+        return path if path.endswith(".tacho") else path + ".tacho"
+    names = (os.path.join(folder, f"report{number}.tacho") for number in itertools.count(1))
+    return next(free for free in names if (_take(free) if take else not os.path.exists(free)))
 
 
 def _let_read(pid: int) -> None:

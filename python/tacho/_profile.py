@@ -59,7 +59,7 @@ class Recorded:
         if self.execution_trace_observer is not None:
             self.execution_trace_observer.start()
         if self._output is not None and self._file is None:
-            self._file = _capture.report_file(self._output)
+            self._file = _capture.report_file(self._output, take=True)
         self._window = Window(self._wanted, self._file)
         self._windows.append(self._window)
 

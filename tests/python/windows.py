@@ -193,6 +193,12 @@ for text in "ab":
     with tacho.profile(output="kept") as prof: tacho.mark(text)
     print(os.path.relpath(prof.report()), list(tacho.load(prof.report())["NVTX_EVENTS"]["text"]))''')
         self.assertEqual(out, "kept/report2.tacho ['a']\nkept/report3.tacho ['b']\n")
+        # Ranks of one training start together: each has a name of its own before any of them has written a report.
+        out = self.run_text("""
+import os
+from tacho import _capture
+print([os.path.basename(_capture.report_file("kept", take=True)) for _ in range(2)])""")
+        self.assertEqual(out, "['report4.tacho', 'report5.tacho']\n")
 
     def test_output_that_cannot_be(self):
         """It is refused in one sentence, and before anything is recorded."""
