@@ -187,13 +187,18 @@ static int parse_span(const char *text, struct report_span *out, struct error *e
     return 0;
 }
 
+/* Whether a bound is in ns because it names no unit. */
+static int is_bare(const char *bound, size_t length)
+{
+    return length && ((unsigned char)(bound[length - 1] - '0') <= 9 || bound[length - 1] == '.');
+}
+
 /* Whether a bound is likely to be meant in another unit than ns, which it is in: 0.5, or 3 in a report of seconds. */
 static int is_doubtful(const char *bound, size_t length, int64_t ns, int64_t whole_ns)
 {
     enum { TINY = 1000000 };
-    int has_unit = length && (unsigned char)(bound[length - 1] - '0') > 9 && bound[length - 1] != '.';
 
-    if (!length || has_unit)
+    if (!is_bare(bound, length))
         return 0;
     return memchr(bound, '.', length) || (ns != 0 && ns > -(whole_ns / TINY) && ns < whole_ns / TINY);
 }
@@ -214,7 +219,9 @@ static void warn_of_unit(const char *asked, const struct report_span *span, cons
         return;
     text_add(&line, "tacho: --filter-time=");
     display_add(&line, asked, strlen(asked), 0);
-    text_add(&line, " is in ns unless it has a unit (1.5s/2s); the report spans ");
+    text_add(&line, is_bare(asked, (size_t)(slash - asked)) || is_bare(slash + 1, strlen(slash + 1))
+                        ? " is in ns unless it has a unit (1.5s/2s); the report spans "
+                        : " is outside the report, which spans ");
     number_add_integer(&line, whole.from_ns, 1);
     text_add(&line, " to ");
     number_add_integer(&line, whole.to_ns, 1);

@@ -318,7 +318,8 @@ def check_units(file):
     for asked, is_told in (("0.5/1.0", True), ("/2.", True), ("1/2", True), ("3/", True), (f"{last + 1}/", True), ("100s/200s", True), ("-9s/-8s", True),
                            ("0.05s/0.1s", False), ("0/", False), ("/", False), (f"{last // 2}/{last // 2 + 5}", False), ("0/1ms", False)):
         status, said, out = run("stats", "-r", "osrt_sum", f"--filter-time={asked}", file)
-        expected = f"tacho: --filter-time={asked} is in ns unless it has a unit (1.5s/2s); the report spans {first:,} to {last:,} ns\n"
+        why = "is outside the report, which spans" if asked.endswith("s") else "is in ns unless it has a unit (1.5s/2s); the report spans"
+        expected = f"tacho: --filter-time={asked} {why} {first:,} to {last:,} ns\n"
         check(f"--filter-time={asked}", (0, expected if is_told else ""), (status, said))
         check(f"--filter-time={asked}: nsys's bytes", True, out.startswith(f"Processing [{file}] with [osrt_sum]... \n"))
 
