@@ -959,6 +959,34 @@ static void expect_advice(struct report *report, size_t place, const char *rule,
     table_delete(table);
 }
 
+/* Between two kernels the GPU is idle for 890 ms; for `reading` of them the program reads a file. */
+static void an_idle_gpu_has_the_cause_that_its_thread_has(void **state)
+{
+    enum { IMPACT, FOUND, RULE, FINDING, ADVICE };
+    for (int64_t reading = 300; reading <= 700; reading += 400) {
+        struct writer *writer = capture();
+        add_thread(writer, MAIN, "io");
+        add_chain(writer, 1, "load", "/src/io.c", 7);
+        add_call(writer, (struct call){ "read", MAIN, 100, 100 + reading, 1, 0, 0, 100000 });
+        add_kernel(writer, 0, 10);
+        add_kernel(writer, 900, 910);
+        struct report *report = finish(writer);
+        struct table *table = advice_of(report);
+        size_t at = 0;
+        while (at < table_row_count(table) && strcmp(table_row(table, at)[RULE].text.bytes, "gpu_gaps") != 0)
+            at++;
+        assert_true(at < table_row_count(table));
+        const struct table_cell *row = table_row(table, at);
+        assert_string_equal(row[FINDING].text.bytes,
+                            reading == 700 ? "The GPU had no work of this process: 890 ms; for 700 ms of it the "
+                                             "launching thread was in read (OS call) in load (io.c:7), at 0.0100 s"
+                                           : "The GPU had no work of this process: 890 ms, at 0.0100 s");
+        assert_int_equal(strstr(row[ADVICE].text.bytes, "Check the activity of the CPU") == NULL, reading == 700);
+        table_delete(table);
+        report_close(report);
+    }
+}
+
 /* The program has enough CPUs for its threads, but others use them. */
 static void causes_outside_of_the_program_come_last(void **state)
 {
@@ -1102,6 +1130,7 @@ int main(void)
         cmocka_unit_test(pinned_memory_is_no_initialization),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),
+        cmocka_unit_test(an_idle_gpu_has_the_cause_that_its_thread_has),
         cmocka_unit_test(causes_outside_of_the_program_come_last),
         cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
         cmocka_unit_test(a_wait_costs_what_its_own_process_lacks),

@@ -46,6 +46,9 @@ struct analysis {
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
     int (*impact)(struct report *report, const struct table *table, int64_t *out, struct error *err);
+    /* Of a rule, may be NULL: looks in other data for the main cause of a row, and appends it to the sentence. Returns
+     * how to act on that cause; NULL: there is no such cause. */
+    const char *(*explain)(struct text *out, struct report *report, const struct table *table, size_t row);
 };
 
 /* The first need that the report does not meet, or NULL. */

@@ -31,13 +31,15 @@ struct findings {
     struct rule_impact impact;
 };
 
-/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
-static void add_finding(struct text *out, const struct findings *findings)
+/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)". Returns the advice. */
+static const char *add_finding(struct text *out, const struct findings *findings, struct report *report)
 {
+    const struct analysis *rule = findings->rule;
     const struct table *found = findings->found;
     size_t largest = findings->impact.order[0];
 
-    rule_finding(out, findings->rule, found, largest);
+    rule_finding(out, rule, found, largest);
+    const char *advice = rule->explain ? rule->explain(out, report, found, largest) : NULL;
     add_moment(out, found, largest);
     if (table_row_count(found) > 1) {
         text_add(out, " (the largest of ");
@@ -46,6 +48,7 @@ static void add_finding(struct text *out, const struct findings *findings)
         human_time(out, findings->impact.all);
         text_add(out, " together)");
     }
+    return advice ? advice : rule_advice(rule, found, largest);
 }
 
 /* Whether a finding stands behind a smaller one. */
@@ -56,11 +59,9 @@ static int is_demoted(const struct table *table, const struct findings *findings
     return rows && table_row(table, rows - 1)[IMPACT].integer < findings->impact.all;
 }
 
-static int add_row(struct table *table, const struct findings *findings)
+static int add_row(struct table *table, const struct findings *findings, struct report *report)
 {
-    const struct analysis *rule = findings->rule;
     int demoted = is_demoted(table, findings);
-    size_t largest = findings->impact.order[0];
     struct table_cell *row = table_add_row(table);
     struct text finding = { 0 };
     int code;
@@ -71,11 +72,11 @@ static int add_row(struct table *table, const struct findings *findings)
     cell_set_int(&row[FOUND], (int64_t)table_row_count(findings->found));
     if (demoted)
         text_add(&finding, "outside of the program (listed last): ");
-    add_finding(&finding, findings);
+    const char *advice = add_finding(&finding, findings, report);
     if ((code = cell_set_built(table, &row[FINDING], &finding)) != 0 ||
-        (code = cell_set_string(table, &row[RULE], rule->name)) != 0)
+        (code = cell_set_string(table, &row[RULE], findings->rule->name)) != 0)
         goto free_finding;
-    code = cell_set_string(table, &row[ADVICE], rule_advice(rule, findings->found, largest));
+    code = cell_set_string(table, &row[ADVICE], advice);
 free_finding:
     text_free(&finding);
     return code;
@@ -122,7 +123,7 @@ static int fill_from(struct table *table, struct findings *list, size_t count, s
     }
     qsort(list, count, sizeof *list, by_rank);
     for (size_t i = 0; i < count; i++)
-        if (list[i].impact.all > 0 && (code = add_row(table, &list[i])) != 0)
+        if (list[i].impact.all > 0 && (code = add_row(table, &list[i], report)) != 0)
             return code;
     return 0;
 }
