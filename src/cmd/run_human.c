@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "analyze/registry.h"
+#include "analyze/rules/large_findings.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
 #include "base/human.h"
-#include "base/saturating.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
 
@@ -135,70 +135,68 @@ static void add_advice(struct text *out, const struct run_human *run, const stru
     text_free(&advice);
 }
 
-/* ---- findings that are too small ------------------------------------------------------------------------------- */
+/* ---- findings --------------------------------------------------------------------------------------------------- */
 
-/* The time of which a finding takes a share; 0: it is not known. */
-static int64_t time_of_run(struct report *report, const struct report_span *part)
+static const struct analysis *rule_of(const struct table *advice, size_t row, size_t column)
 {
-    struct error err;
-    int64_t whole_ns;
-
-    if (rule_capture_time(report, &whole_ns, &err) != 0 || whole_ns == INT64_MAX)
-        return 0;
-    int64_t part_ns = part ? saturating_duration(part->from_ns, part->to_ns) : whole_ns;
-    return part_ns < whole_ns ? part_ns : whole_ns;
-}
-
-static void take_small(struct run_human *run, const struct table_cell *rule, int64_t impact_ns)
-{
+    const struct table_cell *cell = &table_row(advice, row)[column];
     struct text name = { 0 };
 
-    text_add_bytes(&name, rule->text.bytes, rule->text.length);
-    run->small[run->small_count++] = rule_find(text_string(&name));
-    list_add(&run->small_list, text_string(&name));
-    text_add_char(&run->small_list, ' ');
-    human_time(&run->small_list, impact_ns);
+    text_add_bytes(&name, cell->text.bytes, cell->text.length);
+    const struct analysis *rule = rule_find(text_string(&name));
     text_free(&name);
+    return rule;
 }
 
-/* An impact below least_ns, in this column of advice_sum. */
-struct smallness {
-    size_t impact;
-    int64_t least_ns;
-};
-
-static int small_last(const struct table_cell *a, const struct table_cell *b, void *context)
+/* Remembers the order of the rules in advice_sum, and takes the rows that are about less than 1 % of the run out of the
+ * table, but for the first. */
+static void take_order(struct run_human *run, struct table *advice, struct report *report,
+                       const struct report_span *part)
 {
-    const struct smallness *small = context;
+    size_t rows = table_row_count(advice), rule = table_find_column(advice, "Rule"),
+           impact = table_find_column(advice, "Impact");
 
-    return (a[small->impact].integer < small->least_ns) - (b[small->impact].integer < small->least_ns);
+    if (rule == TABLE_NO_COLUMN || impact == TABLE_NO_COLUMN || rows > RUN_HUMAN_MOST_FINDINGS)
+        return;
+    run->large_count = large_findings(advice, report, part, 1);
+    for (size_t i = 0; i < rows; i++) {
+        run->found[run->found_count++] = rule_of(advice, i, rule);
+        if (i < run->large_count)
+            continue;
+        list_add(&run->small_list, run->found[i]->name);
+        text_add_char(&run->small_list, ' ');
+        human_time(&run->small_list, table_row(advice, i)[impact].integer);
+    }
+    table_limit(advice, run->large_count);
 }
 
-/* Takes the rows of advice_sum that are about less than 1 % of the run out of the table, but for the first. Small rows
- * need not be the last: a cause outside of the program stands behind them, whatever it cost. */
-static void fold_small(struct run_human *run, struct table *advice, int64_t run_ns)
+/* The place of a rule in the order, or the number of those in it. */
+static size_t place_of(const struct run_human *run, const struct analysis *rule)
 {
-    size_t rows = table_row_count(advice), kept = rows, rule = table_find_column(advice, "Rule");
-    struct smallness small = { table_find_column(advice, "Impact"), run_ns / 100 };
+    size_t at = 0;
 
-    if (small.impact == TABLE_NO_COLUMN || rule == TABLE_NO_COLUMN || !rows)
-        return;
-    table_sort_part(advice, 1, rows - 1, small_last, &small);
-    while (kept > 1 && table_row(advice, kept - 1)[small.impact].integer < small.least_ns)
-        kept--;
-    if (rows - kept > RUN_HUMAN_MOST_SMALL)
-        return;
-    for (size_t i = kept; i < rows; i++)
-        take_small(run, &table_row(advice, i)[rule], table_row(advice, i)[small.impact].integer);
-    table_limit(advice, kept);
+    while (at < run->found_count && run->found[at] != rule)
+        at++;
+    return at;
 }
 
 static int is_small(const struct run_human *run, const struct analysis *rule)
 {
-    for (size_t i = 0; i < run->small_count; i++)
-        if (run->small[i] == rule)
-            return 1;
-    return 0;
+    size_t place = place_of(run, rule);
+
+    return place >= run->large_count && place < run->found_count;
+}
+
+const struct selection_item *run_human_item(const struct run_human *run, const struct selection_list *wanted, size_t i)
+{
+    size_t behind = run->found_count; /* those that found nothing keep their order */
+
+    for (size_t at = 1; at < wanted->count && i > 0; at++) {
+        size_t place = place_of(run, wanted->items[at].analysis);
+        if (1 + (place < run->found_count ? place : behind++) == i)
+            return &wanted->items[at];
+    }
+    return &wanted->items[i < wanted->count ? i : wanted->count - 1];
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -246,7 +244,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet)
-        fold_small(run, table, time_of_run(report, request->span));
+        take_order(run, table, report, request->span);
     if (table_row_count(table))
         add_table(out, run, table, wanted);
     else if (!run->delivery->quiet)

@@ -7,7 +7,7 @@
 #include "output.h"
 #include "selection.h"
 
-enum { RUN_HUMAN_MOST_SMALL = 32 };
+enum { RUN_HUMAN_MOST_FINDINGS = 32 };
 
 /* The tables of one file. */
 struct run_human {
@@ -23,14 +23,18 @@ struct run_human {
     struct text lacking, missing, nothing; /* lists with commas: kinds of data that the file does not hold; reports
                                             * without data; reports without rows */
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
-    const struct analysis *small[RUN_HUMAN_MOST_SMALL]; /* rules whose findings are too small for a table */
-    size_t small_count;
-    struct text small_list;                             /* "NAME 1.95 ms, …" */
+    const struct analysis *found[RUN_HUMAN_MOST_FINDINGS]; /* rules that found something, the largest first */
+    size_t found_count, large_count;                       /* the first large_count have a table */
+    struct text small_list;                                /* the others: "NAME 1.95 ms, …" */
 };
 
 /* Runs one report and adds its table to out, or remembers why there is none. */
 int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
                     const struct analysis_request *request, struct error *err);
+
+/* The i-th of the tables to run. Those behind advice_sum, which is the first of the default list, are in the order of
+ * its findings. */
+const struct selection_item *run_human_item(const struct run_human *run, const struct selection_list *wanted, size_t i);
 
 /* Adds the lines below all tables. */
 void run_human_end(struct text *out, const struct run_human *run);

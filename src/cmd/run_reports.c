@@ -267,7 +267,7 @@ static int show_report(struct report *report, struct run_human *human, const str
     if (part.steps.count)
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs; i++) {
-        const struct selection_item *one = &wanted->items[i < wanted->count ? i : wanted->count - 1];
+        const struct selection_item *one = run_human_item(human, wanted, i);
         human->tables_to_come = jobs - i - 1;
         struct job job = {
             .report = report,

@@ -8,6 +8,7 @@
 
 #include "analyze/model/nvtx_span.h"
 #include "analyze/model/torch/steps_read.h"
+#include "analyze/registry.h"
 #include "base/human.h"
 #include "base/nearest.h"
 #include "base/number.h"
@@ -22,11 +23,21 @@ static const struct analysis *find(const struct analysis *const *registry, const
     return NULL;
 }
 
+/* The names that one command knows and another does not. */
+static const struct {
+    const struct analysis *const *registry;
+    const char *noun, *command;
+} known[] = { { analyses, "report", "stats" }, { rules, "rule", "analyze" } };
+
 int selection_unknown(const struct analysis *const *registry, const char *noun, const char *name, struct error *err)
 {
     const char *names[WANTED_MOST];
     size_t count = 0;
 
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (find(known[i].registry, name))
+            return error_set(err, ERR_BAD_ARGUMENT, "'%s' is a %s, not a %s: tacho %s -r %s", name, known[i].noun, noun,
+                             known[i].command, name);
     for (; registry[count] && count + 1 < WANTED_MOST; count++)
         names[count] = registry[count]->name;
     names[count] = NULL;

@@ -228,7 +228,9 @@ def check_analyze(what, file, known, text, width):
     blocks = split(text)
     for report, lines, more in blocks:
         check_table(f"{what}: {report}", file, known, report, lines, more, LEAST_ROWS, folded)
-    check(f"{what}: tables of rules", set(impacts) - folded, {report for report, _, _ in blocks} - {"advice_sum"})
+    check(f"{what}: tables of rules, in the order of the first table", [rule for rule in impacts if rule not in folded],
+          [report for report, _, _ in blocks if report in impacts])
+    check(f"{what}: tables without findings", set(), {report for report, _, _ in blocks} - set(impacts) - {"advice_sum"})
     line = re.search(r"Found, but below 1 % of the run: (.*?) \(tacho analyze -r NAME shows one\)", " ".join(text.split()))
     check(f"{what}: findings in one line", folded, {part.split()[0] for part in line[1].split(", ")} if line else set())
     FOLDED.update(folded)

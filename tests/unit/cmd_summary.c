@@ -302,6 +302,25 @@ static void what_it_was_idle_for(void **state)
         "gpu_idle_sum)");
 }
 
+/* The program ran for 20 ms. */
+static void causes_take_at_least_a_hundredth_of_the_run(void **state)
+{
+    static const struct {
+        int64_t idle_ns;
+        int is_cause;
+    } runs[] = { { 150 * US, 0 }, { 900 * US, 1 } };
+
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct writer *writer = start_captured(10 * MS);
+        size_t lines;
+        kernel(writer, 0, US, 1, 0, "a");
+        kernel(writer, US + runs[i].idle_ns, 2 * US + runs[i].idle_ns, 1, 0, "a");
+        const char *text = close_with(finish(writer), &lines);
+        assert_int_equal(strstr(text, "causes, by time") != NULL, runs[i].is_cause);
+        assert_int_equal(strstr(text, "tacho analyze -r gpu_time_util") != NULL, runs[i].is_cause);
+    }
+}
+
 /* A graph that was traced as a whole is work too. */
 static void graphs_are_work(void **state)
 {
@@ -348,9 +367,9 @@ static void what_all_lines_hold(void **state)
     size_t lines;
 
     for (int i = 0; i < 7; i++)
-        kernel(writer, i * 10 * US, i * 10 * US + (7 - i) * US, 1, 0,
+        kernel(writer, i * 45 * US, i * 45 * US + (7 - i) * US, 1, 0,
                (const char *[]){ "a", "b", "c", "d", "e", "f", "g" }[i]);
-    copy(writer, 100 * US, 110 * US, 1, 1000);
+    copy(writer, 310 * US, 320 * US, 1, 1000);
     range(writer, 0, 100 * US, "step");
     range(writer, 0, 50 * US, "forward");
     wait_call(writer, 0, 100 * US);
@@ -813,6 +832,7 @@ int main(void)
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(gpus_and_not_devices),
         cmocka_unit_test(what_it_was_idle_for),
+        cmocka_unit_test(causes_take_at_least_a_hundredth_of_the_run),
         cmocka_unit_test(graphs_are_work),
         cmocka_unit_test(all_lines_with_everything),
         cmocka_unit_test(what_all_lines_hold),

@@ -13,6 +13,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
 #include "base/array.h"
+#include "base/human.h"
 #include "rule.h"
 
 static int waits(const char *call)
@@ -217,6 +218,18 @@ free_order:
     return code;
 }
 
+/* The impact, which is printed beside it, is less than the wait. */
+static void say(struct text *out, const struct table *table, size_t row)
+{
+    const struct table_cell *cells = table_row(table, row);
+
+    text_add(out, "The GPU was idle during or right after a wait for it: ");
+    text_add_bytes(out, cells[NAME].text.bytes, call_name_length(cells[NAME].text.bytes, cells[NAME].text.length));
+    text_add(out, " took ");
+    human_time(out, cells[DURATION].integer);
+    text_add(out, " in all");
+}
+
 const struct analysis rule_cuda_api_sync = {
     .name = "cuda_api_sync",
     .title = "CUDA Synchronization APIs",
@@ -230,6 +243,6 @@ const struct analysis rule_cuda_api_sync = {
     .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: wait "
               "for an event instead of the device, or let one stream wait for another (cudaStreamWaitEvent). In "
               "PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
-    .meaning = "The thread was blocked until the GPU was done",
+    .finding = say,
     .praise = "No call blocked the host for a device or a stream.",
 };

@@ -26,7 +26,7 @@ struct summary_request {
 struct summary {
     const struct summary_request *request;
     struct capture_facts facts;
-    struct table *causes;                   /* advice_sum, the largest first; NULL: no rule found anything */
+    struct table *causes;                   /* advice_sum, what takes at least 1 % of the run; NULL: nothing does */
     struct table *tables[CMD_SOURCE_COUNT]; /* of source_summary.analysis; NULL: it has no rows */
     void *findings[CMD_SOURCE_COUNT];       /* of source_summary.find */
     int has_gpu_work;                       /* a source found some */

@@ -8,6 +8,7 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
+#include "analyze/rules/large_findings.h"
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
@@ -438,6 +439,20 @@ static struct table *load_table(struct report *report, const char *analysis)
     return NULL;
 }
 
+/* Findings below 1 % of the run explain nothing: they are no causes. */
+static struct table *load_causes(struct report *report)
+{
+    struct table *causes = load_table(report, "advice_sum");
+    size_t large = causes ? large_findings(causes, report, NULL, 0) : 0;
+
+    if (large) {
+        table_limit(causes, large);
+        return causes;
+    }
+    table_delete(causes);
+    return NULL;
+}
+
 static void read_report(struct summary *summary)
 {
     struct report *report = summary->request->report;
@@ -452,7 +467,7 @@ static void read_report(struct summary *summary)
         if (source && source->find)
             summary->findings[i] = source->find(summary);
     }
-    summary->causes = load_table(report, "advice_sum");
+    summary->causes = load_causes(report);
 }
 
 static void free_summary(struct summary *summary)
