@@ -56,12 +56,14 @@ static const char *next_word(const char *word)
     return *word ? word + 1 : word;
 }
 
-/* Whether a name has this word, or one that begins with it, or with which it begins: kernel and kern. */
+/* Whether a name has this word, or one that begins with it, or with which it begins: kernel and kern, but not summary
+ * and sum, which half of the names have. */
 static int has_word(const char *name, const char *word, size_t length)
 {
     for (; *name; name = next_word(name)) {
         size_t other = word_length(name), shorter = other < length ? other : length;
-        if ((other == length || shorter >= SHORTEST_PART) && strncasecmp(name, word, shorter) == 0)
+        int is_part = shorter >= SHORTEST_PART && 2 * shorter >= length;
+        if ((other == length || is_part) && strncasecmp(name, word, shorter) == 0)
             return 1;
     }
     return 0;

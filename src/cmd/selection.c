@@ -44,7 +44,8 @@ int selection_unknown(const struct analysis *const *registry, const char *noun, 
     const char *nearest = nearest_name(name, names);
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; did you mean %s?", noun, name, nearest);
-    return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; --help-%ss lists the names", noun, name, noun);
+    return error_set(err, ERR_BAD_ARGUMENT, "unknown %s '%s'; tacho %s --help-%ss lists the names", noun, name,
+                     strcmp(noun, "rule") == 0 ? "analyze" : "stats", noun);
 }
 
 int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err)

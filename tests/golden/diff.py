@@ -324,6 +324,12 @@ def check_ranges():
         check(f"{wrong} is one sentence", status in (1, 2) and err.count("\n") == 1, status, err)
 
 
+def check_names():
+    """A report of another name: a word that is in many names suggests none of them, and the list is that of stats."""
+    status, out, err = run("-r", "summary", "a.sqlite", "b.sqlite")
+    check("no suggestion", (status, err) == (2, "tacho diff: unknown report 'summary'; tacho stats --help-reports lists the names\n"), status, err)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -334,6 +340,7 @@ def main():
         check_nothing()
         check_output()
         check_run()
+        check_names()
         check_noise()
         check_shift()
         check_shares()
