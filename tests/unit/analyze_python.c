@@ -18,16 +18,22 @@ static void sample(struct writer *writer, int64_t time, int64_t tid, int state, 
     writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
 }
 
-static void frame(struct writer *writer, int64_t chain, int64_t depth, const char *function, int64_t line)
+static void frame_of(struct writer *writer, int64_t chain, int64_t depth, const char *function, const char *file,
+                     int64_t line)
 {
     struct row_TACHO_PYTHON_CALLCHAINS row = { 0 };
 
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, id, chain);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, stackDepth, depth);
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, symbol, made_string(writer, function));
-    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, "/x.py"));
+    ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, module, made_string(writer, file));
     ROW_SET(&row, TACHO_PYTHON_CALLCHAINS, line, line);
     writer_append(writer, TABLE_TACHO_PYTHON_CALLCHAINS, &row);
+}
+
+static void frame(struct writer *writer, int64_t chain, int64_t depth, const char *function, int64_t line)
+{
+    frame_of(writer, chain, depth, function, "/x.py", line);
 }
 
 /* Thread 7 holds the GIL three times of four and waits once; thread 8 waits twice, runs
@@ -102,10 +108,48 @@ static void samples_of_threads_that_run_count(void **state)
     report_close(report);
 }
 
+/* main imports a module, whose code imports another one: two functions of importlib each time. The second sample is in
+ * the inner of the two. */
+static void imports_are_folded(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t samples, self;
+    } expected[] = { { "main", 2, 0 }, { "  find", 2, 1 }, { "    <module>", 1, 0 }, { "      find", 1, 1 } };
+    static const char importlib[] = "<frozen importlib._bootstrap>";
+    struct writer *writer = start();
+
+    for (int64_t chain = 1; chain <= 2; chain++) {
+        int64_t depth = 0;
+        for (int imports = chain == 1 ? 2 : 1; imports > 0; imports--) {
+            frame_of(writer, chain, depth++, "load", importlib, 2);
+            frame_of(writer, chain, depth++, "find", importlib, 1);
+            frame(writer, chain, depth++, imports == 2 ? "<module>" : "main", 1);
+        }
+        sample(writer, chain, 7, RUNNING, 1, chain);
+    }
+    struct report *report = finish(writer);
+    const struct analysis_option fold = { "fold", "true" };
+    struct table *table = run(report, "python_topdown", &(struct analysis_request){ 0 });
+    assert_int_equal(table_row_count(table), 6);
+    table_delete(table);
+    table = run(report, "python_topdown", &(struct analysis_request){ .options = &fold, .option_count = 1 });
+    assert_int_equal(table_row_count(table), 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct table_cell *row = table_row(table, i);
+        assert_string_equal(row[5].text.bytes, expected[i].name);
+        assert_int_equal(row[1].integer, expected[i].samples);
+        assert_int_equal(row[3].integer, expected[i].self);
+    }
+    table_delete(table);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(the_gil_is_counted_by_thread),
-                                        cmocka_unit_test(samples_of_threads_that_run_count) };
+                                        cmocka_unit_test(samples_of_threads_that_run_count),
+                                        cmocka_unit_test(imports_are_folded) };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -260,6 +260,8 @@ static int show_tree(struct report *report, const struct analysis_request *reque
     int64_t least_percent, depth;
     int code;
 
+    if ((code = option_truth(request, "fold", &shape.fold_imports, err)) != 0)
+        goto done;
     if ((code = option_number(request, "min", 1, 0, 100, &least_percent, err)) != 0)
         goto done;
     if ((code = option_number(request, "depth", INT64_MAX, 1, INT64_MAX, &depth, err)) != 0)
@@ -307,22 +309,24 @@ const struct analysis analysis_cpu_sample_sum = {
 const struct analysis analysis_cpu_topdown = {
     .name = "cpu_topdown",
     .title = "CPU Samples Top-Down",
-    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>][:fold=<true|false>]",
     .help =
         "CPU samples as a call tree: each function below its caller, the one with the most samples first, down to min "
-        "percent (default: 1) of all samples. thread: the thread above its calls." OPTIONS_HELP,
+        "percent (default: 1) of all samples. thread: the thread above its calls." STACK_FOLD_HELP OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .overlap = "callers contain the functions that they call",
+    .for_people = STACK_FOLD_FOR_PEOPLE,
     .run = cpu_topdown,
 };
 
 const struct analysis analysis_cpu_bottomup = {
     .name = "cpu_bottomup",
     .title = "CPU Samples Bottom-Up",
-    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .usage = "[:thread][:python|:native][:lines][:waiting][:min=<percent>][:depth=<levels>][:fold=<true|false>]",
     .help = "CPU samples by the function that ran, and below it its callers, the most frequent one first, down to min "
-            "percent (default: 1) of all samples. thread: the thread above them." OPTIONS_HELP,
+            "percent (default: 1) of all samples. thread: the thread above them." STACK_FOLD_HELP OPTIONS_HELP,
     .needs = { { "CPU or Python samples", stack_sample_tables } },
     .overlap = "callers contain the functions that they call",
+    .for_people = STACK_FOLD_FOR_PEOPLE,
     .run = cpu_bottomup,
 };

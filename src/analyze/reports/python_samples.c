@@ -6,6 +6,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/stacks/stacks_tree.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -170,12 +171,13 @@ const struct analysis analysis_python_sample_sum = {
 const struct analysis analysis_python_topdown = {
     .name = "python_topdown",
     .title = "Python Samples Top-Down",
-    .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>]",
+    .usage = "[:thread][:lines][:waiting][:min=<percent>][:depth=<levels>][:fold=<true|false>]",
     .help = "Python samples as a call tree: each function below its caller, the one with the most samples first, down "
             "to min percent (default: 1) of all samples. lines: a node for each line. thread: the thread above its "
-            "calls. waiting: count the samples of waiting threads too.",
+            "calls. waiting: count the samples of waiting threads too." STACK_FOLD_HELP,
     .needs = { { "Python samples", tables } },
     .overlap = "callers contain the functions that they call",
+    .for_people = STACK_FOLD_FOR_PEOPLE,
     .run = python_topdown,
 };
 

@@ -101,19 +101,12 @@ static int add_stretch(struct search *search, struct stretch stretch)
 
 /* ---- imports --------------------------------------------------------------------------------------------------- */
 
-static int is_importlib(const struct stacks *stacks, uint32_t frame)
-{
-    const char *file = report_string(stacks->report, stack_frame(stacks, frame)[FRAME_MODULE], NULL);
-
-    return strstr(file, "importlib._bootstrap") != NULL;
-}
-
 /* Whether importlib compiles a source at this moment: the code that it runs afterwards has frames of its own. */
 static int is_compiling(const struct stacks *stacks, uint32_t stack)
 {
     for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
         uint32_t frame = stack_innermost(stacks, stack);
-        if (!is_importlib(stacks, frame))
+        if (!stack_frame_is_import(stacks, frame))
             return 0;
         if (strstr(report_string(stacks->report, stack_frame(stacks, frame)[FRAME_SYMBOL], NULL), "source_to_code"))
             return 1;
@@ -129,7 +122,7 @@ static uint32_t importing_frame(const struct stacks *stacks, uint32_t stack)
 
     for (; stack != STACK_EMPTY; stack = stack_parent(stacks, stack)) {
         uint32_t frame = stack_innermost(stacks, stack);
-        int imports = is_importlib(stacks, frame);
+        int imports = stack_frame_is_import(stacks, frame);
         if (was_importlib && !imports)
             found = frame;
         was_importlib = imports;

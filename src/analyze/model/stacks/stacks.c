@@ -220,6 +220,14 @@ void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t fr
     stack_key_name(out, stacks, stack_frame(stacks, frame));
 }
 
+int stack_frame_is_import(const struct stacks *stacks, uint32_t frame)
+{
+    const int64_t *key = stack_frame(stacks, frame);
+
+    return key[FRAME_KIND] != FRAME_THREAD &&
+           strstr(report_string(stacks->report, key[FRAME_MODULE], NULL), "importlib._bootstrap") != NULL;
+}
+
 void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame)
 {
     const int64_t *key = stack_frame(stacks, frame);

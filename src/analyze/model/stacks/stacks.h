@@ -95,6 +95,8 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
 /* Append the name of a frame, and the file that it is in, to out. Without a known name, the name is "[file]". */
 void stack_frame_name(struct text *out, const struct stacks *stacks, uint32_t frame);
 void stack_frame_module(struct text *out, const struct stacks *stacks, uint32_t frame);
+/* Whether it is one of the functions with which Python imports modules. */
+int stack_frame_is_import(const struct stacks *stacks, uint32_t frame);
 void stack_key_name(struct text *out, const struct stacks *stacks, const int64_t *key); /* of FRAME_PARTS */
 /* "function (file.c:12)" if frames have lines, "function (file.py)" for Python without lines, else the name. */
 void stack_frame_label(struct text *out, const struct stacks *stacks, uint32_t frame);

@@ -103,6 +103,10 @@ static uint32_t add_frame(struct build *build, uint32_t parent, uint32_t stack)
 {
     uint32_t frame = unit_of(build, stack_innermost(build->stacks, stack));
 
+    if (frame != NO_KEY && build->request->fold_imports && parent != TREE_ROOT &&
+        stack_frame_is_import(build->stacks, frame) &&
+        stack_frame_is_import(build->stacks, tree_frame(build->tree, parent)))
+        return parent;
     return frame == NO_KEY ? NO_KEY : add_child(build->tree, parent, frame);
 }
 

@@ -15,8 +15,14 @@ struct stack_tree_request {
     enum stack_unit unit;
     int is_inverted;  /* the innermost frame is the root's child, and its callers are below it */
     int with_threads; /* the thread is the outermost frame */
+    int fold_imports; /* functions with which Python imports modules are one node, where they call each other */
     int with_waiting; /* samples of waiting threads count too */
 };
+
+/* The option of reports that sets fold_imports. */
+#define STACK_FOLD_FOR_PEOPLE { "fold", "true" }
+#define STACK_FOLD_HELP \
+    " fold: the functions with which Python imports modules are one node (default: true on a terminal, else false)."
 
 enum { TREE_ROOT = 0 };
 
