@@ -166,7 +166,7 @@ static void check(struct writer *writer, const char *finding, int64_t count)
     writer_append(writer, TABLE_TACHO_CUDA_CHECK, &row);
 }
 
-static void capture_row(struct writer *writer, const char *over, int64_t kill_signal)
+static void capture_row_of(struct writer *writer, const char *over, int64_t kill_signal, int64_t cpu_ns)
 {
     struct row_TACHO_CAPTURE row = { 0 };
 
@@ -174,12 +174,17 @@ static void capture_row(struct writer *writer, const char *over, int64_t kill_si
     ROW_SET(&row, TACHO_CAPTURE, over, made_string(writer, over));
     if (kill_signal)
         ROW_SET(&row, TACHO_CAPTURE, killSignal, kill_signal);
-    ROW_SET(&row, TACHO_CAPTURE, cpuNs, 10 * MS);
+    ROW_SET(&row, TACHO_CAPTURE, cpuNs, cpu_ns);
     ROW_SET(&row, TACHO_CAPTURE, costNs, 100 * US);
     ROW_SET(&row, TACHO_CAPTURE, startCostNs, 60 * US);
     ROW_SET(&row, TACHO_CAPTURE, cutStacks, 0);
     ROW_SET(&row, TACHO_CAPTURE, throttled, 0);
     writer_append(writer, TABLE_TACHO_CAPTURE, &row);
+}
+
+static void capture_row(struct writer *writer, const char *over, int64_t kill_signal)
+{
+    capture_row_of(writer, over, kill_signal, 10 * MS);
 }
 
 static void recorded_range(struct writer *writer, int64_t captured_ns)
@@ -542,6 +547,21 @@ static void expect_first(const char *text, const char *line)
         fail_msg("the first line is not\n%sin\n%s", line, text);
 }
 
+/* A capture of the whole machine that runs a program which sleeps costs more than the program. */
+static void a_cost_above_the_programs_has_no_share(void **state)
+{
+    size_t lines;
+    struct writer *writer = start();
+
+    setting(writer, "TACHO_VERSION", "0");
+    setting(writer, "PROGRAM", "sleep");
+    process(writer, 1, "/bin/sleep", "launch", "exit");
+    capture_row_of(writer, "program", 0, 50 * US);
+    expect_line(close_with(finish(writer), &lines),
+                "  profiling cost about 100 µs of CPU time, most of it for the start of 1 process; the report was "
+                "ready 1.00 ms after the program");
+}
+
 static void how_it_ended(void **state)
 {
     size_t lines;
@@ -841,6 +861,7 @@ int main(void)
         cmocka_unit_test(functions_that_import),
         cmocka_unit_test(times_at_the_limits),
         cmocka_unit_test(truth),
+        cmocka_unit_test(a_cost_above_the_programs_has_no_share),
         cmocka_unit_test(how_it_ended),
         cmocka_unit_test(who_ended_it),
         cmocka_unit_test(exports_and_names),

@@ -318,7 +318,7 @@ static void add_cost(struct text *out, const struct summary *summary)
         text_add(out, "  profiling cost about ");
         human_time(out, facts->cost_ns);
         text_add(out, " of CPU time");
-        if (facts->cpu_ns > 0) {
+        if (facts->cpu_ns > facts->cost_ns) { /* no share of a program that sleeps while the machine is recorded */
             text_add(out, " (");
             summary_add_share(out, (double)facts->cost_ns, (double)facts->cpu_ns);
             text_add_char(out, ')');
