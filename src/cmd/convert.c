@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
@@ -170,6 +171,32 @@ static void say_what_is_missing(const struct command *self, const char *path)
     report_close(report);
 }
 
+/* A file that is there stays as it is until the new one is whole. */
+static int import_over(const struct importer *importer, const char *path, const char *output, struct error *err)
+{
+    char *part;
+
+    if (asprintf(&part, "%s.importing", output) < 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = importer->import(path, part, 1, err);
+    if (code != 0)
+        goto free_part;
+    if (rename(part, output) != 0) {
+        code = error_set_errno(err, "cannot write %s", output);
+        unlink(part);
+    }
+free_part:
+    free(part);
+    return code;
+}
+
+static int is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 /* A .nsys-rep is first exported by nsys, to a file beside it. */
 static int import_file(const struct command *self, const char *file, const char *output,
                        const struct settings *settings, struct error *err)
@@ -194,7 +221,10 @@ static int import_file(const struct command *self, const char *file, const char 
                          file);
         goto done;
     }
-    if ((code = importer->import(text_string(&found), output, settings->overwrite, err)) != 0)
+    code = settings->overwrite && is_file(output)
+               ? import_over(importer, text_string(&found), output, err)
+               : importer->import(text_string(&found), output, settings->overwrite, err);
+    if (code != 0)
         goto done;
     if (!settings->quiet)
         say_what_is_missing(self, output);

@@ -124,6 +124,14 @@ def not_exports():
         out.write(whole[: len(whole) // 2])
     status, said, _ = run("import", "-f", "true", "-o", "cut.tacho", "cut.sqlite")
     check("a file cut in half: what is there, and a word about the rest", (0, True), (status, "damaged" in said))
+    with open("events.json", "w", encoding="ascii") as out:
+        out.write('{"traceEvents":[{"ph":"X","name":')
+    before = open("cut.tacho", "rb").read()
+    status, _, _ = run("import", "-f", "true", "-o", "cut.tacho", "events.json")
+    check("a report that could not be written over is as it was", (1, True, False),
+          (status, os.path.exists("cut.tacho") and open("cut.tacho", "rb").read() == before, os.path.exists("cut.tacho.importing")))
+    status, _, _ = run("import", "-f", "true", "-o", "cut.tacho", "cut.sqlite")
+    check("and is written over by one that can", (0, False), (status, os.path.exists("cut.tacho.importing")))
 
 
 def old_file():
