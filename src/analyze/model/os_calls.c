@@ -90,7 +90,7 @@ struct found {
     struct piece *pieces; /* owned */
     size_t piece_count, piece_room;
     struct {
-        int64_t name;     /* + 1; 0: none */
+        uint64_t name;    /* + 1; 0: none */
         enum os_call_kind kind;
     } known[KNOWN_NAMES];
 };
@@ -106,10 +106,10 @@ static enum os_call_kind kind_of(const struct call_scan *scan, struct found *fou
 {
     size_t place = (uint64_t)name % KNOWN_NAMES;
 
-    if (found->known[place].name != name + 1) {
+    if (found->known[place].name != (uint64_t)name + 1) {
         size_t length;
         const char *bytes = report_string(scan->report, name, &length);
-        found->known[place].name = name + 1;
+        found->known[place].name = (uint64_t)name + 1;
         found->known[place].kind = os_call_kind(bytes, length);
     }
     return found->known[place].kind;
