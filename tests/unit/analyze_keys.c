@@ -99,12 +99,32 @@ static void rows_lie_by_thread_and_time(void **state)
     }
 }
 
+/* Runs in order, from one to more than are merged: each as long as the others, with times that runs share. */
+static void runs_are_merged(void **state)
+{
+    static const size_t lengths[] = { 1, 3, 1700, 2500, 4999 };
+    static int64_t times[VALUES];
+    static uint32_t order[VALUES];
+
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        for (uint32_t i = 0; i < VALUES; i++) {
+            order[i] = i;
+            times[i] = (int64_t)(i % lengths[l] / 2) * 1000000 - (int64_t)(i / lengths[l] % 2);
+        }
+        assert_int_equal(order_by_time(order, VALUES, times), 0);
+        for (int i = 1; i < VALUES; i++)
+            assert_true(times[order[i - 1]] < times[order[i]] ||
+                        (times[order[i - 1]] == times[order[i]] && order[i - 1] < order[i]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_count_from_0_in_order),
         cmocka_unit_test(figures_are_those_of_sorted_values),
         cmocka_unit_test(rows_lie_by_thread_and_time),
+        cmocka_unit_test(runs_are_merged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
