@@ -1,0 +1,89 @@
+/* The replay of a capture: how long would it have taken, had something been different?
+ *
+ *     struct replay replay;
+ *     int code = replay_read(&replay, report, err);
+ *     …
+ *     replay_drop_waits(&replay, is_concerned, context);
+ *     code = replay_run(&replay, &result);
+ *     replay_free(&replay);
+ *
+ * Starts and ends of CUDA calls and of work on GPUs become points of a graph (replay_graph.h). A change alters the lags
+ * of edges; several add up. Between two calls a thread takes as long as it was measured to take. */
+#ifndef TACHO_ANALYZE_REPLAY_REPLAY_H
+#define TACHO_ANALYZE_REPLAY_REPLAY_H
+
+#include "replay_events.h"
+#include "replay_graph.h"
+
+/* Lags that work has if nothing else delays it, by table of work. */
+enum { TYPICAL_LAUNCH, TYPICAL_GAP, TYPICALS };
+
+struct replay {
+    struct replay_events events;
+    struct replay_graph graph;
+    int64_t typical_ns[TYPICALS][REPLAY_TABLES];
+    int64_t *lags;  /* owned; with the changes; NULL: there are none */
+    int64_t *times; /* owned; by point: of the last replay_run() */
+};
+
+/* Builds the graph. A report without CUDA calls and GPU work has one without points. After an error there is nothing to
+ * free. */
+int replay_read(struct replay *replay, struct report *report, struct error *err);
+void replay_free(struct replay *replay);
+
+/* The points of a call and of work. */
+static inline uint32_t replay_call_start(uint32_t call)
+{
+    return 2 * call;
+}
+static inline uint32_t replay_call_end(uint32_t call)
+{
+    return 2 * call + 1;
+}
+static inline uint32_t replay_work_start(const struct replay *replay, uint32_t work)
+{
+    return 2 * (replay->events.call_count + work);
+}
+static inline uint32_t replay_work_end(const struct replay *replay, uint32_t work)
+{
+    return 2 * (replay->events.call_count + work) + 1;
+}
+
+static inline uint32_t replay_work_of(const struct replay *replay, uint32_t point)
+{
+    return point / 2 - replay->events.call_count;
+}
+
+struct replay_result {
+    int64_t measured_ns;           /* from the first point to the last */
+    int64_t replayed_ns;           /* the same with the changes */
+    int64_t path_ns[REPLAY_KINDS]; /* the critical path of the replay: time in each kind of edge */
+};
+
+/* Replays with the changes so far. */
+int replay_run(struct replay *replay, struct replay_result *out, struct error *err);
+
+/* ---- changes: replay_change.c ---------------------------------------------------------------------------------- */
+
+/* Forgets all changes. */
+void replay_reset(struct replay *replay);
+
+/* The calls for which choose() returns non-zero do not wait. */
+int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
+                      void *context, struct error *err);
+
+/* Work for which choose() returns non-zero takes `factor` of its time. */
+int replay_scale_work(struct replay *replay, int (*choose)(void *context, const struct replay_work *work),
+                      void *context, double factor, struct error *err);
+
+/* A thread takes `factor` of its time between its calls, as far as that lies in the span. */
+int replay_scale_host(struct replay *replay, int64_t thread, const struct report_span *span, double factor,
+                      struct error *err);
+
+/* All work starts with the typical lag behind what it waits for: how much of the time the model explains. */
+int replay_level_lags(struct replay *replay, struct error *err);
+
+/* What a kind of edge stands for, in words. */
+extern const char *const replay_kind_names[REPLAY_KINDS];
+
+#endif

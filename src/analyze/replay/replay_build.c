@@ -1,0 +1,365 @@
+/* From the events of a report to a graph: see replay.h. */
+#include <stdlib.h>
+
+#include "analyze/engine/order.h"
+#include "replay.h"
+
+enum {
+    LAUNCHED_NS = 50000, /* work that starts later than this behind its call waited for something else */
+    QUEUED_NS = 20000,   /* and so does queued work that starts later than this behind the work before it */
+    LATE_NS = 10000,     /* work that starts so late behind all that it is known to wait for, */
+    CLOSE_NS = 8000,     /* and so close behind other work of the device, waited for that */
+    LOOK_BACK = 16,
+    MOST_CAUSES = 16,
+};
+
+/* What work may have waited for. */
+struct cause {
+    uint32_t from;
+    int64_t time_ns, typical_ns;
+    enum replay_kind kind;
+};
+
+struct build {
+    struct replay *replay;
+    uint32_t *by_end; /* owned; the works */
+    size_t ended;     /* the number of works that ended before the last one of this stream started */
+    int64_t *end;     /* owned; by work */
+    struct cause causes[MOST_CAUSES];
+    int cause_count;
+};
+
+/* ---- typical lags ---------------------------------------------------------------------------------------------- */
+
+/* Work that found its stream empty shows how long a launch takes; work that was queued, the gap between two works. */
+static uint32_t lag_of(const struct replay_events *events, uint32_t at, int64_t *lag)
+{
+    const struct replay_work *work = &events->works[at];
+    const struct replay_work *before = at && work[-1].stream == work->stream ? work - 1 : NULL;
+    uint32_t table = (uint32_t)replay_table_of(events, work->at);
+
+    if (work->call == NO_CALL || work->events != NO_LINK)
+        return NO_KEY;
+    int64_t launched = events->calls[work->call].start_ns;
+    if (!before || before->end_ns < launched) {
+        *lag = saturating_duration(launched, work->start_ns);
+        return *lag < LAUNCHED_NS ? TYPICAL_LAUNCH * REPLAY_TABLES + table : NO_KEY;
+    }
+    *lag = saturating_duration(before->end_ns, work->start_ns);
+    return *lag >= 0 && *lag < QUEUED_NS ? TYPICAL_GAP * REPLAY_TABLES + table : NO_KEY;
+}
+
+static int find_typical_lags(struct replay *replay)
+{
+    static const int64_t unknown[TYPICALS] = { 5000, 1000 };
+    size_t count = replay->events.work_count;
+    struct keys_figures figures[TYPICALS * REPLAY_TABLES];
+    uint32_t *group = malloc((count + 1) * sizeof *group);
+    int64_t *lag = malloc((count + 1) * sizeof *lag);
+    int code = ERR_NO_MEMORY;
+
+    if (!group || !lag)
+        goto done;
+    for (uint32_t i = 0; i < count; i++)
+        group[i] = lag_of(&replay->events, i, &lag[i]);
+    if ((code = keys_summarize(figures, TYPICALS * REPLAY_TABLES, group, lag, count)) != 0)
+        goto done;
+    for (int i = 0; i < TYPICALS * REPLAY_TABLES; i++)
+        replay->typical_ns[i / REPLAY_TABLES][i % REPLAY_TABLES] = figures[i].figures.count
+                                                                       ? saturating_from_double(figures[i].median)
+                                                                       : unknown[i / REPLAY_TABLES];
+done:
+    free(group);
+    free(lag);
+    return code;
+}
+
+/* ---- what work waits for --------------------------------------------------------------------------------------- */
+
+/* Adds a cause unless it came later than the work. */
+static void add_cause(struct build *build, const struct replay_work *work, struct cause cause)
+{
+    if (cause.time_ns <= work->start_ns && build->cause_count < MOST_CAUSES)
+        build->causes[build->cause_count++] = cause;
+}
+
+static void add_launch(struct build *build, const struct replay_work *work, int table)
+{
+    const struct replay *replay = build->replay;
+
+    if (work->call != NO_CALL)
+        add_cause(build, work,
+                  (struct cause){ replay_call_start(work->call), replay->events.calls[work->call].start_ns,
+                                  replay->typical_ns[TYPICAL_LAUNCH][table], REPLAY_LAUNCH });
+}
+
+static void add_end(struct build *build, const struct replay_work *work, uint32_t before, int64_t gap_ns,
+                    enum replay_kind kind)
+{
+    const struct replay *replay = build->replay;
+
+    add_cause(build, work,
+              (struct cause){ replay_work_end(replay, before), replay->events.works[before].end_ns, gap_ns, kind });
+}
+
+/* Work of a stream runs in order. Nodes of a graph, and kernels that may start early, overlap the work before them:
+ * they start after its start, and after the last of the others to end. */
+static void add_stream(struct build *build, uint32_t at, int64_t gap_ns)
+{
+    const struct replay_work *works = build->replay->events.works, *work = &works[at];
+    uint32_t last = NO_WORK;
+
+    if (!at || works[at - 1].stream != work->stream)
+        return;
+    if (works[at - 1].end_ns > work->start_ns)
+        add_cause(build, work,
+                  (struct cause){ replay_work_start(build->replay, at - 1), works[at - 1].start_ns, 0, REPLAY_STREAM });
+    for (uint32_t i = 1; i <= LOOK_BACK && i <= at && works[at - i].stream == work->stream; i++) {
+        if (works[at - i].end_ns <= work->start_ns && (last == NO_WORK || works[at - i].end_ns > works[last].end_ns))
+            last = at - i;
+        if (i == 1 && last != NO_WORK)
+            break;
+    }
+    if (last != NO_WORK)
+        add_end(build, work, last, gap_ns, REPLAY_STREAM);
+}
+
+static void add_events(struct build *build, const struct replay_work *work, int64_t gap_ns)
+{
+    const struct replay_link *links = build->replay->events.links;
+
+    for (uint32_t link = work->events; link != NO_LINK && build->cause_count < MOST_CAUSES; link = links[link].next)
+        add_end(build, work, links[link].work, gap_ns, REPLAY_EVENT);
+}
+
+/* The cause that came last, with its typical lag; NULL: there is none. */
+static const struct cause *last_cause(const struct build *build)
+{
+    const struct cause *last = NULL;
+
+    for (int i = 0; i < build->cause_count; i++) {
+        const struct cause *cause = &build->causes[i];
+        if (!last ||
+            saturating_add(cause->time_ns, cause->typical_ns) > saturating_add(last->time_ns, last->typical_ns))
+            last = cause;
+    }
+    return last;
+}
+
+/* The number of works that ended by this time. Works of a stream come in order of time, so that the search begins where
+ * the last one ended, and looks further and further ahead. */
+static size_t count_ended(const struct build *build, size_t low, int64_t time_ns)
+{
+    size_t count = build->replay->events.work_count, step = 1, high = low;
+
+    while (high < count && build->end[build->by_end[high]] <= time_ns) {
+        low = high + 1;
+        high = count - high > step ? high + step : count;
+        step *= 2;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (build->end[build->by_end[middle]] <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Whether two works of different streams compete for a device: each has enough blocks for all of it. */
+static int compete(const struct replay_events *events, const struct replay_work *a, const struct replay_work *b)
+{
+    return a->stream != b->stream && events->devices[a->stream] == events->devices[b->stream] &&
+           replay_fills_device(events, a) && replay_fills_device(events, b);
+}
+
+/* Work that fills the device starts behind other such work, also where that was not in its way: a replay must not
+ * promise that both run at the same time. Work that started late, right behind any other work, waited for that: on the
+ * default stream, or in a graph. */
+static void add_ended(struct build *build, const struct replay_work *work, int64_t gap_ns, int is_late)
+{
+    const struct replay_events *events = &build->replay->events;
+
+    for (size_t i = build->ended; i > 0 && build->ended - i < LOOK_BACK; i--) {
+        uint32_t at = build->by_end[i - 1];
+        const struct replay_work *other = &events->works[at];
+        int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
+        if (other->stream != work->stream && events->devices[other->stream] == events->devices[work->stream] &&
+            ((is_late && is_close) || compete(events, work, other))) {
+            add_end(build, work, at, gap_ns, REPLAY_EVENT);
+            return;
+        }
+    }
+}
+
+/* Work that started late, while other work filled the device, started when the last blocks of that were running. */
+static void add_running(struct build *build, const struct replay_work *work)
+{
+    const struct replay_events *events = &build->replay->events;
+
+    for (size_t i = build->ended; i < events->work_count && i - build->ended < LOOK_BACK; i++) {
+        uint32_t at = build->by_end[i];
+        const struct replay_work *other = &events->works[at];
+        if (other->start_ns < work->start_ns && compete(events, work, other)) {
+            add_cause(build, work,
+                      (struct cause){ replay_work_start(build->replay, at), other->start_ns,
+                                      saturating_duration(other->start_ns, work->start_ns), REPLAY_DEVICE });
+            return;
+        }
+    }
+}
+
+static void find_causes(struct build *build, uint32_t at)
+{
+    const struct replay *replay = build->replay;
+    const struct replay_work *work = &replay->events.works[at];
+    int table = replay_table_of(&replay->events, work->at);
+    int64_t gap_ns = replay->typical_ns[TYPICAL_GAP][table];
+
+    build->cause_count = 0;
+    add_launch(build, work, table);
+    add_stream(build, at, gap_ns);
+    add_events(build, work, gap_ns);
+    if (!replay->events.has_shared_device)
+        return;
+    const struct cause *last = last_cause(build);
+    int is_late = last &&
+                  saturating_duration(saturating_add(last->time_ns, last->typical_ns), work->start_ns) > LATE_NS;
+    int is_first = !at || work[-1].stream != work->stream;
+    build->ended = count_ended(build, is_first ? 0 : build->ended, work->start_ns);
+    add_ended(build, work, gap_ns, is_late);
+    if (is_late)
+        add_running(build, work);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------------------------- */
+
+/* The last cause has the lag that was measured, so that an unchanged replay is exact. The others have the typical one,
+ * so that they count once the last one comes earlier. */
+static int add_work(struct build *build, uint32_t at)
+{
+    struct replay *replay = build->replay;
+    const struct replay_work *work = &replay->events.works[at];
+
+    find_causes(build, at);
+    const struct cause *last = last_cause(build);
+    replay_graph_next(&replay->graph);
+    for (int i = 0; i < build->cause_count; i++) {
+        const struct cause *cause = &build->causes[i];
+        int64_t lag = saturating_duration(cause->time_ns, work->start_ns);
+        lag = cause != last && cause->typical_ns < lag ? cause->typical_ns : lag;
+        if (replay_graph_add(&replay->graph, cause->from, lag, cause->kind) != 0)
+            return ERR_NO_MEMORY;
+    }
+    replay_graph_next(&replay->graph);
+    return replay_graph_add(&replay->graph, replay_work_start(replay, at),
+                            saturating_duration(work->start_ns, work->end_ns), REPLAY_RUN);
+}
+
+static int add_call_start(struct replay *replay, uint32_t at)
+{
+    const struct replay_events *events = &replay->events;
+    const struct replay_call *call = &events->calls[at];
+
+    replay_graph_next(&replay->graph);
+    if (at > events->threads[call->thread].first) {
+        int64_t lag = call->after == NO_CALL ? saturating_duration(call[-1].end_ns, call->start_ns) : 0;
+        if (replay_graph_add(&replay->graph, replay_call_end(at - 1), lag, REPLAY_HOST) != 0)
+            return ERR_NO_MEMORY;
+    }
+    if (call->after == NO_CALL)
+        return 0;
+    return replay_graph_add(&replay->graph, replay_call_end(call->after),
+                            saturating_duration(events->calls[call->after].end_ns, call->start_ns), REPLAY_HANDOVER);
+}
+
+static int add_call_end(struct replay *replay, uint32_t at)
+{
+    const struct replay_events *events = &replay->events;
+    const struct replay_call *call = &events->calls[at];
+    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = events->call_ns[call->name];
+
+    replay_graph_next(&replay->graph);
+    if (replay_graph_add(&replay->graph, replay_call_start(at), call->waits_for != NO_WORK && own < took ? own : took,
+                         REPLAY_CALL) != 0)
+        return ERR_NO_MEMORY;
+    if (call->waits_for == NO_WORK)
+        return 0;
+    const struct replay_work *work = &events->works[call->waits_for];
+    int has_ended = work->end_ns <= call->end_ns; /* else it waited since the start: see replay_waits.c */
+    return replay_graph_add(&replay->graph,
+                            has_ended ? replay_work_end(replay, call->waits_for)
+                                      : replay_work_start(replay, call->waits_for),
+                            saturating_duration(has_ended ? work->end_ns : work->start_ns, call->end_ns),
+                            call->is_queued ? REPLAY_QUEUE : REPLAY_WAIT);
+}
+
+static int set_times(struct build *build)
+{
+    struct replay *replay = build->replay;
+    const struct replay_events *events = &replay->events;
+
+    if (replay_graph_open(&replay->graph, 2 * ((size_t)events->call_count + events->work_count)) != 0)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        replay->graph.time[replay_call_start(i)] = events->calls[i].start_ns;
+        replay->graph.time[replay_call_end(i)] = events->calls[i].end_ns;
+    }
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        replay->graph.time[replay_work_start(replay, i)] = events->works[i].start_ns;
+        replay->graph.time[replay_work_end(replay, i)] = build->end[i] = events->works[i].end_ns;
+        build->by_end[i] = i;
+    }
+    return order_by_time(build->by_end, events->work_count, build->end);
+}
+
+static int build_graph(struct replay *replay)
+{
+    const struct replay_events *events = &replay->events;
+    struct build build = { .replay = replay };
+    int code = ERR_NO_MEMORY;
+
+    build.by_end = malloc((events->work_count + 1u) * sizeof *build.by_end);
+    build.end = malloc((events->work_count + 1u) * sizeof *build.end);
+    if (build.by_end && build.end && find_typical_lags(replay) == 0)
+        code = set_times(&build);
+    for (uint32_t i = 0; code == 0 && i < events->call_count; i++)
+        if ((code = add_call_start(replay, i)) == 0)
+            code = add_call_end(replay, i);
+    for (uint32_t i = 0; code == 0 && i < events->work_count; i++)
+        code = add_work(&build, i);
+    free(build.by_end);
+    free(build.end);
+    return code == 0 ? replay_graph_arrange(&replay->graph) : code;
+}
+
+int replay_read(struct replay *replay, struct report *report, struct error *err)
+{
+    int code;
+
+    *replay = (struct replay){ 0 };
+    if ((code = replay_calls_read(&replay->events, report, err)) != 0 ||
+        (code = replay_works_read(&replay->events, report, err)) != 0 ||
+        (code = replay_waits_find(&replay->events, report, err)) != 0 ||
+        (code = replay_handovers_find(&replay->events, report, err)) != 0)
+        goto failed;
+    if (build_graph(replay) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+        goto failed;
+    }
+    calls_free(&replay->events.rows);
+    return 0;
+failed:
+    replay_free(replay);
+    return code;
+}
+
+void replay_free(struct replay *replay)
+{
+    replay_events_free(&replay->events);
+    replay_graph_free(&replay->graph);
+    free(replay->lags);
+    free(replay->times);
+    *replay = (struct replay){ 0 };
+}

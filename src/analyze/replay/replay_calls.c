@@ -1,0 +1,111 @@
+/* Calls of the CUDA API that lie in no other call. A runtime call contains driver calls; what the thread does between
+ * two calls begins where the outermost one ends. */
+#include <stdlib.h>
+
+#include "analyze/engine/order.h"
+#include "base/array.h"
+#include "replay_events.h"
+
+/* Adds a call. Calls of a thread cannot overlap, but clocks and rounding can make them. */
+static int add_call(struct replay_events *events, uint32_t row, int64_t start, int64_t end)
+{
+    uint32_t name = keys_add(&events->names, &events->rows.name[row]);
+
+    if (name == NO_KEY)
+        return ERR_NO_MEMORY;
+    events->calls[events->call_count++] = (struct replay_call){
+        .start_ns = start,
+        .end_ns = end > start ? end : start,
+        .row = row,
+        .thread = events->thread_count - 1,
+        .name = name,
+        .waits_for = NO_WORK,
+        .after = NO_CALL,
+    };
+    events->threads[events->thread_count - 1].end = events->call_count;
+    return 0;
+}
+
+static int add_thread(struct replay_events *events, int64_t id)
+{
+    if (array_reserve(&events->threads, &events->thread_room, events->thread_count + 1u, sizeof *events->threads) != 0)
+        return ERR_NO_MEMORY;
+    events->threads[events->thread_count++] = (struct replay_thread){ id, events->call_count, events->call_count };
+    return 0;
+}
+
+/* Takes the rows of a thread in order of time. Of rows that start together the longest is the outermost. */
+static int take_row(struct replay_events *events, uint32_t row)
+{
+    const struct calls *rows = &events->rows;
+    int64_t start = rows->start[row], end = rows->end[row];
+
+    if (!events->thread_count || events->threads[events->thread_count - 1].id != rows->thread[row]) {
+        if (add_thread(events, rows->thread[row]) != 0)
+            return ERR_NO_MEMORY;
+    } else {
+        struct replay_call *last = &events->calls[events->call_count - 1];
+        if (start == last->start_ns && end > last->end_ns) {
+            last->end_ns = end;
+            last->row = row;
+            last->name = keys_add(&events->names, &rows->name[row]);
+            events->call_of[row] = events->call_count - 1;
+            return last->name == NO_KEY ? ERR_NO_MEMORY : 0;
+        }
+        if (start < last->end_ns && end <= last->end_ns) {
+            events->call_of[row] = events->call_count - 1;
+            return 0;
+        }
+        start = start > last->end_ns ? start : last->end_ns;
+    }
+    events->call_of[row] = events->call_count;
+    return add_call(events, row, start, end);
+}
+
+static int arrange_calls(struct replay_events *events)
+{
+    size_t count = events->rows.count;
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int code = ERR_NO_MEMORY;
+
+    events->calls = malloc((count + 1) * sizeof *events->calls);
+    events->call_of = malloc((count + 1) * sizeof *events->call_of);
+    if (!order || !events->calls || !events->call_of)
+        goto free_order;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    code = order_by_thread(order, count, events->rows.thread, events->rows.start);
+    for (size_t i = 0; code == 0 && i < count; i++)
+        code = take_row(events, order[i]);
+free_order:
+    free(order);
+    return code;
+}
+
+int replay_calls_read(struct replay_events *events, struct report *report, struct error *err)
+{
+    int code = calls_read(&events->rows, report, err);
+
+    events->names.width = 1;
+    events->row_count = events->rows.count;
+    if (code != 0)
+        return code;
+    return arrange_calls(events) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+}
+
+void replay_events_free(struct replay_events *events)
+{
+    free(events->calls);
+    free(events->works);
+    free(events->threads);
+    keys_free(&events->names);
+    keys_free(&events->scopes);
+    free(events->devices);
+    free(events->call_ns);
+    free(events->is_pageable);
+    free(events->is_full);
+    free(events->links);
+    calls_free(&events->rows);
+    free(events->call_of);
+    *events = (struct replay_events){ 0 };
+}

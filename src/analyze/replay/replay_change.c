@@ -1,0 +1,167 @@
+/* Changes to the lags of a replay, and the run with them: see replay.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay.h"
+
+const char *const replay_kind_names[REPLAY_KINDS] = {
+    [REPLAY_HOST] = "CPU between CUDA calls",
+    [REPLAY_CALL] = "CUDA calls",
+    [REPLAY_LAUNCH] = "launch to start on the GPU",
+    [REPLAY_STREAM] = "gaps between work of a stream",
+    [REPLAY_EVENT] = "gaps behind other streams",
+    [REPLAY_DEVICE] = "waits for room on the device",
+    [REPLAY_RUN] = "GPU work",
+    [REPLAY_WAIT] = "return from waits",
+    [REPLAY_QUEUE] = "return from a full queue",
+    [REPLAY_HANDOVER] = "hand-over between threads",
+};
+
+void replay_reset(struct replay *replay)
+{
+    free(replay->lags);
+    replay->lags = NULL;
+}
+
+/* The first change copies the lags. */
+static int open_lags(struct replay *replay, struct error *err)
+{
+    size_t bytes = replay->graph.edges * sizeof *replay->lags;
+
+    if (replay->lags)
+        return 0;
+    replay->lags = malloc(bytes + 1);
+    if (!replay->lags)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to change the replay");
+    if (bytes)
+        memcpy(replay->lags, replay->graph.lag, bytes);
+    return 0;
+}
+
+int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
+                      void *context, struct error *err)
+{
+    const struct replay_graph *graph = &replay->graph;
+    const struct replay_events *events = &replay->events;
+    int code = open_lags(replay, err);
+
+    for (uint32_t i = 0; code == 0 && i < events->call_count; i++) {
+        if (events->calls[i].waits_for == NO_WORK || !choose(context, &events->calls[i]))
+            continue;
+        uint32_t end = replay_call_end(i);
+        for (uint32_t edge = graph->first[end]; edge < graph->first[end + 1]; edge++)
+            if (graph->kind[edge] == REPLAY_WAIT)
+                replay->lags[edge] = REPLAY_DROPPED;
+    }
+    return code;
+}
+
+static int64_t scaled(int64_t lag, double factor)
+{
+    return lag == REPLAY_DROPPED ? lag : saturating_from_double((double)lag * factor);
+}
+
+int replay_scale_work(struct replay *replay, int (*choose)(void *context, const struct replay_work *work),
+                      void *context, double factor, struct error *err)
+{
+    const struct replay_graph *graph = &replay->graph;
+    const struct replay_events *events = &replay->events;
+    int code = open_lags(replay, err);
+
+    for (uint32_t i = 0; code == 0 && i < events->work_count; i++) {
+        uint32_t start = replay_work_start(replay, i), end = replay_work_end(replay, i);
+        for (uint32_t edge = graph->first[start]; edge < graph->first[end]; edge++) /* the same share of the other */
+            if (graph->kind[edge] == REPLAY_DEVICE &&
+                choose(context, &events->works[replay_work_of(replay, graph->from[edge])]))
+                replay->lags[edge] = scaled(replay->lags[edge], factor);
+        if (choose(context, &events->works[i]))
+            replay->lags[graph->first[end]] = scaled(replay->lags[graph->first[end]], factor); /* the only edge */
+    }
+    return code;
+}
+
+/* The part of [start, end] that lies in the span. */
+static int64_t overlap(const struct report_span *span, int64_t start, int64_t end)
+{
+    start = start > span->from_ns ? start : span->from_ns;
+    end = end < span->to_ns ? end : span->to_ns;
+    return end > start ? saturating_duration(start, end) : 0;
+}
+
+int replay_scale_host(struct replay *replay, int64_t thread, const struct report_span *span, double factor,
+                      struct error *err)
+{
+    const struct replay_graph *graph = &replay->graph;
+    const struct replay_events *events = &replay->events;
+    int code = open_lags(replay, err);
+
+    for (uint32_t i = 0; code == 0 && i < events->call_count; i++) {
+        uint32_t start = replay_call_start(i);
+        if (events->threads[events->calls[i].thread].id != thread)
+            continue;
+        for (uint32_t edge = graph->first[start]; edge < graph->first[start + 1]; edge++) {
+            int64_t inside = overlap(span, graph->time[graph->from[edge]], graph->time[start]),
+                    less = saturating_from_double((double)inside * (1 - factor)), lag = replay->lags[edge];
+            if (lag != REPLAY_DROPPED)
+                replay->lags[edge] = lag > less ? lag - less : 0;
+        }
+    }
+    return code;
+}
+
+int replay_level_lags(struct replay *replay, struct error *err)
+{
+    static const int typical[REPLAY_KINDS] = {
+        [REPLAY_LAUNCH] = 1 + TYPICAL_LAUNCH, [REPLAY_STREAM] = 1 + TYPICAL_GAP, [REPLAY_EVENT] = 1 + TYPICAL_GAP
+    };
+    const struct replay_graph *graph = &replay->graph;
+    const struct replay_events *events = &replay->events;
+    int code = open_lags(replay, err);
+
+    for (uint32_t i = 0; code == 0 && i < events->work_count; i++) {
+        int table = replay_table_of(events, events->works[i].at);
+        uint32_t start = replay_work_start(replay, i), end = replay_work_end(replay, i);
+        for (uint32_t edge = graph->first[start]; edge < graph->first[end]; edge++)
+            if (typical[graph->kind[edge]])
+                replay->lags[edge] = replay->typical_ns[typical[graph->kind[edge]] - 1][table];
+    }
+    return code;
+}
+
+static uint32_t last_point(const int64_t *times, size_t count)
+{
+    uint32_t last = 0;
+
+    for (uint32_t i = 1; i < count; i++)
+        last = times[i] > times[last] ? i : last;
+    return last;
+}
+
+/* From the first point to the last. */
+static int64_t length_of(const int64_t *times, size_t count, uint32_t last)
+{
+    int64_t first = times[last];
+
+    for (size_t i = 0; i < count; i++)
+        first = times[i] < first ? times[i] : first;
+    return saturating_duration(first, times[last]);
+}
+
+int replay_run(struct replay *replay, struct replay_result *out, struct error *err)
+{
+    const struct replay_graph *graph = &replay->graph;
+
+    *out = (struct replay_result){ 0 };
+    if (!replay->times)
+        replay->times = malloc((graph->points + 1) * sizeof *replay->times);
+    if (!replay->times)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+    if (!graph->points)
+        return 0;
+    replay_graph_run(graph, replay->lags, replay->times);
+    uint32_t last = last_point(replay->times, graph->points);
+    out->measured_ns = length_of(graph->time, graph->points, last_point(graph->time, graph->points));
+    out->replayed_ns = length_of(replay->times, graph->points, last);
+    replay_graph_path(graph, replay->lags, replay->times, last, out->path_ns);
+    return 0;
+}

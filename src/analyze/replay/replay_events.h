@@ -1,0 +1,106 @@
+/* The events that a replay is built from: calls of the CUDA API that lie in no other call, and work on GPUs. */
+#ifndef TACHO_ANALYZE_REPLAY_REPLAY_EVENTS_H
+#define TACHO_ANALYZE_REPLAY_REPLAY_EVENTS_H
+
+#include "analyze/engine/keys.h"
+#include "analyze/model/calls.h"
+#include "analyze/model/gpu.h"
+
+enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX };
+
+/* The tables of work; the first three in the order of enum gpu_kind. */
+enum { REPLAY_KERNEL, REPLAY_COPY, REPLAY_FILL, REPLAY_GRAPH, REPLAY_TABLES };
+extern const char *const replay_tables[REPLAY_TABLES + 1];
+
+struct replay_call {
+    int64_t start_ns, end_ns;
+    uint32_t row;       /* in the table of calls */
+    uint32_t thread;    /* its number */
+    uint32_t name;      /* its number */
+    uint32_t waits_for; /* the work whose end lets it return, or NO_WORK */
+    uint32_t after;     /* the call of another thread that handed over to this one, or NO_CALL */
+    uint8_t is_queued;  /* the work in waits_for made room in the queue; the call does not wait for it */
+};
+
+struct replay_work {
+    int64_t start_ns, end_ns; /* not before the start of its call */
+    uint32_t call;            /* that launched it, or NO_CALL */
+    uint32_t stream;          /* its number */
+    uint32_t at;              /* row, counted over all tables */
+    uint32_t events;          /* the first link of work of other streams that it waits for, or NO_LINK */
+};
+
+struct replay_link {
+    uint32_t work, next;
+};
+
+struct replay_thread {
+    int64_t id;
+    uint32_t first, end; /* of its calls */
+};
+
+/* The streams, contexts and processes that calls wait for, as keys of process, context and stream. */
+enum { SCOPE_PROCESS, SCOPE_CONTEXT, SCOPE_STREAM, SCOPE_WIDTH };
+#define SCOPE_ALL INT64_MIN
+
+/* Starts from {0}. */
+struct replay_events {
+    struct replay_call *calls;            /* owned, as all below; by thread, then by start */
+    uint32_t call_count;
+    struct replay_work *works;            /* by stream, then by start */
+    uint32_t work_count;
+    uint32_t first_at[REPLAY_TABLES + 1]; /* of each table */
+    struct replay_thread *threads;
+    uint32_t thread_count;
+    size_t thread_room;
+    struct keys names;     /* of calls, as string ids */
+    struct keys scopes;    /* streams have the numbers of their scopes */
+    int64_t *devices;      /* by scope: the device of a stream */
+    size_t device_room;
+    int64_t *call_ns;      /* by name: what a call takes that does not wait */
+    uint8_t *is_pageable;  /* by row of the table of copies: from or to pageable memory */
+    uint8_t *is_full;      /* by row of the table of kernels: it has a block for every multiprocessor */
+    int has_shared_device; /* a device has several streams; else is_full is NULL */
+    struct replay_link *links;
+    size_t link_count, link_room;
+    struct calls rows;     /* the table of calls, until the graph is built */
+    uint32_t *call_of;     /* by row of it: the call that holds it */
+    size_t row_count;
+};
+
+/* Reads the calls, and then the work. replay_events_free() is safe after an error. */
+int replay_calls_read(struct replay_events *events, struct report *report, struct error *err);
+int replay_works_read(struct replay_events *events, struct report *report, struct error *err);
+void replay_events_free(struct replay_events *events);
+
+/* Finds the work that each call waits for, and the work of other streams that work waits for. */
+int replay_waits_find(struct replay_events *events, struct report *report, struct error *err);
+/* Finds calls that go on after a call of another thread. */
+int replay_handovers_find(struct replay_events *events, struct report *report, struct error *err);
+
+/* The call of a process with this correlation id, or NO_CALL. */
+static inline uint32_t replay_call_find(const struct replay_events *events, int64_t process, int64_t correlation)
+{
+    uint32_t row = calls_find(&events->rows, process, correlation);
+
+    return row == NO_CALL ? NO_CALL : events->call_of[row];
+}
+
+static inline int replay_table_of(const struct replay_events *events, uint32_t at)
+{
+    int table = 0;
+
+    while (at >= events->first_at[table + 1])
+        table++;
+    return table;
+}
+
+/* Whether work can fill its device alone. */
+static inline int replay_fills_device(const struct replay_events *events, const struct replay_work *work)
+{
+    int table = replay_table_of(events, work->at);
+
+    return table == REPLAY_GRAPH || (table == REPLAY_KERNEL && events->is_full[work->at]);
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* Points are sorted by their measured time. Edges never lead back in time, so only points of the same time need a
+ * search for their order: depth first, with a stack of its own, for a damaged report may have any number of them. */
+#include "replay_graph.h"
+
+#include <stdlib.h>
+
+#include "analyze/engine/order.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/saturating.h"
+
+int replay_graph_open(struct replay_graph *graph, size_t points)
+{
+    *graph = (struct replay_graph){ .points = points };
+    if (points >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    graph->time = malloc((points + 1) * sizeof *graph->time);
+    graph->first = malloc((points + 1) * sizeof *graph->first);
+    graph->order = malloc((points + 1) * sizeof *graph->order);
+    return graph->time && graph->first && graph->order ? 0 : ERR_NO_MEMORY;
+}
+
+void replay_graph_free(struct replay_graph *graph)
+{
+    free(graph->time);
+    free(graph->first);
+    free(graph->order);
+    free(graph->from);
+    free(graph->lag);
+    free(graph->kind);
+    *graph = (struct replay_graph){ 0 };
+}
+
+void replay_graph_next(struct replay_graph *graph)
+{
+    graph->first[graph->entered++] = (uint32_t)graph->edges;
+}
+
+int replay_graph_add(struct replay_graph *graph, uint32_t from, int64_t lag, enum replay_kind kind)
+{
+    size_t edge = graph->edges;
+
+    if (graph->time[from] > graph->time[graph->entered - 1])
+        return 0;
+    if (array_reserve_up_to(&graph->from, &graph->from_room, edge + 1, UINT32_MAX, sizeof *graph->from) != 0 ||
+        array_reserve_up_to(&graph->lag, &graph->lag_room, edge + 1, UINT32_MAX, sizeof *graph->lag) != 0 ||
+        array_reserve_up_to(&graph->kind, &graph->kind_room, edge + 1, UINT32_MAX, sizeof *graph->kind) != 0)
+        return ERR_NO_MEMORY;
+    graph->from[edge] = from;
+    graph->lag[edge] = lag;
+    graph->kind[edge] = (uint8_t)kind;
+    graph->edges++;
+    return 0;
+}
+
+/* ---- the order of points --------------------------------------------------------------------------------------- */
+
+enum { UNSEEN, ON_THE_PATH, DONE };
+struct search {
+    uint8_t *state;  /* by point */
+    uint32_t *stack; /* owned; a point may lie on it once for each of its edges */
+    size_t depth, room;
+    size_t placed;   /* points of the order that are final */
+};
+
+static int push(struct search *search, uint32_t point)
+{
+    if (array_reserve(&search->stack, &search->room, search->depth + 1, sizeof *search->stack) != 0)
+        return ERR_NO_MEMORY;
+    search->stack[search->depth++] = point;
+    return 0;
+}
+
+/* Pushes the points of the same time that this one depends on. An edge from a point on the path closes a circle. */
+static int push_earlier(struct replay_graph *graph, struct search *search, uint32_t point)
+{
+    for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++) {
+        uint32_t from = graph->from[edge];
+        if (graph->time[from] != graph->time[point] || search->state[from] == DONE)
+            continue;
+        if (search->state[from] == ON_THE_PATH)
+            graph->lag[edge] = REPLAY_DROPPED;
+        else if (push(search, from) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int place(struct replay_graph *graph, struct search *search, uint32_t point)
+{
+    if (push(search, point) != 0)
+        return ERR_NO_MEMORY;
+    while (search->depth) {
+        uint32_t top = search->stack[search->depth - 1];
+        if (search->state[top] == UNSEEN) {
+            search->state[top] = ON_THE_PATH;
+            if (push_earlier(graph, search, top) != 0)
+                return ERR_NO_MEMORY;
+            continue;
+        }
+        if (search->state[top] == ON_THE_PATH)
+            graph->order[search->placed++] = top;
+        search->state[top] = DONE;
+        search->depth--;
+    }
+    return 0;
+}
+
+/* Orders the points of one time, which lie in the order from first to end. */
+static int arrange_moment(struct replay_graph *graph, struct search *search, size_t first, size_t end, uint32_t *moment)
+{
+    for (size_t i = first; i < end; i++)
+        moment[i - first] = graph->order[i];
+    search->placed = first;
+    for (size_t i = 0; i < end - first; i++)
+        if (place(graph, search, moment[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int arrange_moments(struct replay_graph *graph, struct search *search)
+{
+    uint32_t *moment = NULL;
+    size_t room = 0;
+    int code = 0;
+
+    for (size_t first = 0, end; code == 0 && first < graph->points; first = end) {
+        end = first + 1;
+        while (end < graph->points && graph->time[graph->order[end]] == graph->time[graph->order[first]])
+            end++;
+        if (end - first == 1)
+            continue;
+        code = array_reserve(&moment, &room, end - first, sizeof *moment) != 0
+                   ? ERR_NO_MEMORY
+                   : arrange_moment(graph, search, first, end, moment);
+    }
+    free(moment);
+    return code;
+}
+
+int replay_graph_arrange(struct replay_graph *graph)
+{
+    struct search search = { .state = calloc(graph->points + 1, 1) };
+    int code = ERR_NO_MEMORY;
+
+    graph->first[graph->points] = (uint32_t)graph->edges;
+    for (size_t i = 0; i < graph->points; i++)
+        graph->order[i] = (uint32_t)i;
+    if (search.state && order_by_time(graph->order, graph->points, graph->time) == 0)
+        code = arrange_moments(graph, &search);
+    free(search.state);
+    free(search.stack);
+    return code;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------ */
+
+void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int64_t *times)
+{
+    lags = lags ? lags : graph->lag;
+    for (size_t i = 0; i < graph->points; i++) {
+        uint32_t point = graph->order[i];
+        int64_t latest = INT64_MIN;
+        int is_bound = 0;
+        for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++) {
+            if (lags[edge] == REPLAY_DROPPED)
+                continue;
+            int64_t time = saturating_add(times[graph->from[edge]], lags[edge]);
+            latest = time > latest ? time : latest;
+            is_bound = 1;
+        }
+        times[point] = is_bound ? latest : graph->time[point];
+    }
+}
+
+uint32_t replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+                           int64_t by_kind[REPLAY_KINDS])
+{
+    lags = lags ? lags : graph->lag;
+    for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1];) {
+        if (lags[edge] == REPLAY_DROPPED || saturating_add(times[graph->from[edge]], lags[edge]) != times[point]) {
+            edge++;
+            continue;
+        }
+        by_kind[graph->kind[edge]] = saturating_add(by_kind[graph->kind[edge]], lags[edge]);
+        point = graph->from[edge];
+        edge = graph->first[point];
+    }
+    return point;
+}

@@ -1,0 +1,63 @@
+/* Points in time and what each of them depends on.
+ *
+ * A point happens when the last of its edges lets it: at the latest of "time of the edge's other end, plus its lag". A
+ * point without edges happens when it was measured. With the lags of the build a run yields the measured times; a
+ * change to the program is a change to some lags. The graph knows nothing of calls and kernels.
+ *
+ * A point takes 16 bytes, an edge 13; a run takes 8 more for a point, and a change 8 for an edge. */
+#ifndef TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
+#define TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum replay_kind {
+    REPLAY_HOST,     /* a thread runs between two calls */
+    REPLAY_CALL,     /* a thread is in a call, apart from the time that it waits there */
+    REPLAY_LAUNCH,   /* from a call to the start of its work on the GPU */
+    REPLAY_STREAM,   /* work starts after the work before it on its stream */
+    REPLAY_EVENT,    /* work starts after work of another stream */
+    REPLAY_DEVICE,   /* work starts when other work leaves room on the device */
+    REPLAY_RUN,      /* work runs */
+    REPLAY_WAIT,     /* a call returns after the work that it waits for */
+    REPLAY_QUEUE,    /* a launch returns when the queue of its stream has room */
+    REPLAY_HANDOVER, /* a thread goes on after another one */
+    REPLAY_KINDS
+};
+
+#define REPLAY_DROPPED INT64_MIN /* the lag of an edge that does not count */
+
+/* Starts from {0}. */
+struct replay_graph {
+    int64_t *time;   /* owned, as all below; by point: when it was measured */
+    uint32_t *first; /* by point, and one more: its first edge */
+    uint32_t *order; /* the points, each behind those that it depends on */
+    uint32_t *from;  /* by edge: the point that it starts at */
+    int64_t *lag;    /* by edge */
+    uint8_t *kind;   /* by edge: enum replay_kind */
+    size_t points, edges;
+    size_t entered;  /* points whose edges are there or being added */
+    size_t from_room, lag_room, kind_room;
+};
+
+/* Makes room for the points. The caller sets all times before it adds the first edge. ERR_NO_MEMORY or 0, as of all
+ * functions here. */
+int replay_graph_open(struct replay_graph *graph, size_t points);
+void replay_graph_free(struct replay_graph *graph);
+
+/* Begins the edges of the next point, from point 0 on. */
+void replay_graph_next(struct replay_graph *graph);
+/* Adds an edge to that point. An edge from a point that was measured later is left out. */
+int replay_graph_add(struct replay_graph *graph, uint32_t from, int64_t lag, enum replay_kind kind);
+/* Ends the last point and puts the points in order. An edge that closes a circle is dropped. */
+int replay_graph_arrange(struct replay_graph *graph);
+
+/* Computes the time of every point with these lags; NULL: those of the graph. */
+void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int64_t *times);
+
+/* The critical path of a run: adds the time that it spends in each kind of edge, from the start of the path to this
+ * point, and returns the point at which it starts. */
+uint32_t replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+                           int64_t by_kind[REPLAY_KINDS]);
+
+#endif

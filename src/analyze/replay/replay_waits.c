@@ -1,0 +1,458 @@
+/* Who waits for which work. One sweep over the calls in the order of their starts knows, at each call, the work that
+ * had been launched by then: on a stream, in a context, in a process.
+ *
+ * A call waits for work only if that work ended while the call ran. So a cudaStreamSynchronize() that found its stream
+ * empty is a call like any other, and a cudaFree() counts only where it did block. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/order.h"
+#include "base/array.h"
+#include "replay_events.h"
+
+enum {
+    CLOCKS_NS = 5000,     /* a call may seem to return so long before the end of its work */
+    SHORT_CALL_NS = 3000, /* what a call takes at most, if all of its kind waited */
+    MOST_STREAMS = 64,    /* that are tried for a call whose stream is not known */
+    QUEUE_NS = 50000,     /* a launch that took so long, and so many times the median, */
+    QUEUE_TIMES = 10,
+    QUEUE_WORKS = 512,    /* with so much work before it, waited for room in the queue */
+};
+enum { NO_ROW = UINT32_MAX };
+
+/* ---- what calls wait for, by their names ----------------------------------------------------------------------- */
+
+enum wait { WAIT_NONE, WAIT_RECORDED, WAIT_OWN, WAIT_OWN_PAGEABLE, WAIT_PROCESS };
+static const struct wait_name {
+    const char *start, *part; /* the first row of which the name has both */
+    enum wait wait;
+} wait_names[] = {
+    { "", "Async", WAIT_OWN_PAGEABLE },
+    { "", "Synchronize", WAIT_RECORDED },
+    { "cudaMemcpy", "", WAIT_OWN },
+    { "cuMemcpy", "", WAIT_OWN },
+    { "cudaMemset", "", WAIT_OWN },
+    { "cuMemset", "", WAIT_OWN },
+    { "cudaMalloc", "", WAIT_PROCESS },
+    { "cudaFree", "", WAIT_PROCESS },
+    { "cudaHost", "", WAIT_PROCESS },
+    { "cuMemAlloc", "", WAIT_PROCESS },
+    { "cuMemFree", "", WAIT_PROCESS },
+    { "cuMemHost", "", WAIT_PROCESS },
+    { "", "", WAIT_NONE },
+};
+
+static enum wait wait_of(const char *name)
+{
+    const struct wait_name *row = wait_names;
+
+    while (strncmp(name, row->start, strlen(row->start)) != 0 || !strstr(name, row->part))
+        row++;
+    return row->wait;
+}
+
+/* ---- the sweep ------------------------------------------------------------------------------------------------- */
+
+enum { SYNC_PROCESS, SYNC_CONTEXT, SYNC_STREAM, SYNC_CORRELATION, SYNC_EVENT, SYNC_TYPE, SYNC_COLUMNS };
+enum { RECORDING_COLUMNS = SYNC_TYPE }; /* the same columns but the last */
+enum { TYPE_EVENT = 1, TYPE_STREAM_WAITS = 2, TYPE_STREAM = 3, TYPE_CONTEXT = 4 };
+
+struct sweep {
+    struct replay_events *events;
+    struct report_columns syncs, recordings; /* owned, as all below */
+    uint32_t *sync, *recording;              /* by call: its row, or NO_ROW */
+    uint32_t *by_start;                      /* the calls */
+    uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call */
+    struct keys recorded;                    /* process and eventSyncId of the recordings so far */
+    uint32_t *recorded_work;                 /* by recording: the work before it */
+    uint32_t *latest;                        /* by scope: the work that ends last, of that launched so far */
+    uint32_t (*around)[SCOPE_WIDTH];         /* by stream: the scopes of its process, its context and itself */
+    uint32_t *pending;                       /* by stream: links for its next work */
+    uint8_t *wait;                           /* by name */
+    uint32_t streams;
+};
+
+/* The scope of a row of a table; `width` of its parts are given. NO_KEY if no work was ever launched in it. */
+static uint32_t scope_of(const struct sweep *sweep, const struct report_columns *table, size_t row, int width)
+{
+    int64_t key[SCOPE_WIDTH] = { SCOPE_ALL, SCOPE_ALL, SCOPE_ALL };
+
+    for (int i = 0; i < width; i++)
+        key[i] = table->values[i][row];
+    return keys_find(&sweep->events->scopes, key);
+}
+
+static uint32_t latest_of(const struct sweep *sweep, uint32_t scope)
+{
+    return scope == NO_KEY ? NO_WORK : sweep->latest[scope];
+}
+
+static uint32_t recorded_of(const struct sweep *sweep, size_t sync_row)
+{
+    const struct report_columns *syncs = &sweep->syncs;
+    uint32_t id = keys_find(&sweep->recorded,
+                            (int64_t[]){ syncs->values[SYNC_PROCESS][sync_row], syncs->values[SYNC_EVENT][sync_row] });
+
+    return id == NO_KEY ? NO_WORK : sweep->recorded_work[id];
+}
+
+/* An event is recorded behind the work that its stream has so far. */
+static int record_event(struct sweep *sweep, size_t row)
+{
+    const struct report_columns *table = &sweep->recordings;
+    uint32_t id = keys_add(&sweep->recorded,
+                           (int64_t[]){ table->values[SYNC_PROCESS][row], table->values[SYNC_EVENT][row] });
+
+    if (id == NO_KEY)
+        return ERR_NO_MEMORY;
+    sweep->recorded_work[id] = latest_of(sweep, scope_of(sweep, table, row, SCOPE_WIDTH));
+    return 0;
+}
+
+/* The next work of a stream waits for an event. */
+static int hold_stream(struct sweep *sweep, size_t row)
+{
+    struct replay_events *events = sweep->events;
+    uint32_t stream = scope_of(sweep, &sweep->syncs, row, SCOPE_WIDTH), work = recorded_of(sweep, row);
+
+    if (stream == NO_KEY || stream >= sweep->streams || work == NO_WORK)
+        return 0;
+    if (array_reserve_up_to(&events->links, &events->link_room, events->link_count + 1, NO_LINK,
+                            sizeof *events->links) != 0)
+        return ERR_NO_MEMORY;
+    events->links[events->link_count] = (struct replay_link){ work, sweep->pending[stream] };
+    sweep->pending[stream] = (uint32_t)events->link_count++;
+    return 0;
+}
+
+/* Work that a call launches becomes the latest of its stream, context and process. */
+static void launch(struct sweep *sweep, uint32_t call)
+{
+    struct replay_events *events = sweep->events;
+
+    for (uint32_t i = sweep->first_work[call]; i < sweep->first_work[call + 1]; i++) {
+        struct replay_work *work = &events->works[sweep->work[i]];
+        work->events = sweep->pending[work->stream];
+        sweep->pending[work->stream] = NO_LINK;
+        for (int part = 0; part < SCOPE_WIDTH; part++) {
+            uint32_t *latest = &sweep->latest[sweep->around[work->stream][part]];
+            if (*latest == NO_WORK || events->works[*latest].end_ns <= work->end_ns)
+                *latest = sweep->work[i];
+        }
+    }
+}
+
+/* Whether work that a call could wait for ended while it ran. */
+static int ended_in(const struct replay_events *events, uint32_t work, const struct replay_call *call)
+{
+    return work != NO_WORK && events->works[work].end_ns > call->start_ns &&
+           events->works[work].end_ns <= saturating_add(call->end_ns, CLOCKS_NS) &&
+           events->works[work].start_ns <= call->end_ns;
+}
+
+/* A call that copies from pageable memory returns when the last part is staged, before the GPU has it: it waited since
+ * the start of the copy. */
+static int started_in(const struct replay_events *events, uint32_t work, const struct replay_call *call)
+{
+    return work != NO_WORK && events->works[work].start_ns <= call->end_ns;
+}
+
+/* The later to end of two that ended in the call. */
+static uint32_t later(const struct replay_events *events, const struct replay_call *call, uint32_t a, uint32_t b)
+{
+    if (!ended_in(events, b, call))
+        return a;
+    return a == NO_WORK || events->works[b].end_ns > events->works[a].end_ns ? b : a;
+}
+
+/* Without a record of what the call waited for: any stream of the process. */
+static uint32_t any_stream(const struct sweep *sweep, const struct replay_call *call, int64_t process)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t found = NO_WORK;
+
+    for (uint32_t stream = 0; stream < sweep->streams && stream < MOST_STREAMS; stream++)
+        if (keys_get(&events->scopes, stream)[SCOPE_PROCESS] == process)
+            found = later(events, call, found, sweep->latest[stream]);
+    return found;
+}
+
+static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const struct replay_call *call, int64_t process)
+{
+    uint32_t row = sweep->sync[at];
+    int64_t type = row == NO_ROW ? 0 : sweep->syncs.values[SYNC_TYPE][row];
+    uint32_t work = NO_WORK;
+
+    if (type == TYPE_EVENT)
+        work = recorded_of(sweep, row);
+    else if (type == TYPE_STREAM || type == TYPE_CONTEXT)
+        return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? SCOPE_WIDTH : SCOPE_STREAM));
+    return work == NO_WORK ? any_stream(sweep, call, process) : work;
+}
+
+/* The last copy or fill that a call launched; of asynchronous ones only copies of pageable memory make it wait. */
+static uint32_t own_wait(const struct sweep *sweep, uint32_t at, int pageable_only)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t found = NO_WORK;
+
+    for (uint32_t i = sweep->first_work[at]; i < sweep->first_work[at + 1]; i++) {
+        const struct replay_work *work = &events->works[sweep->work[i]];
+        int table = replay_table_of(events, work->at);
+        if (table != REPLAY_COPY && (table != REPLAY_FILL || pageable_only))
+            continue;
+        if (pageable_only && !events->is_pageable[work->at - events->first_at[REPLAY_COPY]])
+            continue;
+        if (found == NO_WORK || work->end_ns > events->works[found].end_ns)
+            found = sweep->work[i];
+    }
+    return found;
+}
+
+static void find_wait(struct sweep *sweep, uint32_t at)
+{
+    struct replay_events *events = sweep->events;
+    struct replay_call *call = &events->calls[at];
+    enum wait wait = sweep->wait[call->name];
+    int64_t process = global_process(events->threads[call->thread].id);
+    int is_own = wait == WAIT_OWN || wait == WAIT_OWN_PAGEABLE;
+    uint32_t work = NO_WORK;
+
+    if (is_own)
+        work = own_wait(sweep, at, wait == WAIT_OWN_PAGEABLE);
+    else if (wait == WAIT_RECORDED)
+        work = recorded_wait(sweep, at, call, process);
+    else if (wait == WAIT_PROCESS)
+        work = latest_of(sweep, keys_find(&events->scopes, (int64_t[]){ process, SCOPE_ALL, SCOPE_ALL }));
+    int has_ended = ended_in(events, work, call);
+    if (!has_ended && !(is_own && started_in(events, work, call)))
+        return;
+    call->waits_for = work;
+    if (has_ended && events->works[work].end_ns > call->end_ns)
+        events->works[work].end_ns = call->end_ns;
+}
+
+static int sweep_calls(struct sweep *sweep)
+{
+    for (uint32_t i = 0; i < sweep->events->call_count; i++) {
+        uint32_t call = sweep->by_start[i], sync = sweep->sync[call];
+        if (sweep->recording[call] != NO_ROW && record_event(sweep, sweep->recording[call]) != 0)
+            return ERR_NO_MEMORY;
+        if (sync != NO_ROW && sweep->syncs.values[SYNC_TYPE][sync] == TYPE_STREAM_WAITS &&
+            hold_stream(sweep, sync) != 0)
+            return ERR_NO_MEMORY;
+        launch(sweep, call);
+        find_wait(sweep, call);
+    }
+    return 0;
+}
+
+/* ---- its tables ------------------------------------------------------------------------------------------------ */
+
+/* Reads a table and finds, for each call, its row. */
+static int read_rows(struct sweep *sweep, struct report *report, const char *name, int columns,
+                     struct report_columns *table, uint32_t *of_call, struct error *err)
+{
+    static const char *const names[SYNC_COLUMNS] = { "globalPid",     "contextId",   "streamId",
+                                                     "correlationId", "eventSyncId", "syncType" };
+    const struct replay_events *events = sweep->events;
+    int code = columns_read(report, name, names, (size_t)columns, table, err);
+
+    for (uint32_t call = 0; call < events->call_count; call++)
+        of_call[call] = NO_ROW;
+    if (code != 0 || !table->rows)
+        return code;
+    columns_fill_nulls(table, SYNC_PROCESS, 0);
+    columns_fill_nulls(table, SYNC_EVENT, -1);
+    columns_fill_nulls(table, SYNC_CORRELATION, NO_CORRELATION);
+    for (size_t row = 0; row < table->rows && row < NO_ROW; row++) {
+        uint32_t call = replay_call_find(events, table->values[SYNC_PROCESS][row],
+                                         table->values[SYNC_CORRELATION][row]);
+        if (call != NO_CALL)
+            of_call[call] = (uint32_t)row;
+    }
+    return 0;
+}
+
+/* Lists the works of each call, in their order. */
+static void list_works(struct sweep *sweep)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t *next = sweep->first_work;
+
+    memset(next, 0, (events->call_count + 2u) * sizeof *next);
+    for (uint32_t work = 0; work < events->work_count; work++)
+        if (events->works[work].call != NO_CALL)
+            next[events->works[work].call + 2]++;
+    for (uint32_t call = 0; call < events->call_count; call++)
+        next[call + 2] += next[call + 1];
+    for (uint32_t work = 0; work < events->work_count; work++)
+        if (events->works[work].call != NO_CALL)
+            sweep->work[next[events->works[work].call + 1]++] = work;
+}
+
+/* Adds the scopes around each stream, and forgets all work. */
+static int open_scopes(struct sweep *sweep)
+{
+    struct keys *scopes = &sweep->events->scopes;
+
+    sweep->streams = (uint32_t)scopes->count;
+    sweep->around = malloc((sweep->streams + 1u) * sizeof *sweep->around);
+    if (!sweep->around)
+        return ERR_NO_MEMORY;
+    for (uint32_t stream = 0; stream < sweep->streams; stream++) {
+        int64_t key[SCOPE_WIDTH];
+        memcpy(key, keys_get(scopes, stream), sizeof key);
+        for (int part = SCOPE_WIDTH; part-- > 0; key[part] = SCOPE_ALL)
+            if ((sweep->around[stream][part] = keys_add(scopes, key)) == NO_KEY)
+                return ERR_NO_MEMORY;
+    }
+    sweep->latest = malloc((scopes->count + 1) * sizeof *sweep->latest);
+    sweep->pending = malloc((sweep->streams + 1u) * sizeof *sweep->pending);
+    if (!sweep->latest || !sweep->pending)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < scopes->count; i++)
+        sweep->latest[i] = NO_WORK;
+    for (uint32_t i = 0; i < sweep->streams; i++)
+        sweep->pending[i] = NO_LINK;
+    return 0;
+}
+
+static int open_sweep(struct sweep *sweep, struct report *report)
+{
+    const struct replay_events *events = sweep->events;
+    size_t calls = events->call_count, works = events->work_count;
+    int64_t *start = malloc((calls + 1) * sizeof *start);
+
+    sweep->by_start = malloc((calls + 1) * sizeof *sweep->by_start);
+    sweep->first_work = malloc((calls + 2) * sizeof *sweep->first_work);
+    sweep->work = malloc((works + 1) * sizeof *sweep->work);
+    sweep->recorded_work = malloc((sweep->recordings.rows + 1) * sizeof *sweep->recorded_work);
+    sweep->wait = malloc(events->names.count + 1);
+    if (!start || !sweep->by_start || !sweep->first_work || !sweep->work || !sweep->recorded_work || !sweep->wait)
+        goto no_memory;
+    for (uint32_t call = 0; call < calls; call++) {
+        sweep->by_start[call] = call;
+        start[call] = events->calls[call].start_ns;
+    }
+    if (order_by_time(sweep->by_start, calls, start) != 0)
+        goto no_memory;
+    for (uint32_t name = 0; name < events->names.count; name++)
+        sweep->wait[name] = (uint8_t)wait_of(report_string(report, *keys_get(&events->names, name), NULL));
+    list_works(sweep);
+    free(start);
+    return open_scopes(sweep);
+no_memory:
+    free(start);
+    return ERR_NO_MEMORY;
+}
+
+static void close_sweep(struct sweep *sweep)
+{
+    report_columns_free(&sweep->syncs);
+    report_columns_free(&sweep->recordings);
+    free(sweep->sync);
+    free(sweep->recording);
+    free(sweep->by_start);
+    free(sweep->first_work);
+    free(sweep->work);
+    keys_free(&sweep->recorded);
+    free(sweep->recorded_work);
+    free(sweep->latest);
+    free(sweep->around);
+    free(sweep->pending);
+    free(sweep->wait);
+}
+
+/* ---- what calls take that do not wait, and full queues --------------------------------------------------------- */
+
+static int find_typical_calls(struct replay_events *events)
+{
+    size_t calls = events->call_count, names = events->names.count;
+    uint32_t *group = malloc((calls + 1) * sizeof *group);
+    int64_t *values = malloc((calls + 1) * sizeof *values);
+    struct keys_figures *figures = malloc((names + 1) * sizeof *figures);
+    int code = ERR_NO_MEMORY;
+
+    events->call_ns = malloc((names + 1) * sizeof *events->call_ns);
+    if (!group || !values || !figures || !events->call_ns)
+        goto done;
+    for (size_t i = 0; i < calls; i++) {
+        const struct replay_call *call = &events->calls[i];
+        group[i] = call->waits_for == NO_WORK ? call->name : NO_KEY;
+        values[i] = saturating_duration(call->start_ns, call->end_ns);
+    }
+    if ((code = keys_summarize(figures, names, group, values, calls)) != 0)
+        goto done;
+    for (size_t i = 0; i < names; i++)
+        events->call_ns[i] = figures[i].figures.count ? saturating_from_double(figures[i].median)
+                                                      : (int64_t)SHORT_CALL_NS;
+done:
+    free(group);
+    free(values);
+    free(figures);
+    return code;
+}
+
+/* The number of works before `end` of a stream that begins at `first` that ended by this time. */
+static uint32_t finished(const struct replay_work *works, uint32_t first, uint32_t end, int64_t time)
+{
+    uint32_t low = first;
+
+    while (low < end) {
+        uint32_t middle = low + (end - low) / 2;
+        if (works[middle].end_ns <= time)
+            low = middle + 1;
+        else
+            end = middle;
+    }
+    return low - first;
+}
+
+/* A launch into a full queue returns when work at the other end of the queue is done. */
+static void find_full_queues(struct replay_events *events)
+{
+    uint32_t first = 0; /* of the stream */
+
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        first = work->stream == events->works[first].stream ? first : i;
+        if (work->call == NO_CALL || i - first < QUEUE_WORKS)
+            continue;
+        struct replay_call *call = &events->calls[work->call];
+        int64_t took = saturating_duration(call->start_ns, call->end_ns);
+        if (call->waits_for != NO_WORK || took < QUEUE_NS || took / QUEUE_TIMES < events->call_ns[call->name])
+            continue;
+        uint32_t done = finished(events->works, first, i, call->end_ns);
+        if (!done || i - first - done < QUEUE_WORKS || events->works[first + done - 1].end_ns <= call->start_ns)
+            continue;
+        call->waits_for = first + done - 1;
+        call->is_queued = 1;
+    }
+}
+
+int replay_waits_find(struct replay_events *events, struct report *report, struct error *err)
+{
+    struct sweep sweep = { .events = events, .recorded.width = 2 };
+    size_t calls = events->call_count;
+    int code = 0;
+
+    sweep.sync = malloc((calls + 1) * sizeof *sweep.sync);
+    sweep.recording = malloc((calls + 1) * sizeof *sweep.recording);
+    if (!sweep.sync || !sweep.recording)
+        goto no_memory;
+    if ((code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SYNC_COLUMNS, &sweep.syncs, sweep.sync,
+                          err)) != 0 ||
+        (code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS, &sweep.recordings,
+                          sweep.recording, err)) != 0)
+        goto done;
+    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(events) != 0)
+        goto no_memory;
+    find_full_queues(events);
+    goto done;
+no_memory:
+    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of CUDA calls");
+done:
+    close_sweep(&sweep);
+    return code;
+}

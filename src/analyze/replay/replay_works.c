@@ -1,0 +1,201 @@
+/* Work on GPUs of all kinds, by stream and in order of time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/order.h"
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+#include "replay_events.h"
+
+const char *const replay_tables[REPLAY_TABLES + 1] = {
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    NULL,
+};
+enum { CONTEXT, SOURCE, TARGET }; /* extra columns; the last two of copies */
+enum { MEMORY_PAGEABLE = 0, MOST_STREAMS = 64 };
+
+/* Work while it is read, by row over all tables. */
+struct reading {
+    struct replay_events *events;
+    struct gpu_ops ops;
+    int64_t *start, *end, *stream; /* owned */
+    uint32_t *call;                /* owned */
+    size_t count, room[4];
+};
+
+static int reserve(struct reading *reading, size_t count)
+{
+    if (array_reserve_up_to(&reading->start, &reading->room[0], count, UINT32_MAX - 1, sizeof *reading->start) != 0 ||
+        array_reserve_up_to(&reading->end, &reading->room[1], count, UINT32_MAX - 1, sizeof *reading->end) != 0 ||
+        array_reserve_up_to(&reading->stream, &reading->room[2], count, UINT32_MAX - 1, sizeof *reading->stream) != 0 ||
+        array_reserve_up_to(&reading->call, &reading->room[3], count, UINT32_MAX - 1, sizeof *reading->call) != 0)
+        return ERR_NO_MEMORY;
+    return 0;
+}
+
+/* The number of a stream. Streams come in runs, so the last one is the first guess. */
+static uint32_t number_stream(struct replay_events *events, const int64_t key[SCOPE_WIDTH], int64_t device,
+                              uint32_t last)
+{
+    if (last != NO_KEY && memcmp(keys_get(&events->scopes, last), key, SCOPE_WIDTH * sizeof *key) == 0)
+        return last;
+    uint32_t stream = keys_add(&events->scopes, key);
+    if (stream == NO_KEY ||
+        array_reserve_zeroed(&events->devices, &events->device_room, stream + 1u, sizeof *events->devices) != 0)
+        return NO_KEY;
+    events->devices[stream] = device;
+    return stream;
+}
+
+/* Clocks of GPU and CPU differ a little: work never starts before its call does. */
+static int add_rows(struct reading *reading)
+{
+    const struct gpu_ops *ops = &reading->ops;
+    uint32_t stream = NO_KEY;
+
+    for (size_t row = 0; row < ops->count; row++) {
+        size_t at = reading->count + row;
+        int64_t key[SCOPE_WIDTH] = { ops->process[row], gpu_extra(ops, CONTEXT, row), ops->stream[row] };
+        stream = number_stream(reading->events, key, ops->device[row], stream);
+        if (stream == NO_KEY)
+            return ERR_NO_MEMORY;
+        uint32_t call = replay_call_find(reading->events, ops->process[row], ops->correlation[row]);
+        int64_t start = ops->start[row], end = ops->end[row],
+                launched = call == NO_CALL ? INT64_MIN : reading->events->calls[call].start_ns;
+        reading->start[at] = start > launched ? start : launched;
+        reading->end[at] = end > reading->start[at] ? end : reading->start[at];
+        reading->stream[at] = stream;
+        reading->call[at] = call;
+    }
+    reading->count += ops->count;
+    return 0;
+}
+
+static int mark_pageable(struct replay_events *events, const struct gpu_ops *ops)
+{
+    events->is_pageable = malloc(ops->count + 1);
+    if (!events->is_pageable)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < ops->count; row++) {
+        events->is_pageable[row] = 0;
+        for (size_t c = SOURCE; c <= TARGET; c++)
+            if (!gpu_extra_is_null(ops, c, row) && gpu_extra(ops, c, row) == MEMORY_PAGEABLE)
+                events->is_pageable[row] = 1;
+    }
+    return 0;
+}
+
+static int read_table(struct reading *reading, struct report *report, int table, struct error *err)
+{
+    static const char *const extra[] = { "contextId", NULL };
+    static const char *const copy_extra[] = { "contextId", "srcKind", "dstKind", NULL };
+    int code = gpu_read_table(&reading->ops, report, replay_tables[table], table == REPLAY_COPY ? copy_extra : extra,
+                              err);
+
+    if (code != 0)
+        return code;
+    if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading) != 0 ||
+        (table == REPLAY_COPY && mark_pageable(reading->events, &reading->ops) != 0))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    reading->events->first_at[table + 1] = (uint32_t)reading->count;
+    gpu_free(&reading->ops);
+    return code;
+}
+
+static int arrange_works(struct reading *reading)
+{
+    struct replay_events *events = reading->events;
+    uint32_t *order = malloc((reading->count + 1) * sizeof *order);
+    int code = ERR_NO_MEMORY;
+
+    events->works = malloc((reading->count + 1) * sizeof *events->works);
+    if (!order || !events->works)
+        goto free_order;
+    for (size_t i = 0; i < reading->count; i++)
+        order[i] = (uint32_t)i;
+    if ((code = order_by_thread(order, reading->count, reading->stream, reading->start)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < reading->count; i++) {
+        uint32_t at = order[i];
+        events->works[i] = (struct replay_work){
+            reading->start[at], reading->end[at], reading->call[at], (uint32_t)reading->stream[at], at, NO_LINK,
+        };
+    }
+    events->work_count = (uint32_t)reading->count;
+free_order:
+    free(order);
+    return code;
+}
+
+/* ---- work that fills a device ---------------------------------------------------------------------------------- */
+
+static int has_shared_device(const struct replay_events *events)
+{
+    for (size_t a = 1; a < events->scopes.count; a++)
+        for (size_t b = 0; b < a && b < MOST_STREAMS; b++)
+            if (events->devices[a] == events->devices[b])
+                return 1;
+    return 0;
+}
+
+/* The least number of multiprocessors of a GPU of the report; 1 if it does not say. */
+static int read_multiprocessors(struct report *report, int64_t *out, struct error *err)
+{
+    static const char *const names[] = { "smCount", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TARGET_INFO_GPU", names, err);
+
+    *out = INT64_MAX;
+    while (code == 0 && row_cursor_next(&rows))
+        if (row_int_or(&rows, 0, 0) > 0 && row_int(&rows, 0) < *out)
+            *out = row_int(&rows, 0);
+    *out = *out == INT64_MAX ? 1 : *out;
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int find_full(struct replay_events *events, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "gridX", "gridY", "gridZ" };
+    struct report_columns grid = { 0 };
+    size_t kernels = events->first_at[REPLAY_KERNEL + 1];
+    int64_t multiprocessors;
+    int code;
+
+    if ((code = read_multiprocessors(report, &multiprocessors, err)) != 0 ||
+        (code = columns_read(report, replay_tables[REPLAY_KERNEL], names, 3, &grid, err)) != 0)
+        return code;
+    events->is_full = malloc(kernels + 1);
+    if (!events->is_full)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    for (size_t row = 0; code == 0 && row < kernels; row++) {
+        int64_t blocks = 1;
+        for (size_t c = 0; c < 3; c++)
+            blocks = saturating_multiply(blocks, columns_is_null(&grid, c, row) ? 1 : grid.values[c][row]);
+        events->is_full[row] = blocks >= multiprocessors;
+    }
+    report_columns_free(&grid);
+    return code;
+}
+
+int replay_works_read(struct replay_events *events, struct report *report, struct error *err)
+{
+    struct reading reading = { .events = events };
+    int code = 0;
+
+    events->scopes.width = SCOPE_WIDTH;
+    for (int table = 0; code == 0 && table < REPLAY_TABLES; table++)
+        code = read_table(&reading, report, table, err);
+    if (code == 0 && arrange_works(&reading) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    if (code == 0 && (events->has_shared_device = has_shared_device(events)))
+        code = find_full(events, report, err);
+    free(reading.start);
+    free(reading.end);
+    free(reading.stream);
+    free(reading.call);
+    return code;
+}

@@ -1,0 +1,435 @@
+/* The replay of small captures made by hand, with times that can be worked out on paper, in µs. */
+#include "analyze/replay/replay.h"
+#include "hostile_report.h"
+#include "made_report.h"
+
+enum { US = 1000, MAIN = 1, OTHER = 2, STREAM_SYNC = 3, STREAM_WAITS = 2, EVENT_SYNC = 1 };
+
+static void call(struct writer *writer, int64_t tid, int64_t start, int64_t end, const char *name, int64_t id)
+{
+    struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, start * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, end * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, made_thread(1, tid));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
+}
+
+static void kernel(struct writer *writer, int64_t start, int64_t end, int64_t id, int64_t stream)
+{
+    made_kernel(writer, (struct made_kernel){ start * US, end * US, 1, id, 0, stream, "k", NULL, NULL });
+}
+
+/* A launch of 5 µs and its kernel. */
+static void launch(struct writer *writer, int64_t called, int64_t start, int64_t end, int64_t id, int64_t stream)
+{
+    call(writer, MAIN, called, called + 5, "cudaLaunchKernel", id);
+    kernel(writer, start, end, id, stream);
+}
+
+static void sync_record(struct writer *writer, int64_t type, int64_t stream, int64_t id, int64_t event)
+{
+    struct row_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION row = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, streamId, stream);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, globalPid, made_thread(1, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, syncType, type);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, eventSyncId, event);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, &row);
+}
+
+static void event_record(struct writer *writer, int64_t stream, int64_t id, int64_t event)
+{
+    struct row_CUPTI_ACTIVITY_KIND_CUDA_EVENT row = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, streamId, stream);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, globalPid, made_thread(1, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_CUDA_EVENT, eventSyncId, event);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_CUDA_EVENT, &row);
+}
+
+static void os_call(struct writer *writer, int64_t tid, int64_t start, int64_t end, const char *name)
+{
+    struct row_OSRT_API row = { 0 };
+
+    ROW_SET(&row, OSRT_API, start, start * US);
+    ROW_SET(&row, OSRT_API, end, end * US);
+    ROW_SET(&row, OSRT_API, eventClass, 27);
+    ROW_SET(&row, OSRT_API, globalTid, made_thread(1, tid));
+    ROW_SET(&row, OSRT_API, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+/* ---- replays --------------------------------------------------------------------------------------------------- */
+
+/* Builds the replay and checks that, unchanged, every point has its measured time. */
+static void open_replay(struct replay *replay, struct writer *writer)
+{
+    struct report *report = finish(writer);
+    struct replay_result result;
+    struct error err;
+
+    if (replay_read(replay, report, &err) != 0 || replay_run(replay, &result, &err) != 0)
+        fail_msg("%s", err.text);
+    report_close(report);
+    for (size_t i = 0; i < replay->graph.points; i++)
+        assert_int_equal(replay->times[i], replay->graph.time[i]);
+    assert_int_equal(result.replayed_ns, result.measured_ns);
+}
+
+static int all_calls(void *context, const struct replay_call *chosen)
+{
+    return 1;
+}
+
+static int all_work(void *context, const struct replay_work *work)
+{
+    return 1;
+}
+
+/* How long the changed program takes. */
+static int64_t replayed_us(struct replay *replay)
+{
+    struct replay_result result;
+    struct error err;
+    int64_t on_path = 0;
+
+    assert_int_equal(replay_run(replay, &result, &err), 0);
+    for (int kind = 0; kind < REPLAY_KINDS; kind++)
+        on_path += result.path_ns[kind];
+    assert_int_equal(on_path, result.replayed_ns); /* here, all paths begin with the first call */
+    replay_reset(replay);
+    return result.replayed_ns / US;
+}
+
+static int64_t without_waits_us(struct replay *replay)
+{
+    struct error err;
+
+    assert_int_equal(replay_drop_waits(replay, all_calls, NULL, &err), 0);
+    return replayed_us(replay);
+}
+
+static int64_t with_half_work_us(struct replay *replay)
+{
+    struct error err;
+
+    assert_int_equal(replay_scale_work(replay, all_work, NULL, 0.5, &err), 0);
+    return replayed_us(replay);
+}
+
+/* ---- streams --------------------------------------------------------------------------------------------------- */
+
+static void work_of_a_stream_follows_on(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    launch(writer, 10, 111, 211, 2, 7);
+    call(writer, MAIN, 20, 216, "cudaStreamSynchronize", 3);
+    sync_record(writer, STREAM_SYNC, 7, 3, 0);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 116); /* 10 to 60, 61 to 111, and 5 to return */
+    assert_int_equal(without_waits_us(&replay), 211);  /* the work itself is not shorter */
+    replay_free(&replay);
+}
+
+static void a_stream_waits_for_an_event(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    call(writer, MAIN, 6, 7, "cudaEventRecord", 2);
+    event_record(writer, 7, 2, 40);
+    call(writer, MAIN, 8, 9, "cudaStreamWaitEvent", 3);
+    sync_record(writer, STREAM_WAITS, 8, 3, 40);
+    launch(writer, 10, 112, 162, 4, 8);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 87); /* 10 to 60, 62 to 87 */
+    replay_free(&replay);
+}
+
+static void a_call_waits_for_an_event(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    call(writer, MAIN, 6, 7, "cudaEventRecord", 2);
+    event_record(writer, 7, 2, 40);
+    launch(writer, 10, 111, 1000, 3, 7);
+    call(writer, MAIN, 20, 113, "cudaEventSynchronize", 4);
+    sync_record(writer, EVENT_SYNC, 7, 4, 40);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[3].waits_for, 0); /* the first kernel, not the last */
+    replay_free(&replay);
+}
+
+/* Kernels of two streams that each fill the device: the second one started when the first left room. */
+static void full_kernels_share_a_device(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 1010, 1, 7);
+    launch(writer, 10, 810, 1210, 2, 8);
+    launch(writer, 300, 1310, 1410, 3, 7);
+    call(writer, MAIN, 305, 1415, "cudaDeviceSynchronize", 4);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 765); /* 10 to 510, 410 to 610, 710 to 760, and 5 to return */
+    replay_free(&replay);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------------------------- */
+
+static void a_wait_that_drains_the_queue_costs_time(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 60, 1, 7);
+    call(writer, MAIN, 5, 65, "cudaStreamSynchronize", 2);
+    sync_record(writer, STREAM_SYNC, 7, 2, 0);
+    launch(writer, 100, 110, 160, 3, 7);
+    call(writer, MAIN, 105, 165, "cudaStreamSynchronize", 4);
+    sync_record(writer, STREAM_SYNC, 7, 4, 0);
+    open_replay(&replay, writer);
+    assert_int_equal(without_waits_us(&replay), 111); /* 10 to 60, and 1 later 61 to 111 */
+    replay_free(&replay);
+}
+
+static void a_wait_while_the_gpu_is_busy_costs_nothing(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 1010, 1, 7);
+    launch(writer, 10, 20, 40, 2, 8);
+    call(writer, MAIN, 16, 39, "cudaStreamSynchronize", 3); /* the clocks differ by 1 */
+    sync_record(writer, STREAM_SYNC, 8, 3, 0);
+    launch(writer, 60, 1011, 1100, 4, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[2].waits_for, 2);
+    assert_int_equal(without_waits_us(&replay), 1100);
+    replay_free(&replay);
+}
+
+/* An asynchronous copy makes its call wait if its memory is pageable; a launch does not wait, however short its
+ * kernel. */
+static void copies_wait_if_memory_is_pageable(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 0, 100, "cudaMemcpyAsync", 1);
+    made_copy(writer, (struct made_memory){ 10 * US, 98 * US, 1, 1000, 2, 2, 0 });
+    call(writer, MAIN, 200, 300, "cudaMemcpyAsync", 2);
+    made_copy(writer, (struct made_memory){ 210 * US, 298 * US, 2, 1000, 2, 2, 1 });
+    call(writer, MAIN, 400, 500, "cudaMemcpy", 3);
+    made_copy(writer, (struct made_memory){ 410 * US, 530 * US, 3, 1000, 1, 0, 2 }); /* staged, then copied */
+    call(writer, MAIN, 600, 700, "cudaLaunchKernel", 4);
+    kernel(writer, 610, 620, 4, 7);
+    open_replay(&replay, writer);
+    const struct replay_call *calls = replay.events.calls;
+    assert_int_equal(calls[0].waits_for, 0);
+    assert_int_equal(calls[1].waits_for, NO_WORK);
+    assert_int_equal(calls[2].waits_for, 2);
+    assert_int_equal(calls[3].waits_for, NO_WORK);
+    replay_free(&replay);
+}
+
+/* A queue of 551 kernels of 10 µs is full: a launch of 1 µs takes 100, until one is done. */
+static void a_launch_waits_for_a_full_queue(void **state)
+{
+    enum { LAUNCHES = 700 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct replay_result result;
+    struct error err;
+
+    for (int64_t i = 0; i <= LAUNCHES; i++) {
+        call(writer, MAIN, 2 * i, 2 * i + (i < LAUNCHES ? 1 : 100), "cudaLaunchKernel", i);
+        kernel(writer, 10 + 10 * i, 20 + 10 * i, i, 7);
+    }
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[LAUNCHES].waits_for, 148); /* it ended at 1500 */
+    assert_true(replay.events.calls[LAUNCHES].is_queued);
+    assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.95, &err), 0);
+    assert_int_equal(replay_run(&replay, &result, &err), 0);
+    assert_int_equal(replay.times[replay_call_end(LAUNCHES)], 1425500); /* 10 + 149 × 9.5; that is no wait */
+    replay_free(&replay);
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+/* The main thread launches, waits while another thread launches twice, and goes on. blocked: it is known to have
+ * waited; busy: it is known not to. */
+enum records { NONE, BLOCKED, BUSY };
+static int64_t with_fast_thread_us(enum records records)
+{
+    const struct report_span always = { INT64_MIN, INT64_MAX };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    launch(writer, 0, 10, 30, 1, 7);
+    call(writer, OTHER, 300, 305, "cudaLaunchKernel", 2);
+    kernel(writer, 310, 330, 2, 7);
+    call(writer, OTHER, 400, 405, "cudaLaunchKernel", 3);
+    kernel(writer, 410, 430, 3, 7);
+    launch(writer, 1000, 1010, 1030, 4, 7);
+    if (records != NONE)
+        os_call(writer, records == BLOCKED ? MAIN : OTHER, 420, 990, "pthread_cond_wait");
+    open_replay(&replay, writer);
+    assert_int_equal(replay_scale_host(&replay, made_thread(1, OTHER), &always, 0, &err), 0);
+    int64_t result = replayed_us(&replay);
+    replay_free(&replay);
+    return result;
+}
+
+static void threads_hand_over(void **state)
+{
+    assert_int_equal(with_fast_thread_us(NONE), 640); /* 295 and 95 earlier */
+    assert_int_equal(with_fast_thread_us(BLOCKED), 640);
+    assert_int_equal(with_fast_thread_us(BUSY), 1030);
+}
+
+static void only_the_span_of_a_thread_is_changed(void **state)
+{
+    const struct report_span part = { 50 * US, 70 * US };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    launch(writer, 0, 10, 30, 1, 7);
+    launch(writer, 100, 110, 130, 2, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay_scale_host(&replay, made_thread(1, MAIN), &part, 0.5, &err), 0);
+    assert_int_equal(replayed_us(&replay), 120);
+    replay_free(&replay);
+}
+
+/* ---- odd captures ---------------------------------------------------------------------------------------------- */
+
+/* Driver calls inside of runtime calls, the same call twice, and calls that overlap by rounding. */
+static void only_outermost_calls_count(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 1, 4, "cuLaunchKernel", 2);
+    call(writer, MAIN, 0, 5, "cudaLaunchKernel", 1);
+    call(writer, MAIN, 10, 14, "cuLaunchKernel", 4);
+    call(writer, MAIN, 10, 15, "cudaLaunchKernel", 3);
+    call(writer, MAIN, 10, 15, "cudaLaunchKernel", 3);
+    call(writer, MAIN, 14, 20, "cudaLaunchKernel", 5);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.call_count, 3);
+    assert_int_equal(replay.events.calls[1].end_ns, 15 * US);
+    assert_int_equal(replay.events.calls[2].start_ns, 15 * US);
+    replay_free(&replay);
+}
+
+/* All at one time: only the edges tell what comes first. */
+static void events_without_length(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    for (int64_t i = 0; i < 20; i++) {
+        call(writer, i % 2 ? MAIN : OTHER, 7, 7, i % 3 ? "cudaLaunchKernel" : "cudaStreamSynchronize", i);
+        kernel(writer, 7, 7, 19 - i, 7 + i % 3);
+    }
+    open_replay(&replay, writer);
+    replay_free(&replay);
+}
+
+static void nothing_to_replay(void **state)
+{
+    struct replay replay;
+    struct error err;
+
+    open_replay(&replay, start());
+    assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
+    assert_int_equal(replayed_us(&replay), 0);
+    replay_free(&replay);
+}
+
+/* Whatever calls and work a capture holds, its unchanged replay has the measured times. */
+static void any_capture_replays_to_itself(void **state)
+{
+    static const char *const names[] = { "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaFree",
+                                         "cudaEventRecord",  "cudaStreamWaitEvent",   "cudaMemcpy" };
+
+    for (uint16_t seed = 0; seed < 200; seed++) {
+        struct hostile chance = hostile_of((const uint8_t *)&seed, sizeof seed);
+        struct writer *writer = start();
+        struct replay replay;
+        for (int64_t id = 0; id < 100; id++) {
+            int64_t at = (int64_t)hostile_below(&chance, 3000), end = at + (int64_t)hostile_below(&chance, 60);
+            int64_t begun = at + (int64_t)hostile_below(&chance, 300) - 20, stream = (int64_t)hostile_below(&chance, 3);
+            call(writer, (int64_t)hostile_below(&chance, 3), at, end, names[hostile_below(&chance, 7)], id);
+            if (hostile_below(&chance, 3))
+                kernel(writer, begun, begun + (int64_t)hostile_below(&chance, 200), id, stream);
+            else
+                made_copy(writer, (struct made_memory){ begun * US, (begun + 40) * US, id, 1, 1, id % 3, 2 });
+            sync_record(writer, (int64_t)hostile_below(&chance, 5), stream, id, (int64_t)hostile_below(&chance, 9));
+            event_record(writer, stream, id, (int64_t)hostile_below(&chance, 9));
+        }
+        open_replay(&replay, writer);
+        replay_free(&replay);
+    }
+}
+
+static void hostile_reports_are_harmless(void **state)
+{
+    for (uint16_t seed = 0; seed < 300; seed++) {
+        struct hostile hostile = hostile_of((const uint8_t *)&seed, sizeof seed);
+        struct writer *writer = start();
+        struct replay replay;
+        struct replay_result result;
+        struct error err;
+        hostile_fill(&hostile, writer, 60);
+        struct report *report = finish(writer);
+        assert_int_equal(replay_read(&replay, report, &err), 0);
+        assert_int_equal(replay_run(&replay, &result, &err), 0);
+        assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
+        assert_int_equal(replay_scale_work(&replay, all_work, NULL, 1e300, &err), 0);
+        assert_int_equal(replay_level_lags(&replay, &err), 0);
+        assert_int_equal(replay_run(&replay, &result, &err), 0);
+        replay_free(&replay);
+        report_close(report);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_of_a_stream_follows_on),
+        cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(a_call_waits_for_an_event),
+        cmocka_unit_test(full_kernels_share_a_device),
+        cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),
+        cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
+        cmocka_unit_test(copies_wait_if_memory_is_pageable),
+        cmocka_unit_test(a_launch_waits_for_a_full_queue),
+        cmocka_unit_test(threads_hand_over),
+        cmocka_unit_test(only_the_span_of_a_thread_is_changed),
+        cmocka_unit_test(only_outermost_calls_count),
+        cmocka_unit_test(events_without_length),
+        cmocka_unit_test(nothing_to_replay),
+        cmocka_unit_test(any_capture_replays_to_itself),
+        cmocka_unit_test(hostile_reports_are_harmless),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
