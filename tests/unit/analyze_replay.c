@@ -269,14 +269,31 @@ static void a_launch_waits_for_a_full_queue(void **state)
     replay_free(&replay);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------- */
+/* ---- threads and steps
+ * --------------------------------------------------------------------------------------------------- */
+
+/* Cuts a share of the time of a thread, as far as it lies in a span. */
+struct cut {
+    const struct replay_events *events;
+    int64_t tid, from_us, to_us, share;
+};
+static int64_t cut_time(void *context, uint32_t at, int64_t from_ns, int64_t to_ns)
+{
+    const struct cut *cut = context;
+
+    if (cut->events->threads[cut->events->calls[at].thread].id != made_thread(1, cut->tid))
+        return 0;
+    from_ns = from_ns > cut->from_us * US ? from_ns : cut->from_us * US;
+    to_ns = to_ns < cut->to_us * US ? to_ns : cut->to_us * US;
+    return (to_ns - from_ns) * cut->share / 100;
+}
 
 /* The main thread launches, waits while another thread launches twice, and goes on. blocked: it is known to have
  * waited; busy: it is known not to. */
 enum records { NONE, BLOCKED, BUSY };
 static int64_t with_fast_thread_us(enum records records)
 {
-    const struct report_span always = { INT64_MIN, INT64_MAX };
+    struct cut cut = { NULL, OTHER, 0, 2000, 100 };
     struct writer *writer = start();
     struct replay replay;
     struct error err;
@@ -290,7 +307,8 @@ static int64_t with_fast_thread_us(enum records records)
     if (records != NONE)
         os_call(writer, records == BLOCKED ? MAIN : OTHER, 420, 990, "pthread_cond_wait");
     open_replay(&replay, writer);
-    assert_int_equal(replay_scale_host(&replay, made_thread(1, OTHER), &always, 0, &err), 0);
+    cut.events = &replay.events;
+    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
     int64_t result = replayed_us(&replay);
     replay_free(&replay);
     return result;
@@ -305,7 +323,7 @@ static void threads_hand_over(void **state)
 
 static void only_the_span_of_a_thread_is_changed(void **state)
 {
-    const struct report_span part = { 50 * US, 70 * US };
+    struct cut cut = { NULL, MAIN, 50, 70, 50 };
     struct writer *writer = start();
     struct replay replay;
     struct error err;
@@ -313,8 +331,38 @@ static void only_the_span_of_a_thread_is_changed(void **state)
     launch(writer, 0, 10, 30, 1, 7);
     launch(writer, 100, 110, 130, 2, 7);
     open_replay(&replay, writer);
-    assert_int_equal(replay_scale_host(&replay, made_thread(1, MAIN), &part, 0.5, &err), 0);
+    cut.events = &replay.events;
+    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
     assert_int_equal(replayed_us(&replay), 120);
+    replay_free(&replay);
+}
+
+/* Three steps; the work of each ends after it. */
+static void steps_end_with_their_work(void **state)
+{
+    struct step list[] = { { made_thread(1, 0), 0, 100 * US, 0, -1, 1 },
+                           { made_thread(1, 0), 100 * US, 200 * US, 1, -1, 1 },
+                           { made_thread(1, 0), 200 * US, 300 * US, 2, -1, 1 } };
+    struct step_process own = { made_thread(1, 0), 0, 3 };
+    struct steps steps = { .list = list, .count = 3, .processes = &own, .process_count = 1, .own_count = 1 };
+    struct replay_step_times times;
+    struct writer *writer = start();
+    struct replay replay;
+    struct replay_result result;
+    struct error err;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    launch(writer, 100, 111, 211, 2, 7);
+    launch(writer, 200, 212, 312, 3, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);
+    assert_int_equal(times.steps, 3);
+    assert_int_equal(times.measured_ns, 101 * US); /* (312 − 110) / 2 */
+    assert_int_equal(times.replayed_ns, 101 * US);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &err), 0);
+    assert_int_equal(replay_run(&replay, &result, &err), 0);
+    assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);
+    assert_int_equal(times.replayed_ns, 100 * US); /* the CPU takes as long as before: 100, 200, 300 */
     replay_free(&replay);
 }
 
@@ -424,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(only_the_span_of_a_thread_is_changed),
+        cmocka_unit_test(steps_end_with_their_work),
         cmocka_unit_test(only_outermost_calls_count),
         cmocka_unit_test(events_without_length),
         cmocka_unit_test(nothing_to_replay),

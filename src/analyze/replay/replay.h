@@ -12,6 +12,7 @@
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_H
 #define TACHO_ANALYZE_REPLAY_REPLAY_H
 
+#include "analyze/model/steps.h"
 #include "replay_events.h"
 #include "replay_graph.h"
 
@@ -63,6 +64,16 @@ struct replay_result {
 /* Replays with the changes so far. */
 int replay_run(struct replay *replay, struct replay_result *out, struct error *err);
 
+/* The mean time of a step, measured and in the last replay_run(): from the completion of one step to that of the next.
+ * A step is complete when its own time has passed and all work that it launched is done. steps is 0 if no process has
+ * two. */
+struct replay_step_times {
+    int64_t measured_ns, replayed_ns;
+    size_t steps;
+};
+int replay_steps(const struct replay *replay, const struct steps *steps, struct replay_step_times *out,
+                 struct error *err);
+
 /* ---- changes: replay_change.c ---------------------------------------------------------------------------------- */
 
 /* Forgets all changes. */
@@ -76,9 +87,10 @@ int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const 
 int replay_scale_work(struct replay *replay, int (*choose)(void *context, const struct replay_work *work),
                       void *context, double factor, struct error *err);
 
-/* A thread takes `factor` of its time between its calls, as far as that lies in the span. */
-int replay_scale_host(struct replay *replay, int64_t thread, const struct report_span *span, double factor,
-                      struct error *err);
+/* Threads take less time between their calls: cut() returns how much less of the time up to the start of a call, from
+ * the end of the call before it, or of the call of another thread that handed over. */
+int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_t call, int64_t from_ns, int64_t to_ns),
+                    void *context, struct error *err);
 
 /* All work starts with the typical lag behind what it waits for: how much of the time the model explains. */
 int replay_level_lags(struct replay *replay, struct error *err);

@@ -80,29 +80,18 @@ int replay_scale_work(struct replay *replay, int (*choose)(void *context, const 
     return code;
 }
 
-/* The part of [start, end] that lies in the span. */
-static int64_t overlap(const struct report_span *span, int64_t start, int64_t end)
-{
-    start = start > span->from_ns ? start : span->from_ns;
-    end = end < span->to_ns ? end : span->to_ns;
-    return end > start ? saturating_duration(start, end) : 0;
-}
-
-int replay_scale_host(struct replay *replay, int64_t thread, const struct report_span *span, double factor,
-                      struct error *err)
+int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_t call, int64_t from_ns, int64_t to_ns),
+                    void *context, struct error *err)
 {
     const struct replay_graph *graph = &replay->graph;
-    const struct replay_events *events = &replay->events;
     int code = open_lags(replay, err);
 
-    for (uint32_t i = 0; code == 0 && i < events->call_count; i++) {
+    for (uint32_t i = 0; code == 0 && i < replay->events.call_count; i++) {
         uint32_t start = replay_call_start(i);
-        if (events->threads[events->calls[i].thread].id != thread)
-            continue;
         for (uint32_t edge = graph->first[start]; edge < graph->first[start + 1]; edge++) {
-            int64_t inside = overlap(span, graph->time[graph->from[edge]], graph->time[start]),
-                    less = saturating_from_double((double)inside * (1 - factor)), lag = replay->lags[edge];
-            if (lag != REPLAY_DROPPED)
+            int64_t lag = replay->lags[edge],
+                    less = cut(context, i, graph->time[graph->from[edge]], graph->time[start]);
+            if (lag != REPLAY_DROPPED && less > 0)
                 replay->lags[edge] = lag > less ? lag - less : 0;
         }
     }
