@@ -17,7 +17,7 @@ def help_of(*command):
 
 
 def commands():
-    return re.findall(r"^  ([a-z]+) ", help_of(), re.M)
+    return re.findall(r"^  ([a-z-]+) ", help_of(), re.M)
 
 
 def section(text, title):

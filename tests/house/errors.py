@@ -9,6 +9,7 @@ SOURCE = os.environ["SOURCE"]
 FOLDERS = [
     "analyze/engine",
     "analyze/model",
+    "analyze/replay",
     "analyze/reports",
     "analyze/rules",
     "export",

@@ -72,7 +72,7 @@ class Man(unittest.TestCase):
 
     def test_pages_are_the_same_each_time(self):
         for name, path in self.pages.items():
-            again = run(TACHO, "help", "--man", *name.split("-")[1:])
+            again = run(TACHO, "help", "--man", *name.split("-", 1)[1:])
             with open(path) as page:
                 self.assertEqual(again.stdout, page.read())
 

@@ -124,6 +124,22 @@ static int64_t with_half_work_us(struct replay *replay)
     return replayed_us(replay);
 }
 
+/* Cuts a share of the time of a thread, as far as it lies in a span. */
+struct cut {
+    const struct replay_events *events;
+    int64_t tid, from_us, to_us, share;
+};
+static int64_t cut_time(void *context, uint32_t at, int64_t from_ns, int64_t to_ns)
+{
+    const struct cut *cut = context;
+
+    if (cut->events->threads[cut->events->calls[at].thread].id != made_thread(1, cut->tid))
+        return 0;
+    from_ns = from_ns > cut->from_us * US ? from_ns : cut->from_us * US;
+    to_ns = to_ns < cut->to_us * US ? to_ns : cut->to_us * US;
+    return (to_ns - from_ns) * cut->share / 100;
+}
+
 /* ---- streams --------------------------------------------------------------------------------------------------- */
 
 static void work_of_a_stream_follows_on(void **state)
@@ -222,6 +238,26 @@ static void a_wait_while_the_gpu_is_busy_costs_nothing(void **state)
     replay_free(&replay);
 }
 
+/* The stream is empty when the thread gets to its wait. With less time on the CPU it would not be. */
+static void a_wait_for_nothing_may_become_one(void **state)
+{
+    struct cut cut = { NULL, MAIN, 0, 200, 100 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    launch(writer, 0, 10, 60, 1, 7);
+    call(writer, MAIN, 100, 103, "cudaStreamSynchronize", 2);
+    sync_record(writer, STREAM_SYNC, 7, 2, 0);
+    launch(writer, 103, 113, 163, 3, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[1].wait, REPLAY_READY);
+    cut.events = &replay.events;
+    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
+    assert_int_equal(replayed_us(&replay), 125); /* back at 65, and from there 10 and 50 */
+    replay_free(&replay);
+}
+
 /* An asynchronous copy makes its call wait if its memory is pageable; a launch does not wait, however short its
  * kernel. */
 static void copies_wait_if_memory_is_pageable(void **state)
@@ -261,7 +297,7 @@ static void a_launch_waits_for_a_full_queue(void **state)
     }
     open_replay(&replay, writer);
     assert_int_equal(replay.events.calls[LAUNCHES].waits_for, 148); /* it ended at 1500 */
-    assert_true(replay.events.calls[LAUNCHES].is_queued);
+    assert_int_equal(replay.events.calls[LAUNCHES].wait, REPLAY_QUEUED);
     assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
     assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.95, &err), 0);
     assert_int_equal(replay_run(&replay, &result, &err), 0);
@@ -271,22 +307,6 @@ static void a_launch_waits_for_a_full_queue(void **state)
 
 /* ---- threads and steps
  * --------------------------------------------------------------------------------------------------- */
-
-/* Cuts a share of the time of a thread, as far as it lies in a span. */
-struct cut {
-    const struct replay_events *events;
-    int64_t tid, from_us, to_us, share;
-};
-static int64_t cut_time(void *context, uint32_t at, int64_t from_ns, int64_t to_ns)
-{
-    const struct cut *cut = context;
-
-    if (cut->events->threads[cut->events->calls[at].thread].id != made_thread(1, cut->tid))
-        return 0;
-    from_ns = from_ns > cut->from_us * US ? from_ns : cut->from_us * US;
-    to_ns = to_ns < cut->to_us * US ? to_ns : cut->to_us * US;
-    return (to_ns - from_ns) * cut->share / 100;
-}
 
 /* The main thread launches, waits while another thread launches twice, and goes on. blocked: it is known to have
  * waited; busy: it is known not to. */
@@ -468,6 +488,7 @@ int main(void)
         cmocka_unit_test(full_kernels_share_a_device),
         cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
+        cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),

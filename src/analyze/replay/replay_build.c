@@ -274,25 +274,31 @@ static int add_call_start(struct replay *replay, uint32_t at)
                             saturating_duration(events->calls[call->after].end_ns, call->start_ns), REPLAY_HANDOVER);
 }
 
+/* The edge from the work that a call waits for. A call that waited for a copy that ended after it waited since the
+ * start of the copy (replay_waits.c). */
+static int add_wait(struct replay *replay, const struct replay_call *call)
+{
+    const struct replay_work *work = &replay->events.works[call->waits_for];
+    int has_ended = work->end_ns <= call->end_ns;
+    int64_t lag = saturating_duration(has_ended ? work->end_ns : work->start_ns, call->end_ns),
+            most = call->wait == REPLAY_READY ? replay->events.return_ns : INT64_MAX;
+    uint32_t from = has_ended ? replay_work_end(replay, call->waits_for) : replay_work_start(replay, call->waits_for);
+
+    return replay_graph_add(&replay->graph, from, lag < most ? lag : most,
+                            call->wait == REPLAY_QUEUED ? REPLAY_QUEUE : REPLAY_WAIT);
+}
+
 static int add_call_end(struct replay *replay, uint32_t at)
 {
-    const struct replay_events *events = &replay->events;
-    const struct replay_call *call = &events->calls[at];
-    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = events->call_ns[call->name];
+    const struct replay_call *call = &replay->events.calls[at];
+    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = replay->events.call_ns[call->name];
+    int has_waited = call->wait == REPLAY_WAITED || call->wait == REPLAY_QUEUED;
 
     replay_graph_next(&replay->graph);
-    if (replay_graph_add(&replay->graph, replay_call_start(at), call->waits_for != NO_WORK && own < took ? own : took,
-                         REPLAY_CALL) != 0)
+    if (replay_graph_add(&replay->graph, replay_call_start(at), has_waited && own < took ? own : took, REPLAY_CALL) !=
+        0)
         return ERR_NO_MEMORY;
-    if (call->waits_for == NO_WORK)
-        return 0;
-    const struct replay_work *work = &events->works[call->waits_for];
-    int has_ended = work->end_ns <= call->end_ns; /* else it waited since the start: see replay_waits.c */
-    return replay_graph_add(&replay->graph,
-                            has_ended ? replay_work_end(replay, call->waits_for)
-                                      : replay_work_start(replay, call->waits_for),
-                            saturating_duration(has_ended ? work->end_ns : work->start_ns, call->end_ns),
-                            call->is_queued ? REPLAY_QUEUE : REPLAY_WAIT);
+    return call->wait == REPLAY_NO_WAIT ? 0 : add_wait(replay, call);
 }
 
 static int set_times(struct build *build)
@@ -314,24 +320,32 @@ static int set_times(struct build *build)
     return order_by_time(build->by_end, events->work_count, build->end);
 }
 
+static int add_edges(struct build *build)
+{
+    struct replay *replay = build->replay;
+
+    if (find_typical_lags(replay) != 0 || set_times(build) != 0)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < replay->events.call_count; i++)
+        if (add_call_start(replay, i) != 0 || add_call_end(replay, i) != 0)
+            return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < replay->events.work_count; i++)
+        if (add_work(build, i) != 0)
+            return ERR_NO_MEMORY;
+    return replay_graph_arrange(&replay->graph);
+}
+
 static int build_graph(struct replay *replay)
 {
-    const struct replay_events *events = &replay->events;
-    struct build build = { .replay = replay };
-    int code = ERR_NO_MEMORY;
+    size_t works = replay->events.work_count;
+    struct build build = { .replay = replay,
+                           .by_end = malloc((works + 1) * sizeof *build.by_end),
+                           .end = malloc((works + 1) * sizeof *build.end) };
+    int code = build.by_end && build.end ? add_edges(&build) : ERR_NO_MEMORY;
 
-    build.by_end = malloc((events->work_count + 1u) * sizeof *build.by_end);
-    build.end = malloc((events->work_count + 1u) * sizeof *build.end);
-    if (build.by_end && build.end && find_typical_lags(replay) == 0)
-        code = set_times(&build);
-    for (uint32_t i = 0; code == 0 && i < events->call_count; i++)
-        if ((code = add_call_start(replay, i)) == 0)
-            code = add_call_end(replay, i);
-    for (uint32_t i = 0; code == 0 && i < events->work_count; i++)
-        code = add_work(&build, i);
     free(build.by_end);
     free(build.end);
-    return code == 0 ? replay_graph_arrange(&replay->graph) : code;
+    return code;
 }
 
 int replay_read(struct replay *replay, struct report *report, struct error *err)

@@ -74,9 +74,11 @@ static int arrange_calls(struct replay_events *events)
         goto free_order;
     for (size_t i = 0; i < count; i++)
         order[i] = (uint32_t)i;
-    code = order_by_thread(order, count, events->rows.thread, events->rows.start);
-    for (size_t i = 0; code == 0 && i < count; i++)
-        code = take_row(events, order[i]);
+    if ((code = order_by_thread(order, count, events->rows.thread, events->rows.start)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < count; i++)
+        if ((code = take_row(events, order[i])) != 0)
+            goto free_order;
 free_order:
     free(order);
     return code;

@@ -45,15 +45,17 @@ int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const 
     const struct replay_events *events = &replay->events;
     int code = open_lags(replay, err);
 
-    for (uint32_t i = 0; code == 0 && i < events->call_count; i++) {
-        if (events->calls[i].waits_for == NO_WORK || !choose(context, &events->calls[i]))
+    if (code != 0)
+        return code;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        if (events->calls[i].wait == REPLAY_NO_WAIT || !choose(context, &events->calls[i]))
             continue;
         uint32_t end = replay_call_end(i);
         for (uint32_t edge = graph->first[end]; edge < graph->first[end + 1]; edge++)
             if (graph->kind[edge] == REPLAY_WAIT)
                 replay->lags[edge] = REPLAY_DROPPED;
     }
-    return code;
+    return 0;
 }
 
 static int64_t scaled(int64_t lag, double factor)
@@ -68,7 +70,9 @@ int replay_scale_work(struct replay *replay, int (*choose)(void *context, const 
     const struct replay_events *events = &replay->events;
     int code = open_lags(replay, err);
 
-    for (uint32_t i = 0; code == 0 && i < events->work_count; i++) {
+    if (code != 0)
+        return code;
+    for (uint32_t i = 0; i < events->work_count; i++) {
         uint32_t start = replay_work_start(replay, i), end = replay_work_end(replay, i);
         for (uint32_t edge = graph->first[start]; edge < graph->first[end]; edge++) /* the same share of the other */
             if (graph->kind[edge] == REPLAY_DEVICE &&
@@ -77,7 +81,7 @@ int replay_scale_work(struct replay *replay, int (*choose)(void *context, const 
         if (choose(context, &events->works[i]))
             replay->lags[graph->first[end]] = scaled(replay->lags[graph->first[end]], factor); /* the only edge */
     }
-    return code;
+    return 0;
 }
 
 int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_t call, int64_t from_ns, int64_t to_ns),
@@ -86,7 +90,9 @@ int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_
     const struct replay_graph *graph = &replay->graph;
     int code = open_lags(replay, err);
 
-    for (uint32_t i = 0; code == 0 && i < replay->events.call_count; i++) {
+    if (code != 0)
+        return code;
+    for (uint32_t i = 0; i < replay->events.call_count; i++) {
         uint32_t start = replay_call_start(i);
         for (uint32_t edge = graph->first[start]; edge < graph->first[start + 1]; edge++) {
             int64_t lag = replay->lags[edge],
@@ -95,7 +101,7 @@ int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_
                 replay->lags[edge] = lag > less ? lag - less : 0;
         }
     }
-    return code;
+    return 0;
 }
 
 int replay_level_lags(struct replay *replay, struct error *err)
@@ -107,14 +113,16 @@ int replay_level_lags(struct replay *replay, struct error *err)
     const struct replay_events *events = &replay->events;
     int code = open_lags(replay, err);
 
-    for (uint32_t i = 0; code == 0 && i < events->work_count; i++) {
+    if (code != 0)
+        return code;
+    for (uint32_t i = 0; i < events->work_count; i++) {
         int table = replay_table_of(events, events->works[i].at);
         uint32_t start = replay_work_start(replay, i), end = replay_work_end(replay, i);
         for (uint32_t edge = graph->first[start]; edge < graph->first[end]; edge++)
             if (typical[graph->kind[edge]])
                 replay->lags[edge] = replay->typical_ns[typical[graph->kind[edge]] - 1][table];
     }
-    return code;
+    return 0;
 }
 
 static uint32_t last_point(const int64_t *times, size_t count)

@@ -12,6 +12,14 @@ enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX };
 enum { REPLAY_KERNEL, REPLAY_COPY, REPLAY_FILL, REPLAY_GRAPH, REPLAY_TABLES };
 extern const char *const replay_tables[REPLAY_TABLES + 1];
 
+/* How a call depends on work. */
+enum replay_wait {
+    REPLAY_NO_WAIT,
+    REPLAY_WAITED, /* it returned when the work was done */
+    REPLAY_READY,  /* it found the work done, and would have waited for it */
+    REPLAY_QUEUED, /* the work made room in the queue that the call launched into */
+};
+
 struct replay_call {
     int64_t start_ns, end_ns;
     uint32_t row;       /* in the table of calls */
@@ -19,7 +27,7 @@ struct replay_call {
     uint32_t name;      /* its number */
     uint32_t waits_for; /* the work whose end lets it return, or NO_WORK */
     uint32_t after;     /* the call of another thread that handed over to this one, or NO_CALL */
-    uint8_t is_queued;  /* the work in waits_for made room in the queue; the call does not wait for it */
+    enum replay_wait wait;
 };
 
 struct replay_work {
@@ -58,6 +66,7 @@ struct replay_events {
     int64_t *devices;      /* by scope: the device of a stream */
     size_t device_room;
     int64_t *call_ns;      /* by name: what a call takes that does not wait */
+    int64_t return_ns;     /* what a call takes from the end of the work that it waits for to its own */
     uint8_t *is_pageable;  /* by row of the table of copies: from or to pageable memory */
     uint8_t *is_full;      /* by row of the table of kernels: it has a block for every multiprocessor */
     int has_shared_device; /* a device has several streams; else is_full is NULL */

@@ -124,16 +124,19 @@ static int arrange_moments(struct replay_graph *graph, struct search *search)
     size_t room = 0;
     int code = 0;
 
-    for (size_t first = 0, end; code == 0 && first < graph->points; first = end) {
+    for (size_t first = 0, end; first < graph->points; first = end) {
         end = first + 1;
         while (end < graph->points && graph->time[graph->order[end]] == graph->time[graph->order[first]])
             end++;
         if (end - first == 1)
             continue;
-        code = array_reserve(&moment, &room, end - first, sizeof *moment) != 0
-                   ? ERR_NO_MEMORY
-                   : arrange_moment(graph, search, first, end, moment);
+        if (array_reserve(&moment, &room, end - first, sizeof *moment) != 0 ||
+            arrange_moment(graph, search, first, end, moment) != 0) {
+            code = ERR_NO_MEMORY;
+            goto free_moment;
+        }
     }
+free_moment:
     free(moment);
     return code;
 }

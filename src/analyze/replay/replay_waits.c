@@ -12,6 +12,7 @@
 
 enum {
     CLOCKS_NS = 5000,     /* a call may seem to return so long before the end of its work */
+    RETURN_NS = 5000,     /* what a call takes to return, if none waited */
     SHORT_CALL_NS = 3000, /* what a call takes at most, if all of its kind waited */
     MOST_STREAMS = 64,    /* that are tried for a call whose stream is not known */
     QUEUE_NS = 50000,     /* a launch that took so long, and so many times the median, */
@@ -165,6 +166,11 @@ static uint32_t later(const struct replay_events *events, const struct replay_ca
     return a == NO_WORK || events->works[b].end_ns > events->works[a].end_ns ? b : a;
 }
 
+static uint32_t latest_of_process(const struct sweep *sweep, int64_t process)
+{
+    return latest_of(sweep, keys_find(&sweep->events->scopes, (int64_t[]){ process, SCOPE_ALL, SCOPE_ALL }));
+}
+
 /* Without a record of what the call waited for: any stream of the process. */
 static uint32_t any_stream(const struct sweep *sweep, const struct replay_call *call, int64_t process)
 {
@@ -187,7 +193,9 @@ static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const stru
         work = recorded_of(sweep, row);
     else if (type == TYPE_STREAM || type == TYPE_CONTEXT)
         return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? SCOPE_WIDTH : SCOPE_STREAM));
-    return work == NO_WORK ? any_stream(sweep, call, process) : work;
+    if (work == NO_WORK)
+        work = any_stream(sweep, call, process);
+    return work == NO_WORK ? latest_of_process(sweep, process) : work;
 }
 
 /* The last copy or fill that a call launched; of asynchronous ones only copies of pageable memory make it wait. */
@@ -223,11 +231,14 @@ static void find_wait(struct sweep *sweep, uint32_t at)
     else if (wait == WAIT_RECORDED)
         work = recorded_wait(sweep, at, call, process);
     else if (wait == WAIT_PROCESS)
-        work = latest_of(sweep, keys_find(&events->scopes, (int64_t[]){ process, SCOPE_ALL, SCOPE_ALL }));
+        work = latest_of_process(sweep, process);
     int has_ended = ended_in(events, work, call);
-    if (!has_ended && !(is_own && started_in(events, work, call)))
-        return;
-    call->waits_for = work;
+    if (has_ended || (is_own && started_in(events, work, call)))
+        call->wait = REPLAY_WAITED;
+    else if (wait == WAIT_RECORDED && work != NO_WORK && events->works[work].end_ns <= call->start_ns)
+        call->wait = REPLAY_READY;
+    if (call->wait != REPLAY_NO_WAIT)
+        call->waits_for = work;
     if (has_ended && events->works[work].end_ns > call->end_ns)
         events->works[work].end_ns = call->end_ns;
 }
@@ -379,7 +390,7 @@ static int find_typical_calls(struct replay_events *events)
         goto done;
     for (size_t i = 0; i < calls; i++) {
         const struct replay_call *call = &events->calls[i];
-        group[i] = call->waits_for == NO_WORK ? call->name : NO_KEY;
+        group[i] = call->wait == REPLAY_WAITED ? NO_KEY : call->name;
         values[i] = saturating_duration(call->start_ns, call->end_ns);
     }
     if ((code = keys_summarize(figures, names, group, values, calls)) != 0)
@@ -392,6 +403,24 @@ done:
     free(values);
     free(figures);
     return code;
+}
+
+static int find_typical_return(struct replay_events *events)
+{
+    int64_t *values = malloc((2 * (size_t)events->call_count + 1) * sizeof *values);
+    size_t count = 0;
+
+    if (!values)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        const struct replay_call *call = &events->calls[i];
+        if (call->wait == REPLAY_WAITED && events->works[call->waits_for].end_ns <= call->end_ns)
+            values[count++] = saturating_duration(events->works[call->waits_for].end_ns, call->end_ns);
+    }
+    events->return_ns = count ? saturating_from_double(statistics_median_of(values, count, values + count))
+                              : (int64_t)RETURN_NS;
+    free(values);
+    return 0;
 }
 
 /* The number of works before `end` of a stream that begins at `first` that ended by this time. */
@@ -421,13 +450,13 @@ static void find_full_queues(struct replay_events *events)
             continue;
         struct replay_call *call = &events->calls[work->call];
         int64_t took = saturating_duration(call->start_ns, call->end_ns);
-        if (call->waits_for != NO_WORK || took < QUEUE_NS || took / QUEUE_TIMES < events->call_ns[call->name])
+        if (call->wait != REPLAY_NO_WAIT || took < QUEUE_NS || took / QUEUE_TIMES < events->call_ns[call->name])
             continue;
         uint32_t done = finished(events->works, first, i, call->end_ns);
         if (!done || i - first - done < QUEUE_WORKS || events->works[first + done - 1].end_ns <= call->start_ns)
             continue;
         call->waits_for = first + done - 1;
-        call->is_queued = 1;
+        call->wait = REPLAY_QUEUED;
     }
 }
 
@@ -446,7 +475,8 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
         (code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS, &sweep.recordings,
                           sweep.recording, err)) != 0)
         goto done;
-    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(events) != 0)
+    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(events) != 0 ||
+        find_typical_return(events) != 0)
         goto no_memory;
     find_full_queues(events);
     goto done;

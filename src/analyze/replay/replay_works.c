@@ -148,13 +148,15 @@ static int read_multiprocessors(struct report *report, int64_t *out, struct erro
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, "TARGET_INFO_GPU", names, err);
 
+    if (code != 0)
+        return code;
     *out = INT64_MAX;
-    while (code == 0 && row_cursor_next(&rows))
+    while (row_cursor_next(&rows))
         if (row_int_or(&rows, 0, 0) > 0 && row_int(&rows, 0) < *out)
             *out = row_int(&rows, 0);
     *out = *out == INT64_MAX ? 1 : *out;
     row_cursor_close(&rows);
-    return code;
+    return 0;
 }
 
 static int find_full(struct replay_events *events, struct report *report, struct error *err)
@@ -169,30 +171,41 @@ static int find_full(struct replay_events *events, struct report *report, struct
         (code = columns_read(report, replay_tables[REPLAY_KERNEL], names, 3, &grid, err)) != 0)
         return code;
     events->is_full = malloc(kernels + 1);
-    if (!events->is_full)
+    if (!events->is_full) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
-    for (size_t row = 0; code == 0 && row < kernels; row++) {
+        goto free_grid;
+    }
+    for (size_t row = 0; row < kernels; row++) {
         int64_t blocks = 1;
         for (size_t c = 0; c < 3; c++)
             blocks = saturating_multiply(blocks, columns_is_null(&grid, c, row) ? 1 : grid.values[c][row]);
         events->is_full[row] = blocks >= multiprocessors;
     }
+free_grid:
     report_columns_free(&grid);
     return code;
+}
+
+static int read_works(struct reading *reading, struct report *report, struct error *err)
+{
+    struct replay_events *events = reading->events;
+    int code;
+
+    for (int table = 0; table < REPLAY_TABLES; table++)
+        if ((code = read_table(reading, report, table, err)) != 0)
+            return code;
+    if (arrange_works(reading) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    events->has_shared_device = has_shared_device(events);
+    return events->has_shared_device ? find_full(events, report, err) : 0;
 }
 
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err)
 {
     struct reading reading = { .events = events };
-    int code = 0;
 
     events->scopes.width = SCOPE_WIDTH;
-    for (int table = 0; code == 0 && table < REPLAY_TABLES; table++)
-        code = read_table(&reading, report, table, err);
-    if (code == 0 && arrange_works(&reading) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
-    if (code == 0 && (events->has_shared_device = has_shared_device(events)))
-        code = find_full(events, report, err);
+    int code = read_works(&reading, report, err);
     free(reading.start);
     free(reading.end);
     free(reading.stream);

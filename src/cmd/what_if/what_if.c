@@ -1,0 +1,272 @@
+/* tacho what-if: how long a run would have taken with a faster kernel, without a wait, without some time on the CPU. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/model/torch/steps_read.h"
+#include "cmd/command.h"
+#include "cmd/open_report.h"
+#include "cmd/output.h"
+#include "what_if_change.h"
+
+enum { MOST_CHANGES = WHAT_IF_KINDS * OPTION_LIST_MAX };
+
+struct settings {
+    struct option_list changes[WHAT_IF_KINDS];
+    const char *step_range, *step_operator, *format;
+};
+
+static const char *const *format_names(void)
+{
+    static const char *const names[] = { "human", "csv", "json", NULL };
+
+    return names;
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "kernel", .letter = 'k', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_KERNEL]),
+      .value = "REGEX=FACTORx",
+      .help = "Kernels whose names match the extended regular expression take FACTOR times as long: 'gemm=0.5x'. "
+              "0x removes them." },
+    { .name = "no-wait", .letter = 'w', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_NO_WAIT]),
+      .value = "PLACE|all",
+      .help = "CUDA calls in PLACE do not wait for the GPU. PLACE is part of the name of a CUDA call, an NVTX range, "
+              "an operator or a function, or FILE:LINE." },
+    { .name = "no-host", .letter = 'c', .kind = OPTION_LIST, .offset = FIELD(changes[WHAT_IF_NO_HOST]),
+      .value = "PLACE|all",
+      .help = "Threads take no time in PLACE between their CUDA calls." },
+    { .name = "step-range", .kind = OPTION_TEXT, .offset = FIELD(step_range), .value = "PATTERN",
+      .help = "Take the ranges that match this basic regular expression as the steps. Default: ProfilerStep#N, "
+              "else 'iteration N' or 'step N'." },
+    { .name = "step-op", .kind = OPTION_TEXT, .offset = FIELD(step_operator), .value = "NAME",
+      .help = "Start a step at each call of this operator." },
+    { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
+      .choices = format_names,
+      .help = "human, csv or json; csv and json have times in ns. Default: human." },
+    { 0 },
+};
+/* clang-format on */
+
+/* ---- replays --------------------------------------------------------------------------------------------------- */
+
+struct job {
+    struct report *report;
+    struct replay replay;
+    struct steps steps; /* owned; none: the report has none */
+    struct what_if_change changes[MOST_CHANGES];
+    size_t count;
+};
+
+static int take_changes(struct job *job, const struct settings *settings, struct error *err)
+{
+    for (int kind = 0; kind < WHAT_IF_KINDS; kind++)
+        for (size_t i = 0; i < settings->changes[kind].count; i++) {
+            struct what_if_change *change = &job->changes[job->count++];
+            *change = (struct what_if_change){ (enum what_if_kind)kind, settings->changes[kind].values[i] };
+            if (what_if_check(change, err) != 0)
+                return err->code;
+        }
+    return 0;
+}
+
+/* A report without steps has only a whole run, unless the user said what a step is. */
+static int read_steps(struct job *job, const struct settings *settings, struct error *err)
+{
+    const struct steps_request request = { settings->step_range, settings->step_operator };
+    int code = steps_read(&job->steps, job->report, &request, err);
+
+    if (code != ERR_NO_DATA || request.range || request.op)
+        return code;
+    job->steps = (struct steps){ 0 };
+    *err = (struct error){ 0 };
+    return 0;
+}
+
+enum { SAVES, RELATIVE, TIME, STEP_SAVES, STEP_TIME, CHANGE, CHANGE_COLUMNS };
+static const struct table_column change_columns[CHANGE_COLUMNS] = {
+    [SAVES] = { "Saves", CELL_INT, UNIT_NS, 0 },    [RELATIVE] = { "Relative", CELL_REAL, UNIT_PERCENT, 1 },
+    [TIME] = { "Run", CELL_INT, UNIT_NS, 0 },       [STEP_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
+    [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int add_result(struct table *table, struct job *job, const char *label, struct error *err)
+{
+    struct replay_result result;
+    struct replay_step_times step;
+    int code;
+
+    if ((code = replay_run(&job->replay, &result, err)) != 0 ||
+        (code = replay_steps(&job->replay, &job->steps, &step, err)) != 0)
+        return code;
+    struct table_cell *cells = table_add_row(table);
+    if (!cells)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    int64_t saves = saturating_subtract(result.measured_ns, result.replayed_ns);
+    cell_set_int(&cells[SAVES], saves);
+    if (result.measured_ns > 0)
+        cell_set_real(&cells[RELATIVE], 100 * (double)saves / (double)result.measured_ns);
+    cell_set_int(&cells[TIME], result.replayed_ns);
+    if (step.steps) {
+        cell_set_int(&cells[STEP_SAVES], saturating_subtract(step.measured_ns, step.replayed_ns));
+        cell_set_int(&cells[STEP_TIME], step.replayed_ns);
+    }
+    return cell_set_string(table, &cells[CHANGE], label) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+}
+
+static int add_change(struct table *table, struct job *job, const struct what_if_change *change, struct error *err)
+{
+    struct text label = { 0 };
+    int code = what_if_apply(change, &job->replay, job->report, err);
+
+    if (code != 0)
+        return code;
+    text_addf(&label, "--%s %s", what_if_option(change->kind), change->text);
+    code = add_result(table, job, text_string(&label), err);
+    text_free(&label);
+    replay_reset(&job->replay);
+    return code;
+}
+
+/* A row for each change alone, and one for all of them. */
+static int add_changes(struct table *table, struct job *job, struct error *err)
+{
+    int code;
+
+    if ((code = add_result(table, job, "unchanged", err)) != 0)
+        return code;
+    for (size_t i = 0; i < job->count; i++)
+        if ((code = add_change(table, job, &job->changes[i], err)) != 0)
+            return code;
+    if (job->count == 1)
+        return 0;
+    for (size_t i = 0; i < job->count; i++)
+        if ((code = what_if_apply(&job->changes[i], &job->replay, job->report, err)) != 0)
+            return code;
+    return add_result(table, job, "all of these", err);
+}
+
+/* ---- the critical path ----------------------------------------------------------------------------------------- */
+
+enum { SHARE, PATH_TIME, SPENT, PATH_COLUMNS };
+static const struct table_column path_columns[PATH_COLUMNS] = {
+    [SHARE] = { "Share", CELL_REAL, UNIT_PERCENT, 1 },
+    [PATH_TIME] = { "Total Time", CELL_INT, UNIT_NS, 0 },
+    [SPENT] = { "Critical Path", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int by_time(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[PATH_TIME].integer < b[PATH_TIME].integer) - (a[PATH_TIME].integer > b[PATH_TIME].integer);
+}
+
+static int add_path(struct table *table, struct job *job, struct error *err)
+{
+    struct replay_result result;
+    int code = replay_run(&job->replay, &result, err);
+
+    if (code != 0)
+        return code;
+    for (int kind = 0; kind < REPLAY_KINDS; kind++) {
+        if (!result.path_ns[kind])
+            continue;
+        struct table_cell *cells = table_add_row(table);
+        if (!cells || cell_set_string(table, &cells[SPENT], replay_kind_names[kind]) != 0)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        cell_set_int(&cells[PATH_TIME], result.path_ns[kind]);
+        cell_set_real(&cells[SHARE], 100 * (double)result.path_ns[kind] / (double)result.replayed_ns);
+    }
+    table_sort(table, by_time, NULL);
+    return 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static void print(struct text *out, const struct table *table, const struct settings *settings)
+{
+    const struct print_format *format = print_format_find(settings->format);
+    struct print_request request = output_human_request();
+
+    if (format != &print_human) {
+        request.time = &time_unit_ns;
+        request.null_is_null = 1;
+    }
+    format->table(out, table, &request);
+}
+
+static int replay_report(struct text *out, struct job *job, const struct settings *settings, struct error *err)
+{
+    struct table *table = job->count ? table_new(change_columns, CHANGE_COLUMNS)
+                                     : table_new(path_columns, PATH_COLUMNS);
+    int code;
+
+    if (!table)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((code = replay_read(&job->replay, job->report, err)) != 0)
+        goto delete_table;
+    if (!job->replay.graph.points) {
+        code = error_set(err, ERR_NO_DATA,
+                         "the report has no CUDA calls and no GPU work; record them with "
+                         "'tacho profile --trace=cuda'");
+        goto free_replay;
+    }
+    if ((code = read_steps(job, settings, err)) != 0)
+        goto free_replay;
+    if ((code = job->count ? add_changes(table, job, err) : add_path(table, job, err)) != 0)
+        goto free_steps;
+    print(out, table, settings);
+free_steps:
+    steps_free(&job->steps);
+free_replay:
+    replay_free(&job->replay);
+delete_table:
+    table_delete(table);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { .format = "human" };
+    struct job job = { 0 };
+    struct text out = { 0 };
+    struct error err = { 0 };
+    const char *files[argc];
+    size_t file_count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
+        return status;
+    if (file_count != 1) {
+        error_set(&err, ERR_BAD_ARGUMENT,
+                  "takes one FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
+        return command_fail(self, &err);
+    }
+    if (take_changes(&job, &settings, &err) != 0 || open_report(files[0], &job.report, &err) != 0)
+        return command_fail(self, &err);
+    status = replay_report(&out, &job, &settings, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
+    close_report(job.report, files[0]);
+    text_free(&out);
+    return status;
+}
+
+static const struct entry examples[] = {
+    { "tacho what-if report1.tacho", "Print what the critical path consists of." },
+    { "tacho what-if --kernel 'gemm=0.5x' report1.tacho", "Print what kernels of half the length would save." },
+    { "tacho what-if --no-wait train.py:57 --no-host forward report1.tacho",
+      "Print what one wait less, less time on the CPU, and both would save." },
+    { 0 },
+};
+
+const struct command command_what_if = {
+    .name = "what-if",
+    .arguments = "FILE",
+    .summary = "Print what a change would save, by replaying the run",
+    .about = "Replay the CUDA calls and the GPU work of a report with changes, and print what each change would save, "
+             "alone and all together. Without a change, print the critical path of the run. FILE is a .tacho report, a "
+             "trace of torch.profiler or an SQLite export of nsys.",
+    .examples = examples,
+    .options = options,
+    .files = "tacho,sqlite,json,gz,zst",
+    .run = run,
+};

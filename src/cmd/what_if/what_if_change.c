@@ -1,0 +1,184 @@
+/* Parses a change and applies it: see what_if_change.h. */
+#include "what_if_change.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/regex/regex.h"
+#include "what_if_place.h"
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+/* Splits "REGEX=0.5x" and compiles its first part. */
+static struct regex *parse_kernel(const char *text, double *factor, struct error *err)
+{
+    const char *equals = strrchr(text, '=');
+    char *end = NULL;
+
+    *factor = equals ? strtod(equals + 1, &end) : -1;
+    if (!equals || equals == text || end == equals + 1 || (*end == 'x' ? end[1] : *end) || !isfinite(*factor) ||
+        *factor < 0) {
+        error_set(err, ERR_BAD_ARGUMENT, "--kernel needs a pattern and a factor (--kernel 'gemm=0.5x'), not '%s'",
+                  text);
+        return NULL;
+    }
+    struct error why;
+    struct regex *regex = regex_compile(text, (size_t)(equals - text), 0, &why);
+    if (!regex)
+        error_set(err, ERR_BAD_ARGUMENT, "--kernel '%s': %s", text, why.text);
+    return regex;
+}
+
+struct kernels {
+    struct replay *replay;
+    struct report *report;
+    struct report_columns rows; /* owned */
+    struct regex *regex;        /* owned */
+    struct keys names;          /* that were matched before */
+    uint8_t *matches;           /* owned; by name */
+    size_t found;
+};
+
+static int is_chosen_kernel(void *context, const struct replay_work *work)
+{
+    struct kernels *kernels = context;
+
+    if (replay_table_of(&kernels->replay->events, work->at) != REPLAY_KERNEL)
+        return 0;
+    uint32_t name = keys_find(&kernels->names, &kernels->rows.values[0][work->at]);
+    kernels->found += kernels->matches[name];
+    return kernels->matches[name];
+}
+
+static int match_names(struct kernels *kernels, struct error *err)
+{
+    for (size_t row = 0; row < kernels->rows.rows; row++)
+        if (keys_add(&kernels->names, &kernels->rows.values[0][row]) == NO_KEY)
+            goto no_memory;
+    kernels->matches = malloc(kernels->names.count + 1);
+    if (!kernels->matches)
+        goto no_memory;
+    for (uint32_t i = 0; i < kernels->names.count; i++) {
+        size_t length;
+        const char *name = report_string(kernels->report, *keys_get(&kernels->names, i), &length);
+        kernels->matches[i] = (uint8_t)regex_matches(kernels->regex, name, length);
+    }
+    return 0;
+no_memory:
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
+}
+
+static int scale_kernels(const char *text, struct replay *replay, struct report *report, struct error *err)
+{
+    static const char *const names[] = { "demangledName" };
+    struct kernels kernels = { .replay = replay, .report = report, .names.width = 1 };
+    double factor;
+    int code = ERR_BAD_ARGUMENT;
+
+    kernels.regex = parse_kernel(text, &factor, err);
+    if (!kernels.regex)
+        return code;
+    if ((code = columns_read(report, replay_tables[REPLAY_KERNEL], names, 1, &kernels.rows, err)) != 0 ||
+        (code = match_names(&kernels, err)) != 0 ||
+        (code = replay_scale_work(replay, is_chosen_kernel, &kernels, factor, err)) != 0)
+        goto done;
+    if (!kernels.found)
+        code = error_set(err, ERR_NO_DATA, "--kernel '%s': no kernel has such a name", text);
+done:
+    regex_free(kernels.regex);
+    report_columns_free(&kernels.rows);
+    keys_free(&kernels.names);
+    free(kernels.matches);
+    return code;
+}
+
+static int check_kernels(const char *text, struct error *err)
+{
+    double factor;
+    struct regex *regex = parse_kernel(text, &factor, err);
+
+    regex_free(regex);
+    return regex ? 0 : ERR_BAD_ARGUMENT;
+}
+
+/* ---- waits and threads ----------------------------------------------------------------------------------------- */
+
+/* Everywhere is a place without a replay. */
+static int find_place(struct what_if_place *place, const struct replay *replay, struct report *report, const char *text,
+                      struct error *err)
+{
+    return strcmp(text, "all") == 0 ? 0 : what_if_place_find(place, replay, report, text, err);
+}
+
+static int is_chosen_call(void *context, const struct replay_call *call)
+{
+    const struct what_if_place *place = context;
+
+    return !place->replay || what_if_place_has(place, (uint32_t)(call - place->replay->events.calls));
+}
+
+static int drop_waits(const char *text, struct replay *replay, struct report *report, struct error *err)
+{
+    struct what_if_place place = { 0 };
+    int code = find_place(&place, replay, report, text, err);
+
+    if (code != 0)
+        goto free_place;
+    code = replay_drop_waits(replay, is_chosen_call, &place, err);
+free_place:
+    what_if_place_free(&place);
+    return code;
+}
+
+static int64_t chosen_time(void *context, uint32_t call, int64_t from_ns, int64_t to_ns)
+{
+    const struct what_if_place *place = context;
+
+    return place->replay ? what_if_place_time(place, call, from_ns, to_ns) : saturating_duration(from_ns, to_ns);
+}
+
+static int cut_host(const char *text, struct replay *replay, struct report *report, struct error *err)
+{
+    struct what_if_place place = { 0 };
+    int code = find_place(&place, replay, report, text, err);
+
+    if (code != 0)
+        goto free_place;
+    code = replay_cut_host(replay, chosen_time, &place, err);
+free_place:
+    what_if_place_free(&place);
+    return code;
+}
+
+static int check_place(const char *text, struct error *err)
+{
+    return *text ? 0 : error_set(err, ERR_BAD_ARGUMENT, "a place has no name; 'all' stands for all places");
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *option;
+    int (*check)(const char *text, struct error *err);
+    int (*apply)(const char *text, struct replay *replay, struct report *report, struct error *err);
+} kinds[WHAT_IF_KINDS] = {
+    [WHAT_IF_KERNEL] = { "kernel", check_kernels, scale_kernels },
+    [WHAT_IF_NO_WAIT] = { "no-wait", check_place, drop_waits },
+    [WHAT_IF_NO_HOST] = { "no-host", check_place, cut_host },
+};
+
+const char *what_if_option(enum what_if_kind kind)
+{
+    return kinds[kind].option;
+}
+
+int what_if_check(const struct what_if_change *change, struct error *err)
+{
+    return kinds[change->kind].check(change->text, err);
+}
+
+int what_if_apply(const struct what_if_change *change, struct replay *replay, struct report *report, struct error *err)
+{
+    return kinds[change->kind].apply(change->text, replay, report, err);
+}
