@@ -148,6 +148,13 @@ static const struct analysis *rule_of(const struct table *advice, size_t row, si
     return rule;
 }
 
+static void list_small(struct run_human *run, const struct analysis *rule, int64_t impact_ns)
+{
+    list_add(&run->small_list, rule->name);
+    text_add_char(&run->small_list, ' ');
+    human_time(&run->small_list, impact_ns);
+}
+
 /* Remembers the order of the rules in advice_sum, and takes the rows that are about less than 1 % of the run out of the
  * table, but for the first. */
 static void take_order(struct run_human *run, struct table *advice, struct report *report,
@@ -163,10 +170,9 @@ static void take_order(struct run_human *run, struct table *advice, struct repor
         run->found[run->found_count++] = rule_of(advice, i, rule);
         if (i < run->large_count)
             continue;
-        list_add(&run->small_list, run->found[i]->name);
-        text_add_char(&run->small_list, ' ');
-        human_time(&run->small_list, table_row(advice, i)[impact].integer);
+        list_small(run, run->found[i], table_row(advice, i)[impact].integer);
     }
+    run->has_order = 1;
     table_limit(advice, run->large_count);
 }
 
@@ -185,6 +191,12 @@ static int is_small(const struct run_human *run, const struct analysis *rule)
     size_t place = place_of(run, rule);
 
     return place >= run->large_count && place < run->found_count;
+}
+
+/* Whether findings of a rule cost nothing: advice_sum leaves it out. */
+static int costs_nothing(const struct run_human *run, const struct analysis *rule)
+{
+    return run->has_order && rule->advice && place_of(run, rule) == run->found_count;
 }
 
 const struct selection_item *run_human_item(const struct run_human *run, const struct selection_list *wanted, size_t i)
@@ -245,7 +257,9 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
         return code == ERR_NO_DATA ? 0 : code;
     if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet)
         take_order(run, table, report, request->span);
-    if (table_row_count(table))
+    if (table_row_count(table) && costs_nothing(run, wanted->analysis))
+        list_small(run, wanted->analysis, 0);
+    else if (table_row_count(table))
         add_table(out, run, table, wanted);
     else if (!run->delivery->quiet)
         note_nothing(out, run, wanted->analysis);

@@ -25,6 +25,8 @@ struct run_human {
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
     const struct analysis *found[RUN_HUMAN_MOST_FINDINGS]; /* rules that found something, the largest first */
     size_t found_count, large_count;                       /* the first large_count have a table */
+    int has_order;                                         /* advice_sum was run: others that find something cost
+                                                            * nothing */
     struct text small_list;                                /* the others: "NAME 1.95 ms, …" */
 };
 

@@ -160,29 +160,15 @@ class Made:
         return self.path
 
 
-GPU_WORK = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+# ---- waits ----
+
+# The calls that the rules on waits are about, as places for tacho what-if.
+WAITS = {"cuda_api_sync": ("cudaDeviceSynchronize", "cudaStreamSynchronize"), "cuda_memcpy_sync": ("cudaMemcpy_", "cudaMemcpyToSymbol_"),
+         "cuda_memcpy_async": ("cudaMemcpyAsync",), "cuda_memset_sync": ("cudaMemset_",)}
 
 
-def wait_costs(database):
-    """{(pid, start, end): ns} of each call that waits for a GPU: the time in it in which no GPU had work of the process, and that up
-    to the next work behind it; at most the wait itself."""
-    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-    busy = {}
-    for pid, start, end in sorted(row for table in GPU_WORK if table in tables for row in database.execute(f"SELECT globalPid, start, end FROM {table}")):
-        spans = busy.setdefault(pid >> 24 & 0xffffff, [])
-        if spans and start <= spans[-1][1]:
-            spans[-1][1] = max(spans[-1][1], end)
-        else:
-            spans.append([start, end])
-    costs = {}
-    for pid, start, end in database.execute(
-            "SELECT globalTid >> 24 & 0xffffff, r.start, r.end FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds ON id = nameId "
-            "WHERE value LIKE 'cudaDeviceSynchronize%' OR value LIKE 'cudaStreamSynchronize%'"):
-        spans = busy[pid]
-        begin = max(start, spans[0][0])
-        idle = max(0, end - begin) - sum(max(0, min(end, to) - max(begin, since)) for since, to in spans)
-        later = [since for since, _ in spans if since > end]
-        is_busy = any(since <= end <= to for since, to in spans)
-        behind = later[0] - end if later and not is_busy and end > spans[0][0] else 0
-        costs[pid, start, end] = min(end - start, idle + behind)
-    return costs
+def wait_saving(rule, path):
+    """What a replay without the waits of a rule saves; those whose names the report does not have are left out."""
+    names = output("sql", path, "SELECT value FROM StringIds")
+    places = [place for place in WAITS[rule] if place in names]
+    return json.loads(output("what-if", "-f", "json", *(word for place in places for word in ("--no-wait", place)), path))[-1]["Saves (ns)"]

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib import wait_costs
+from lib import WAITS, wait_saving
 
 TACHO = os.environ["TACHO"]
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsys")
@@ -127,9 +127,9 @@ def check_impact(name):
             continue  # tests/unit/analyze_cpu_rules.c has their figures
         found = list(csv.DictReader(tacho("analyze", "-q", "-f", "csv", "-r", f"{row['Rule']}:rows=-1", f"{name}.tacho").splitlines()))
         lost = sum(int(one["Duration (ns)"]) * (1 - float(one.get("In-Use (%)", 0)) / 100) for one in found)
-        if row["Rule"] == "cuda_api_sync":
-            lost = sum(wait_costs(sqlite3.connect(f"{name}.sqlite")).values())
-        rounded = sum(int(one["Duration (ns)"]) * 0.0005 + 1 for one in found if "In-Use (%)" in one)
+        if row["Rule"] in WAITS:
+            lost = wait_saving(row["Rule"], f"{name}.tacho")
+        rounded = sum(int(one["Duration (ns)"]) * 0.0005 * ("In-Use (%)" in one) + 1 for one in found)
         check(f"{name} {row['Rule']}", (len(found), True), (row["Found"], abs(row["Impact (ns)"] - lost) <= rounded))
     shown = tacho("analyze", f"{name}.tacho")
     check(f"{name} what to read first", [row["Rule"] for row in rows], re.findall(r"^ +[\d,]+ +\d+  (\w+)  ", shown.partition("with [cuda_memcpy_async]")[0], re.M))

@@ -220,10 +220,11 @@ def check_defaults(name, file, known):
 
 
 def check_analyze(what, file, known, text, width):
-    """Findings of less than 1 % of the run share one line; the largest has a table in any case."""
+    """Findings of less than 1 % of the run share one line; the largest has a table in any case. Waits that cost nothing are in that line, too."""
     run_ns = json.loads(output("info", "-f", "json", file))[0]["duration_ns"]
     impacts = {row["Rule"]: row["Impact (ns)"] for row in lib.table("advice_sum", file)}
     folded = {rule for rule, impact in list(impacts.items())[1:] if impact < run_ns // 100}
+    free = {rule for rule in lib.WAITS if rule not in impacts and json.loads(output("analyze", "-q", "-f", "json", "-r", rule, file))}
     check_widths(what, width, text)
     blocks = split(text)
     for report, lines, more in blocks:
@@ -232,7 +233,7 @@ def check_analyze(what, file, known, text, width):
           [report for report, _, _ in blocks if report in impacts])
     check(f"{what}: tables without findings", set(), {report for report, _, _ in blocks} - set(impacts) - {"advice_sum"})
     line = re.search(r"Found, but below 1 % of the run: (.*?) \(tacho analyze -r NAME shows one\)", " ".join(text.split()))
-    check(f"{what}: findings in one line", folded, {part.split()[0] for part in line[1].split(", ")} if line else set())
+    check(f"{what}: findings in one line", folded | free, {part.split()[0] for part in line[1].split(", ")} if line else set())
     FOLDED.update(folded)
 
 

@@ -119,7 +119,7 @@ struct cuda_call {
     const char *name;
     int64_t from, to;
 };
-static void add_cuda_call_of(struct writer *writer, int64_t pid, struct cuda_call call)
+static void add_call_with_id(struct writer *writer, int64_t pid, struct cuda_call call, int64_t id)
 {
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME row = { 0 };
 
@@ -129,18 +129,28 @@ static void add_cuda_call_of(struct writer *writer, int64_t pid, struct cuda_cal
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, start, MS(call.from));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, end, MS(call.to));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, made_string(writer, call.name));
+    if (id != NO_ID)
+        ROW_SET(&row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, id);
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
 }
 
 static void add_cuda_call(struct writer *writer, struct cuda_call call)
 {
-    add_cuda_call_of(writer, PID, call);
+    add_call_with_id(writer, PID, call, NO_ID);
 }
 
 static void add_kernel(struct writer *writer, int64_t from, int64_t to)
 {
     made_kernel(writer,
                 (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = NO_ID, .name = "kernel" });
+}
+
+/* A launch of 1 ms, and its kernel. */
+static void add_launch(struct writer *writer, int64_t called, int64_t from, int64_t to, int64_t id)
+{
+    add_call_with_id(writer, PID, (struct cuda_call){ "cudaLaunchKernel_v7000", called, called + 1 }, id);
+    made_kernel(writer,
+                (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = id, .name = "kernel" });
 }
 
 static void add_process(struct writer *writer, int64_t pid, int64_t parent, int64_t from, int64_t to, const char *exe,
@@ -952,7 +962,7 @@ static void expect_advice(struct report *report, size_t place, const char *rule,
 
     assert_true(place < table_row_count(table));
     assert_string_equal(table_row(table, place)[RULE].text.bytes, rule);
-    assert_int_equal(table_row(table, place)[IMPACT].integer, MS(impact));
+    assert_int_equal((table_row(table, place)[IMPACT].integer + MS(1) / 2) / MS(1), impact);
     int is_behind_smaller = place && table_row(table, place - 1)[IMPACT].integer < MS(impact);
     assert_int_equal(strncmp(table_row(table, place)[FINDING].text.bytes, outside, strlen(outside)) == 0,
                      is_behind_smaller);
@@ -1007,42 +1017,51 @@ static void causes_outside_of_the_program_come_last(void **state)
     report_close(report);
 }
 
-/* A wait before the first work is the start of CUDA. The next wait ends 5 ms behind its kernel, and the GPU is idle up
- * to the next one at 500: 100 ms. The last one costs the 5 ms in which the GPU had finished. */
-static void a_wait_for_a_gpu_that_works_costs_nothing(void **state)
+/* The wait from 100 to 405 lets the GPU run dry: without it the second kernel would be launched in time and start at
+ * 400, and the program end at 850 instead of 955. The wait before the first work is the start of CUDA. */
+static void a_wait_costs_what_a_replay_without_it_saves(void **state)
 {
     struct writer *writer = capture();
 
     add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 60 });
+    add_launch(writer, 99, 100, 400, 1);
     add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 100, 405 });
+    add_launch(writer, 499, 500, 950, 2);
     add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 500, 955 });
-    add_kernel(writer, 100, 400);
-    add_kernel(writer, 500, 950);
     struct report *report = finish(writer);
     expect_advice(report, 0, "cuda_api_sync", 105);
     report_close(report);
-    writer = capture(); /* a wait that is shorter than the gap behind it can save no more than itself */
-    add_cuda_call(writer, (struct cuda_call){ "cudaStreamSynchronize_v3020", 400, 410 });
-    add_kernel(writer, 100, 400);
-    add_kernel(writer, 500, 1000);
-    report = finish(writer);
-    expect_advice(report, 1, "cuda_api_sync", 10); /* behind the idle time itself */
+}
+
+static void a_wait_for_a_gpu_that_works_costs_nothing(void **state)
+{
+    struct writer *writer = capture();
+
+    add_launch(writer, 99, 100, 400, 1);
+    add_launch(writer, 110, 400, 1000, 2);
+    add_cuda_call(writer, (struct cuda_call){ "cudaStreamSynchronize_v3020", 120, 1000 });
+    struct report *report = finish(writer);
+    struct table *table = advice_of(report);
+    assert_int_equal(table_row_count(table), 0);
+    table_delete(table);
     report_close(report);
 }
 
-/* Of two processes, which wait in turn, one keeps the GPU busy; the other has no work from 10 on. */
-static void a_wait_costs_what_its_own_process_lacks(void **state)
+/* Of two processes that wait, the one that ends the run lets the GPU run dry; the other is done early. */
+static void a_wait_of_a_process_that_ends_early_costs_nothing(void **state)
 {
     enum { OTHER = 200 };
     struct writer *writer = capture();
 
-    add_cuda_call_of(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 60 });
-    add_cuda_call_of(writer, PID, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 20, 100 });
-    add_cuda_call_of(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 200, 230 });
-    add_kernel(writer, 0, 1000);
-    made_kernel(writer, (struct made_kernel){ .begin = 0, .end = MS(10), .pid = OTHER, .id = NO_ID, .name = "kernel" });
+    add_launch(writer, 99, 100, 400, 1);
+    add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 100, 405 });
+    add_launch(writer, 499, 500, 950, 2);
+    add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 500, 955 });
+    made_kernel(writer,
+                (struct made_kernel){ .begin = 0, .end = MS(220), .pid = OTHER, .id = NO_ID, .name = "kernel" });
+    add_call_with_id(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 230 }, NO_ID);
     struct report *report = finish(writer);
-    expect_advice(report, 0, "cuda_api_sync", 50 + 30);
+    expect_advice(report, 0, "cuda_api_sync", 105);
     report_close(report);
 }
 
@@ -1132,8 +1151,9 @@ int main(void)
         cmocka_unit_test(the_largest_impact_comes_first),
         cmocka_unit_test(an_idle_gpu_has_the_cause_that_its_thread_has),
         cmocka_unit_test(causes_outside_of_the_program_come_last),
+        cmocka_unit_test(a_wait_costs_what_a_replay_without_it_saves),
         cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
-        cmocka_unit_test(a_wait_costs_what_its_own_process_lacks),
+        cmocka_unit_test(a_wait_of_a_process_that_ends_early_costs_nothing),
         cmocka_unit_test(no_problem_and_not_checked_are_two_things),
         cmocka_unit_test(rules_on_other_programs_do_not_apply),
         cmocka_unit_test(options_that_record_are_known),

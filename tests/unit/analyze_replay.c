@@ -1,4 +1,5 @@
 /* The replay of small captures made by hand, with times that can be worked out on paper, in µs. */
+#include "analyze/registry.h"
 #include "analyze/replay/replay.h"
 #include "hostile_report.h"
 #include "made_report.h"
@@ -407,6 +408,63 @@ static void only_outermost_calls_count(void **state)
     replay_free(&replay);
 }
 
+/* A kernel takes longer while pages move; the moves have no call, and nothing waits for them. */
+static void migrations_are_no_work(void **state)
+{
+    enum { UNIFIED_TO_DEVICE = 11, HOST_TO_DEVICE = 1 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    made_copy(writer, (struct made_memory){ 10 * US, 20 * US, NO_ID, 1, UNIFIED_TO_DEVICE, NO_ID, NO_ID });
+    made_copy(writer, (struct made_memory){ 30 * US, 40 * US, NO_ID, 1, HOST_TO_DEVICE, NO_ID, NO_ID });
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.work_count, 1);
+    assert_int_equal(replay.events.works[0].start_ns, 30 * US);
+    replay_free(&replay);
+}
+
+static int is_wait(void *context, const struct replay_call *chosen)
+{
+    return chosen->wait == REPLAY_WAITED;
+}
+
+/* Of two waits, the second one lets the GPU run dry: it has all of the cost. */
+static void waits_on_the_critical_path_cost_time(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+    int64_t costs[6];
+
+    launch(writer, 0, 10, 60, 1, 7);
+    launch(writer, 6, 12, 20, 2, 8);
+    call(writer, MAIN, 12, 25, "cudaStreamSynchronize", 3); /* for a short kernel, while a long one runs */
+    sync_record(writer, STREAM_SYNC, 8, 3, 0);
+    call(writer, MAIN, 30, 65, "cudaStreamSynchronize", 4);
+    sync_record(writer, STREAM_SYNC, 7, 4, 0);
+    launch(writer, 100, 110, 160, 5, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay_wait_costs(&replay, is_wait, NULL, costs, &err), 0);
+    assert_int_equal(costs[2], 0);
+    assert_int_equal(costs[3], 42 * US); /* the last kernel is launched at 58, and runs from 68 to 118 */
+    replay_free(&replay);
+}
+
+/* The calls that launched the first kernels may not have been recorded. */
+static void work_without_a_call_is_waited_for(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    kernel(writer, 10, 60, 1, 7);
+    kernel(writer, 200, 260, 2, 7);
+    call(writer, MAIN, 20, 65, "cudaDeviceSynchronize", 3);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.calls[0].wait, REPLAY_WAITED);
+    assert_int_equal(replay.events.calls[0].waits_for, 0);
+    replay_free(&replay);
+}
+
 /* All at one time: only the edges tell what comes first. */
 static void events_without_length(void **state)
 {
@@ -465,6 +523,7 @@ static void hostile_reports_are_harmless(void **state)
         struct writer *writer = start();
         struct replay replay;
         struct replay_result result;
+        struct table *table;
         struct error err;
         hostile_fill(&hostile, writer, 60);
         struct report *report = finish(writer);
@@ -475,6 +534,8 @@ static void hostile_reports_are_harmless(void **state)
         assert_int_equal(replay_level_lags(&replay, &err), 0);
         assert_int_equal(replay_run(&replay, &result, &err), 0);
         replay_free(&replay);
+        if (analysis_run(&analysis_advice_sum, report, &(struct analysis_request){ 0 }, &table, &err) == 0)
+            table_delete(table);
         report_close(report);
     }
 }
@@ -495,6 +556,9 @@ int main(void)
         cmocka_unit_test(only_the_span_of_a_thread_is_changed),
         cmocka_unit_test(steps_end_with_their_work),
         cmocka_unit_test(only_outermost_calls_count),
+        cmocka_unit_test(migrations_are_no_work),
+        cmocka_unit_test(waits_on_the_critical_path_cost_time),
+        cmocka_unit_test(work_without_a_call_is_waited_for),
         cmocka_unit_test(events_without_length),
         cmocka_unit_test(nothing_to_replay),
         cmocka_unit_test(any_capture_replays_to_itself),

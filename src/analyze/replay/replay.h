@@ -50,6 +50,10 @@ static inline uint32_t replay_work_end(const struct replay *replay, uint32_t wor
     return 2 * (replay->events.call_count + work) + 1;
 }
 
+static inline uint32_t replay_call_of(uint32_t point)
+{
+    return point / 2;
+}
 static inline uint32_t replay_work_of(const struct replay *replay, uint32_t point)
 {
     return point / 2 - replay->events.call_count;
@@ -58,6 +62,7 @@ static inline uint32_t replay_work_of(const struct replay *replay, uint32_t poin
 struct replay_result {
     int64_t measured_ns;           /* from the first point to the last */
     int64_t replayed_ns;           /* the same with the changes */
+    uint32_t last;                 /* the last point, at which the critical path ends */
     int64_t path_ns[REPLAY_KINDS]; /* the critical path of the replay: time in each kind of edge */
 };
 
@@ -82,6 +87,11 @@ void replay_reset(struct replay *replay);
 /* The calls for which choose() returns non-zero do not wait. */
 int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
                       void *context, struct error *err);
+
+/* What the waits of these calls cost together, as a replay without them tells, and of that the share of each call: out
+ * has an element for each call. Forgets all changes. */
+int replay_wait_costs(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
+                      void *context, int64_t *out, struct error *err);
 
 /* Work for which choose() returns non-zero takes `factor` of its time. */
 int replay_scale_work(struct replay *replay, int (*choose)(void *context, const struct replay_work *work),

@@ -144,6 +144,13 @@ static int64_t length_of(const int64_t *times, size_t count, uint32_t last)
     return saturating_duration(first, times[last]);
 }
 
+static void add_to_kind(void *context, enum replay_kind kind, int64_t lag, uint32_t to)
+{
+    int64_t *by_kind = context;
+
+    by_kind[kind] = saturating_add(by_kind[kind], lag);
+}
+
 int replay_run(struct replay *replay, struct replay_result *out, struct error *err)
 {
     const struct replay_graph *graph = &replay->graph;
@@ -156,9 +163,9 @@ int replay_run(struct replay *replay, struct replay_result *out, struct error *e
     if (!graph->points)
         return 0;
     replay_graph_run(graph, replay->lags, replay->times);
-    uint32_t last = last_point(replay->times, graph->points);
+    out->last = last_point(replay->times, graph->points);
     out->measured_ns = length_of(graph->time, graph->points, last_point(graph->time, graph->points));
-    out->replayed_ns = length_of(replay->times, graph->points, last);
-    replay_graph_path(graph, replay->lags, replay->times, last, out->path_ns);
+    out->replayed_ns = length_of(replay->times, graph->points, out->last);
+    replay_graph_path(graph, replay->lags, replay->times, out->last, add_to_kind, out->path_ns);
     return 0;
 }

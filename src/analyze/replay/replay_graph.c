@@ -176,8 +176,8 @@ void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int
     }
 }
 
-uint32_t replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
-                           int64_t by_kind[REPLAY_KINDS])
+void replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+                       replay_graph_visit *visit, void *context)
 {
     lags = lags ? lags : graph->lag;
     for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1];) {
@@ -185,9 +185,8 @@ uint32_t replay_graph_path(const struct replay_graph *graph, const int64_t *lags
             edge++;
             continue;
         }
-        by_kind[graph->kind[edge]] = saturating_add(by_kind[graph->kind[edge]], lags[edge]);
+        visit(context, (enum replay_kind)graph->kind[edge], lags[edge], point);
         point = graph->from[edge];
         edge = graph->first[point];
     }
-    return point;
 }

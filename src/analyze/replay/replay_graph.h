@@ -55,9 +55,10 @@ int replay_graph_arrange(struct replay_graph *graph);
 /* Computes the time of every point with these lags; NULL: those of the graph. */
 void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int64_t *times);
 
-/* The critical path of a run: adds the time that it spends in each kind of edge, from the start of the path to this
- * point, and returns the point at which it starts. */
-uint32_t replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
-                           int64_t by_kind[REPLAY_KINDS]);
+/* Walks back the critical path of a run, from a point to the start of the path. visit gets each edge with its lag and
+ * the point that it leads to. */
+typedef void replay_graph_visit(void *context, enum replay_kind kind, int64_t lag, uint32_t to);
+void replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+                       replay_graph_visit *visit, void *context);
 
 #endif

@@ -13,7 +13,8 @@
 enum {
     CLOCKS_NS = 5000,     /* a call may seem to return so long before the end of its work */
     RETURN_NS = 5000,     /* what a call takes to return, if none waited */
-    SHORT_CALL_NS = 3000, /* what a call takes at most, if all of its kind waited */
+    SHORT_CALL_NS = 3000, /* what a call takes for itself, if all of its kind waited */
+    LONG_CALL_NS = 10000, /* and at most, if it is one that waits or copies */
     MOST_STREAMS = 64,    /* that are tried for a call whose stream is not known */
     QUEUE_NS = 50000,     /* a launch that took so long, and so many times the median, */
     QUEUE_TIMES = 10,
@@ -63,7 +64,9 @@ struct sweep {
     struct report_columns syncs, recordings; /* owned, as all below */
     uint32_t *sync, *recording;              /* by call: its row, or NO_ROW */
     uint32_t *by_start;                      /* the calls */
-    uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call */
+    uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call, and
+                                              * behind them by start those without a known call */
+    uint32_t next_unknown;                   /* place of the next of those */
     struct keys recorded;                    /* process and eventSyncId of the recordings so far */
     uint32_t *recorded_work;                 /* by recording: the work before it */
     uint32_t *latest;                        /* by scope: the work that ends last, of that launched so far */
@@ -126,21 +129,35 @@ static int hold_stream(struct sweep *sweep, size_t row)
     return 0;
 }
 
-/* Work that a call launches becomes the latest of its stream, context and process. */
-static void launch(struct sweep *sweep, uint32_t call)
+/* Work becomes the latest of its stream, context and process. */
+static void put_on_stream(struct sweep *sweep, uint32_t at)
 {
     struct replay_events *events = sweep->events;
+    struct replay_work *work = &events->works[at];
 
-    for (uint32_t i = sweep->first_work[call]; i < sweep->first_work[call + 1]; i++) {
-        struct replay_work *work = &events->works[sweep->work[i]];
-        work->events = sweep->pending[work->stream];
-        sweep->pending[work->stream] = NO_LINK;
-        for (int part = 0; part < SCOPE_WIDTH; part++) {
-            uint32_t *latest = &sweep->latest[sweep->around[work->stream][part]];
-            if (*latest == NO_WORK || events->works[*latest].end_ns <= work->end_ns)
-                *latest = sweep->work[i];
-        }
+    work->events = sweep->pending[work->stream];
+    sweep->pending[work->stream] = NO_LINK;
+    for (int part = 0; part < SCOPE_WIDTH; part++) {
+        uint32_t *latest = &sweep->latest[sweep->around[work->stream][part]];
+        if (*latest == NO_WORK || events->works[*latest].end_ns <= work->end_ns)
+            *latest = at;
     }
+}
+
+/* Puts the work of a call on its streams, and before it work whose calls are not known: that was launched before it
+ * started, at the latest. */
+static void launch(struct sweep *sweep, uint32_t call)
+{
+    const struct replay_events *events = sweep->events;
+
+    for (; sweep->next_unknown < events->work_count; sweep->next_unknown++) {
+        uint32_t work = sweep->work[sweep->next_unknown];
+        if (events->works[work].start_ns > events->calls[call].start_ns)
+            break;
+        put_on_stream(sweep, work);
+    }
+    for (uint32_t i = sweep->first_work[call]; i < sweep->first_work[call + 1]; i++)
+        put_on_stream(sweep, sweep->work[i]);
 }
 
 /* Whether work that a call could wait for ended while it ran. */
@@ -302,6 +319,28 @@ static void list_works(struct sweep *sweep)
             sweep->work[next[events->works[work].call + 1]++] = work;
 }
 
+/* Lists the works without a known call by their start. */
+static int list_unknown(struct sweep *sweep)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t first = sweep->first_work[events->call_count], end = first;
+
+    sweep->next_unknown = first;
+    if (first == events->work_count)
+        return 0;
+    int64_t *start = malloc(events->work_count * sizeof *start);
+    if (!start)
+        return ERR_NO_MEMORY;
+    for (uint32_t work = 0; work < events->work_count; work++) {
+        start[work] = events->works[work].start_ns;
+        if (events->works[work].call == NO_CALL)
+            sweep->work[end++] = work;
+    }
+    int code = order_by_time(sweep->work + first, end - first, start);
+    free(start);
+    return code;
+}
+
 /* Adds the scopes around each stream, and forgets all work. */
 static int open_scopes(struct sweep *sweep)
 {
@@ -352,7 +391,7 @@ static int open_sweep(struct sweep *sweep, struct report *report)
         sweep->wait[name] = (uint8_t)wait_of(report_string(report, *keys_get(&events->names, name), NULL));
     list_works(sweep);
     free(start);
-    return open_scopes(sweep);
+    return list_unknown(sweep) != 0 ? ERR_NO_MEMORY : open_scopes(sweep);
 no_memory:
     free(start);
     return ERR_NO_MEMORY;
@@ -377,8 +416,10 @@ static void close_sweep(struct sweep *sweep)
 
 /* ---- what calls take that do not wait, and full queues --------------------------------------------------------- */
 
-static int find_typical_calls(struct replay_events *events)
+/* A call that is there to wait, or to copy, takes little time for itself; the first of its kind may start CUDA. */
+static int find_typical_calls(const struct sweep *sweep)
 {
+    struct replay_events *events = sweep->events;
     size_t calls = events->call_count, names = events->names.count;
     uint32_t *group = malloc((calls + 1) * sizeof *group);
     int64_t *values = malloc((calls + 1) * sizeof *values);
@@ -395,9 +436,11 @@ static int find_typical_calls(struct replay_events *events)
     }
     if ((code = keys_summarize(figures, names, group, values, calls)) != 0)
         goto done;
-    for (size_t i = 0; i < names; i++)
-        events->call_ns[i] = figures[i].figures.count ? saturating_from_double(figures[i].median)
-                                                      : (int64_t)SHORT_CALL_NS;
+    for (size_t i = 0; i < names; i++) {
+        int64_t most = sweep->wait[i] == WAIT_NONE || sweep->wait[i] == WAIT_PROCESS ? INT64_MAX : LONG_CALL_NS,
+                median = figures[i].figures.count ? saturating_from_double(figures[i].median) : SHORT_CALL_NS;
+        events->call_ns[i] = median < most ? median : most;
+    }
 done:
     free(group);
     free(values);
@@ -475,7 +518,7 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
         (code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_CUDA_EVENT", RECORDING_COLUMNS, &sweep.recordings,
                           sweep.recording, err)) != 0)
         goto done;
-    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(events) != 0 ||
+    if (open_sweep(&sweep, report) != 0 || sweep_calls(&sweep) != 0 || find_typical_calls(&sweep) != 0 ||
         find_typical_return(events) != 0)
         goto no_memory;
     find_full_queues(events);

@@ -14,8 +14,8 @@ const char *const replay_tables[REPLAY_TABLES + 1] = {
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
     NULL,
 };
-enum { CONTEXT, SOURCE, TARGET }; /* extra columns; the last two of copies */
-enum { MEMORY_PAGEABLE = 0, MOST_STREAMS = 64 };
+enum { CONTEXT, SOURCE, TARGET, COPY_KIND }; /* extra columns; of copies, those from SOURCE on */
+enum { LEFT_OUT = -1, MEMORY_PAGEABLE = 0, MOST_STREAMS = 64 };
 
 /* Work while it is read, by row over all tables. */
 struct reading {
@@ -50,14 +50,26 @@ static uint32_t number_stream(struct replay_events *events, const int64_t key[SC
     return stream;
 }
 
+/* Whether a row is a migration of unified memory: it has no call and no place on a stream. The kernel that it holds up
+ * takes longer. */
+static int is_migration(const struct gpu_ops *ops, size_t row, int table)
+{
+    enum { FIRST = 11, LAST = 13 }; /* of ENUM_CUDA_MEMCPY_OPER */
+
+    return table == REPLAY_COPY && gpu_extra(ops, COPY_KIND, row) >= FIRST && gpu_extra(ops, COPY_KIND, row) <= LAST;
+}
+
 /* Clocks of GPU and CPU differ a little: work never starts before its call does. */
-static int add_rows(struct reading *reading)
+static int add_rows(struct reading *reading, int table)
 {
     const struct gpu_ops *ops = &reading->ops;
     uint32_t stream = NO_KEY;
 
     for (size_t row = 0; row < ops->count; row++) {
         size_t at = reading->count + row;
+        reading->stream[at] = LEFT_OUT;
+        if (is_migration(ops, row, table))
+            continue;
         int64_t key[SCOPE_WIDTH] = { ops->process[row], gpu_extra(ops, CONTEXT, row), ops->stream[row] };
         stream = number_stream(reading->events, key, ops->device[row], stream);
         if (stream == NO_KEY)
@@ -91,13 +103,13 @@ static int mark_pageable(struct replay_events *events, const struct gpu_ops *ops
 static int read_table(struct reading *reading, struct report *report, int table, struct error *err)
 {
     static const char *const extra[] = { "contextId", NULL };
-    static const char *const copy_extra[] = { "contextId", "srcKind", "dstKind", NULL };
+    static const char *const copy_extra[] = { "contextId", "srcKind", "dstKind", "copyKind", NULL };
     int code = gpu_read_table(&reading->ops, report, replay_tables[table], table == REPLAY_COPY ? copy_extra : extra,
                               err);
 
     if (code != 0)
         return code;
-    if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading) != 0 ||
+    if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading, table) != 0 ||
         (table == REPLAY_COPY && mark_pageable(reading->events, &reading->ops) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
     reading->events->first_at[table + 1] = (uint32_t)reading->count;
@@ -109,22 +121,24 @@ static int arrange_works(struct reading *reading)
 {
     struct replay_events *events = reading->events;
     uint32_t *order = malloc((reading->count + 1) * sizeof *order);
+    size_t count = 0;
     int code = ERR_NO_MEMORY;
 
     events->works = malloc((reading->count + 1) * sizeof *events->works);
     if (!order || !events->works)
         goto free_order;
     for (size_t i = 0; i < reading->count; i++)
-        order[i] = (uint32_t)i;
-    if ((code = order_by_thread(order, reading->count, reading->stream, reading->start)) != 0)
+        if (reading->stream[i] != LEFT_OUT)
+            order[count++] = (uint32_t)i;
+    if ((code = order_by_thread(order, count, reading->stream, reading->start)) != 0)
         goto free_order;
-    for (size_t i = 0; i < reading->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t at = order[i];
         events->works[i] = (struct replay_work){
             reading->start[at], reading->end[at], reading->call[at], (uint32_t)reading->stream[at], at, NO_LINK,
         };
     }
-    events->work_count = (uint32_t)reading->count;
+    events->work_count = (uint32_t)count;
 free_order:
     free(order);
     return code;

@@ -181,9 +181,10 @@ const struct analysis analysis_advice_sum = {
     .title = "Advice by Impact",
     .usage = "",
     .help = "Rules of tacho analyze with findings, largest impact first, with a sentence about the largest finding of "
-            "each. Impact is the most time that the advice could save. For GPU rules it is the sum of the durations, "
-            "minus the share in which the GPU was in use (of waits for the GPU, only the time in which the GPU had no "
-            "work, or ran out of it right after the wait); for CPU rules, the wall time in which at least one thread "
+            "each. Impact is the most time that the advice could save. For rules on waits for the GPU it "
+            "is what a replay of the run without these waits saves (tacho what-if); for other GPU rules, the sum of "
+            "the durations, minus the share in which the GPU was in use; for CPU rules, the wall time in which at "
+            "least one thread "
             "waited, at most the length of the capture. Findings of two rules can overlap. A cause outside of the "
             "program comes last, unless it took half of the capture.",
     .needs = { { "data that a rule needs", advice_tables } },

@@ -84,9 +84,9 @@ static int read_steps(struct job *job, const struct settings *settings, struct e
     return 0;
 }
 
-enum { SAVES, RELATIVE, TIME, STEP_SAVES, STEP_TIME, CHANGE, CHANGE_COLUMNS };
+enum { SAVES, PART, TIME, STEP_SAVES, STEP_TIME, CHANGE, CHANGE_COLUMNS };
 static const struct table_column change_columns[CHANGE_COLUMNS] = {
-    [SAVES] = { "Saves", CELL_INT, UNIT_NS, 0 },    [RELATIVE] = { "Relative", CELL_REAL, UNIT_PERCENT, 1 },
+    [SAVES] = { "Saves", CELL_INT, UNIT_NS, 0 },    [PART] = { "Part of Run", CELL_REAL, UNIT_PERCENT, 1 },
     [TIME] = { "Run", CELL_INT, UNIT_NS, 0 },       [STEP_SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
     [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
 };
@@ -106,7 +106,7 @@ static int add_result(struct table *table, struct job *job, const char *label, s
     int64_t saves = saturating_subtract(result.measured_ns, result.replayed_ns);
     cell_set_int(&cells[SAVES], saves);
     if (result.measured_ns > 0)
-        cell_set_real(&cells[RELATIVE], 100 * (double)saves / (double)result.measured_ns);
+        cell_set_real(&cells[PART], 100 * (double)saves / (double)result.measured_ns);
     cell_set_int(&cells[TIME], result.replayed_ns);
     if (step.steps) {
         cell_set_int(&cells[STEP_SAVES], saturating_subtract(step.measured_ns, step.replayed_ns));

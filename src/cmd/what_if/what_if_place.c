@@ -147,7 +147,8 @@ done:
     return code;
 }
 
-/* Adds the stretches around samples whose stacks have the name. */
+/* Adds the stretches around samples whose stacks have the name. Samples place a call only roughly, so they are asked
+ * last. */
 static int find_samples(struct what_if_place *place, const struct wanted *wanted, enum stack_source source,
                         struct error *err)
 {
@@ -198,10 +199,11 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
     if ((code = find_ranges(place, wanted, err)) != 0 ||
         (code = find_torch(place, wanted, "TACHO_TORCH_OP", err)) != 0 ||
         (code = find_torch(place, wanted, "TACHO_TORCH_PYTHON", err)) != 0 ||
-        (code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0 ||
-        (code = find_samples(place, wanted, STACKS_CPU, err)) != 0 ||
         (code = find_callers(place, wanted, "callchainId", "CUDA_CALLCHAINS", err)) != 0 ||
         (code = find_callers(place, wanted, "pythonCallchainId", "TACHO_PYTHON_CALLCHAINS", err)) != 0)
+        return code;
+    if (is_empty(place) && ((code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0 ||
+                            (code = find_samples(place, wanted, STACKS_CPU, err)) != 0))
         return code;
     thread_spans_keep_outermost(&place->spans);
     return is_empty(place)

@@ -1,0 +1,145 @@
+/* The costs of waits: see rule_waits.h. */
+#include "rule_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/replay/replay.h"
+
+enum { NO_ROW = UINT32_MAX };
+
+/* A table's rows, and the calls that they are about. */
+struct waits {
+    const struct table *table;
+    struct replay replay;
+    struct keys moments; /* pid and start of the rows */
+    uint32_t *row;       /* owned; by moment: its first row */
+    uint32_t *of_call;   /* owned; by call: its row, or NO_ROW */
+    int64_t *costs;      /* owned; by call */
+};
+
+static const struct table_cell *cell_of(const struct table *table, size_t row, const char *column)
+{
+    size_t c = 0;
+
+    while (strcmp(table_columns(table)[c].name, column) != 0)
+        c++;
+    return &table_row(table, row)[c];
+}
+
+static int index_rows(struct waits *waits)
+{
+    size_t rows = table_row_count(waits->table), calls = waits->replay.events.call_count;
+
+    waits->row = malloc((rows + 1) * sizeof *waits->row);
+    waits->of_call = malloc((calls + 1) * sizeof *waits->of_call);
+    waits->costs = malloc((calls + 1) * sizeof *waits->costs);
+    if (!waits->row || !waits->of_call || !waits->costs)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < rows && row < NO_ROW; row++) {
+        size_t known = waits->moments.count;
+        uint32_t moment = keys_add(&waits->moments, (int64_t[]){ cell_of(waits->table, row, "PID")->integer,
+                                                                 cell_of(waits->table, row, "Start")->integer });
+        if (moment == NO_KEY)
+            return ERR_NO_MEMORY;
+        if (moment >= known)
+            waits->row[moment] = (uint32_t)row;
+    }
+    for (size_t call = 0; call < calls; call++)
+        waits->of_call[call] = NO_ROW;
+    return 0;
+}
+
+static uint32_t row_at(const struct waits *waits, int64_t process, int64_t start_ns)
+{
+    uint32_t moment = keys_find(&waits->moments, (int64_t[]){ global_pid_number(process), start_ns });
+
+    return moment == NO_KEY ? NO_ROW : waits->row[moment];
+}
+
+static void find_calls(struct waits *waits)
+{
+    const struct replay_events *events = &waits->replay.events;
+
+    for (uint32_t i = 0; i < events->call_count; i++)
+        waits->of_call[i] = row_at(waits, events->threads[events->calls[i].thread].id, events->calls[i].start_ns);
+}
+
+/* Finds the calls that launched the work. Its start is taken from the table: a replay corrects it. */
+static int find_launches(struct waits *waits, struct report *report, int table, struct error *err)
+{
+    static const char *const names[] = { "start", "globalPid" };
+    const struct replay_events *events = &waits->replay.events;
+    struct report_columns rows = { 0 };
+    int code = columns_read(report, replay_tables[table], names, 2, &rows, err);
+
+    if (code != 0)
+        return code;
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        if (work->call == NO_CALL || replay_table_of(events, work->at) != table)
+            continue;
+        size_t row = work->at - events->first_at[table];
+        uint32_t found = row_at(waits, columns_is_null(&rows, 1, row) ? 0 : rows.values[1][row], rows.values[0][row]);
+        if (found != NO_ROW)
+            waits->of_call[work->call] = found;
+    }
+    report_columns_free(&rows);
+    return 0;
+}
+
+static int is_chosen(void *context, const struct replay_call *call)
+{
+    const struct waits *waits = context;
+
+    return waits->of_call[call - waits->replay.events.calls] != NO_ROW;
+}
+
+/* table: of the work that the rows are about; REPLAY_TABLES: they are calls. */
+static int read_costs(struct waits *waits, struct report *report, int table, int64_t *out, struct error *err)
+{
+    int code;
+
+    if ((code = replay_read(&waits->replay, report, err)) != 0)
+        return code;
+    if (index_rows(waits) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
+    if (table == REPLAY_TABLES)
+        find_calls(waits);
+    else if ((code = find_launches(waits, report, table, err)) != 0)
+        return code;
+    if ((code = replay_wait_costs(&waits->replay, is_chosen, waits, waits->costs, err)) != 0)
+        return code;
+    for (uint32_t i = 0; i < waits->replay.events.call_count; i++)
+        if (waits->of_call[i] != NO_ROW)
+            out[waits->of_call[i]] = saturating_add(out[waits->of_call[i]], waits->costs[i]);
+    return 0;
+}
+
+static int costs(struct report *report, const struct table *table, int work_table, int64_t *out, struct error *err)
+{
+    struct waits waits = { .table = table, .moments.width = 2 };
+    int code = table_row_count(table) ? read_costs(&waits, report, work_table, out, err) : 0;
+
+    replay_free(&waits.replay);
+    keys_free(&waits.moments);
+    free(waits.row);
+    free(waits.of_call);
+    free(waits.costs);
+    return code;
+}
+
+int rule_waits_of_calls(struct report *report, const struct table *table, int64_t *out, struct error *err)
+{
+    return costs(report, table, REPLAY_TABLES, out, err);
+}
+
+int rule_waits_for_copies(struct report *report, const struct table *table, int64_t *out, struct error *err)
+{
+    return costs(report, table, REPLAY_COPY, out, err);
+}
+
+int rule_waits_for_fills(struct report *report, const struct table *table, int64_t *out, struct error *err)
+{
+    return costs(report, table, REPLAY_FILL, out, err);
+}
