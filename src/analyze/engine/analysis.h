@@ -9,6 +9,7 @@
 #include "table.h"
 
 struct text;
+struct rule_shared; /* what the rules of one report compute once: rule_waits.h */
 
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
  * contain". */
@@ -45,7 +46,8 @@ struct analysis {
      * of the program; the time that each row costs, in ns, if its cells do not say it. */
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
-    int (*impact)(struct report *report, const struct table *table, int64_t *out, struct error *err);
+    int (*impact)(struct report *report, const struct table *table, struct rule_shared *shared, int64_t *out,
+                  struct error *err);
     /* Of a rule, may be NULL: looks in other data for the main cause of a row, and appends it to the sentence. Returns
      * how to act on that cause; NULL: there is no such cause. */
     const char *(*explain)(struct text *out, struct report *report, const struct table *table, size_t row);

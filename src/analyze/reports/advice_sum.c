@@ -84,7 +84,7 @@ free_finding:
 
 /* Runs a rule. Without data it finds nothing. */
 static int run_rule(struct findings *findings, struct report *report, const struct analysis_request *request,
-                    int64_t capture_ns, struct error *err)
+                    int64_t capture_ns, struct rule_shared *shared, struct error *err)
 {
     int code;
 
@@ -92,7 +92,7 @@ static int run_rule(struct findings *findings, struct report *report, const stru
         return 0;
     if ((code = analysis_run(findings->rule, report, request, &findings->found, err)) != 0)
         return code;
-    return rule_impact_read(&findings->impact, findings->rule, report, findings->found, capture_ns, err);
+    return rule_impact_read(&findings->impact, findings->rule, report, findings->found, capture_ns, shared, err);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -108,7 +108,7 @@ static int by_rank(const void *a, const void *b)
 
 /* Runs all rules, and adds those that found something that costs time. */
 static int fill_from(struct table *table, struct findings *list, size_t count, struct report *report,
-                     const struct analysis_request *request, struct error *err)
+                     const struct analysis_request *request, struct rule_shared *shared, struct error *err)
 {
     int64_t capture_ns;
     int code;
@@ -118,7 +118,7 @@ static int fill_from(struct table *table, struct findings *list, size_t count, s
     for (size_t i = 0; i < count; i++) {
         list[i].rule = rules[i];
         list[i].number = i;
-        if ((code = run_rule(&list[i], report, request, capture_ns, err)) != 0)
+        if ((code = run_rule(&list[i], report, request, capture_ns, shared, err)) != 0)
             return code;
     }
     qsort(list, count, sizeof *list, by_rank);
@@ -131,6 +131,7 @@ static int fill_from(struct table *table, struct findings *list, size_t count, s
 static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
                       struct error *err)
 {
+    struct rule_shared shared = { 0 };
     size_t count = 0;
 
     while (rules[count])
@@ -138,7 +139,8 @@ static int fill_table(struct table *table, struct report *report, const struct a
     struct findings *list = calloc(count + 1, sizeof *list);
     if (!list)
         return ERR_NO_MEMORY;
-    int code = fill_from(table, list, count, report, request, err);
+    int code = fill_from(table, list, count, report, request, &shared, err);
+    rule_shared_free(&shared);
     for (size_t i = 0; i < count; i++) {
         table_delete(list[i].found);
         rule_impact_free(&list[i].impact);

@@ -57,7 +57,7 @@ static void sum_up(struct rule_impact *impact, const struct analysis *rule, cons
 }
 
 int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
-                     const struct table *table, int64_t capture_ns, struct error *err)
+                     const struct table *table, int64_t capture_ns, struct rule_shared *shared, struct error *err)
 {
     size_t rows = table_row_count(table);
     int code;
@@ -70,7 +70,7 @@ int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, st
     }
     for (size_t row = 0; !rule->impact && row < rows; row++)
         impact->each[row] = impact_of_row(table, row);
-    if (rule->impact && (code = rule->impact(report, table, impact->each, err)) != 0)
+    if (rule->impact && (code = rule->impact(report, table, shared, impact->each, err)) != 0)
         goto free_impact;
     sum_up(impact, rule, table, capture_ns);
     return 0;

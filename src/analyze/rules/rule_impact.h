@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_RULES_RULE_IMPACT_H
 #define TACHO_ANALYZE_RULES_RULE_IMPACT_H
 
-#include "analyze/engine/analysis.h"
+#include "rule_waits.h"
 
 /* In ns. Rows of rules on CPUs say it (column "Impact"): wall time, so for all together it is at most the time that the
  * capture lasted. A rule can compute it (analysis.impact). Of other rows it is the duration, less the share of it in
@@ -15,9 +15,9 @@ struct rule_impact {
                     * than half of the capture, so that it stands behind what a user can change in the program */
 };
 
-/* capture_ns: see rule_capture_time(). */
+/* capture_ns: see rule_capture_time(). shared: for all rules of the report. */
 int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
-                     const struct table *table, int64_t capture_ns, struct error *err);
+                     const struct table *table, int64_t capture_ns, struct rule_shared *shared, struct error *err);
 void rule_impact_free(struct rule_impact *impact);
 
 #endif

@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/replay/replay.h"
-
 enum { NO_ROW = UINT32_MAX };
 
 /* A table's rows, and the calls that they are about. */
 struct waits {
     const struct table *table;
-    struct replay replay;
+    struct replay *replay;
     struct keys moments; /* pid and start of the rows */
     uint32_t *row;       /* owned; by moment: its first row */
     uint32_t *of_call;   /* owned; by call: its row, or NO_ROW */
@@ -29,7 +27,7 @@ static const struct table_cell *cell_of(const struct table *table, size_t row, c
 
 static int index_rows(struct waits *waits)
 {
-    size_t rows = table_row_count(waits->table), calls = waits->replay.events.call_count;
+    size_t rows = table_row_count(waits->table), calls = waits->replay->events.call_count;
 
     waits->row = malloc((rows + 1) * sizeof *waits->row);
     waits->of_call = malloc((calls + 1) * sizeof *waits->of_call);
@@ -59,7 +57,7 @@ static uint32_t row_at(const struct waits *waits, int64_t process, int64_t start
 
 static void find_calls(struct waits *waits)
 {
-    const struct replay_events *events = &waits->replay.events;
+    const struct replay_events *events = &waits->replay->events;
 
     for (uint32_t i = 0; i < events->call_count; i++)
         waits->of_call[i] = row_at(waits, events->threads[events->calls[i].thread].id, events->calls[i].start_ns);
@@ -69,7 +67,7 @@ static void find_calls(struct waits *waits)
 static int find_launches(struct waits *waits, struct report *report, int table, struct error *err)
 {
     static const char *const names[] = { "start", "globalPid" };
-    const struct replay_events *events = &waits->replay.events;
+    const struct replay_events *events = &waits->replay->events;
     struct report_columns rows = { 0 };
     int code = columns_read(report, replay_tables[table], names, 2, &rows, err);
 
@@ -92,7 +90,7 @@ static int is_chosen(void *context, const struct replay_call *call)
 {
     const struct waits *waits = context;
 
-    return waits->of_call[call - waits->replay.events.calls] != NO_ROW;
+    return waits->of_call[call - waits->replay->events.calls] != NO_ROW;
 }
 
 /* table: of the work that the rows are about; REPLAY_TABLES: they are calls. */
@@ -100,28 +98,32 @@ static int read_costs(struct waits *waits, struct report *report, int table, int
 {
     int code;
 
-    if ((code = replay_read(&waits->replay, report, err)) != 0)
-        return code;
     if (index_rows(waits) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
     if (table == REPLAY_TABLES)
         find_calls(waits);
     else if ((code = find_launches(waits, report, table, err)) != 0)
         return code;
-    if ((code = replay_wait_costs(&waits->replay, is_chosen, waits, waits->costs, err)) != 0)
+    if ((code = replay_wait_costs(waits->replay, is_chosen, waits, waits->costs, err)) != 0)
         return code;
-    for (uint32_t i = 0; i < waits->replay.events.call_count; i++)
+    for (uint32_t i = 0; i < waits->replay->events.call_count; i++)
         if (waits->of_call[i] != NO_ROW)
             out[waits->of_call[i]] = saturating_add(out[waits->of_call[i]], waits->costs[i]);
     return 0;
 }
 
-static int costs(struct report *report, const struct table *table, int work_table, int64_t *out, struct error *err)
+static int costs(struct report *report, const struct table *table, struct rule_shared *shared, int work_table,
+                 int64_t *out, struct error *err)
 {
-    struct waits waits = { .table = table, .moments.width = 2 };
-    int code = table_row_count(table) ? read_costs(&waits, report, work_table, out, err) : 0;
+    struct waits waits = { .table = table, .replay = &shared->replay, .moments.width = 2 };
+    int code;
 
-    replay_free(&waits.replay);
+    if (!table_row_count(table))
+        return 0;
+    if (!shared->has_replay && (code = replay_read(&shared->replay, report, err)) != 0)
+        return code;
+    shared->has_replay = 1;
+    code = read_costs(&waits, report, work_table, out, err);
     keys_free(&waits.moments);
     free(waits.row);
     free(waits.of_call);
@@ -129,17 +131,23 @@ static int costs(struct report *report, const struct table *table, int work_tabl
     return code;
 }
 
-int rule_waits_of_calls(struct report *report, const struct table *table, int64_t *out, struct error *err)
+void rule_shared_free(struct rule_shared *shared)
 {
-    return costs(report, table, REPLAY_TABLES, out, err);
+    replay_free(&shared->replay);
+    shared->has_replay = 0;
 }
 
-int rule_waits_for_copies(struct report *report, const struct table *table, int64_t *out, struct error *err)
+RULE_WAITS(rule_waits_of_calls)
 {
-    return costs(report, table, REPLAY_COPY, out, err);
+    return costs(report, table, shared, REPLAY_TABLES, out, err);
 }
 
-int rule_waits_for_fills(struct report *report, const struct table *table, int64_t *out, struct error *err)
+RULE_WAITS(rule_waits_for_copies)
 {
-    return costs(report, table, REPLAY_FILL, out, err);
+    return costs(report, table, shared, REPLAY_COPY, out, err);
+}
+
+RULE_WAITS(rule_waits_for_fills)
+{
+    return costs(report, table, shared, REPLAY_FILL, out, err);
 }

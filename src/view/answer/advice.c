@@ -141,7 +141,7 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
         return code == ERR_NO_DATA ? 0 : code;
     if ((code = analysis_run(rule, advice->view->report, &request, &table, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    if ((code = rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, err)) != 0)
+    if ((code = rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, advice->shared, err)) != 0)
         goto delete_table;
     add_rows(advice, rule, table, &impact, &text);
     size_t count = table_row_count(table);
@@ -178,10 +178,10 @@ static void add_clear(struct advice *advice, const struct analysis *rule)
 
 /* Runs the rules, and then the gaps, from the one that is next: all of them, or one. Rules without data in the report
  * are skipped. */
-static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
+static int run_from_next(struct advice *advice, int is_one_enough, int *is_complete, struct error *err)
 {
+    struct view *view = advice->view;
     struct answer_cache *cache = view->cache;
-    struct advice advice = { view, &cache->advice, &cache->advice_rules };
     size_t count = 0;
     int code = 0, has_run = 0;
 
@@ -192,9 +192,9 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
         enum rule_state state = rule ? rule_state(rule, view->report) : RULE_READY;
         if (state == RULE_READY) {
             has_run = 1;
-            code = run_one(&advice, rule, err);
+            code = run_one(advice, rule, err);
         } else if (state == RULE_CLEAR) {
-            add_clear(&advice, rule);
+            add_clear(advice, rule);
         }
         /* a rule that was cancelled, or had no memory, runs again at the next request */
         cache->rules_run += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
@@ -203,6 +203,16 @@ static int run_rules(struct view *view, int is_one_enough, int *is_complete, str
     }
     *is_complete = cache->rules_run > count;
     return 0;
+}
+
+static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
+{
+    struct rule_shared shared = { 0 };
+    struct advice advice = { view, &view->cache->advice, &view->cache->advice_rules, &shared };
+    int code = run_from_next(&advice, is_one_enough, is_complete, err);
+
+    rule_shared_free(&shared);
+    return code;
 }
 
 /* The rules that could not run, with the data that they need and the option that records it. Rules on other kinds of

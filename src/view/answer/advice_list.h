@@ -26,9 +26,12 @@ void advice_list_add_to(struct advice_list *list, struct text *out);
 /* Removes the members that were added after the text had that length, also after a failure to add one. */
 void advice_list_cut(struct advice_list *list, size_t length);
 
+struct rule_shared;
+
 struct advice {
     struct view *view;
     struct advice_list *items, *rules;
+    struct rule_shared *shared;
 };
 
 /* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences. */
