@@ -174,6 +174,33 @@ static void a_stream_waits_for_an_event(void **state)
     replay_free(&replay);
 }
 
+/* A stream without work passes on what it waits for. */
+static void an_event_passes_on_what_its_stream_waits_for(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    launch(writer, 6, 12, 14, 2, 8);
+    call(writer, MAIN, 12, 13, "cudaEventRecord", 3);
+    event_record(writer, 7, 3, 40);
+    call(writer, MAIN, 14, 15, "cudaStreamWaitEvent", 4);
+    sync_record(writer, STREAM_WAITS, 8, 4, 40);
+    call(writer, MAIN, 16, 17, "cudaEventRecord", 5);
+    event_record(writer, 8, 5, 41);
+    call(writer, MAIN, 18, 19, "cudaStreamWaitEvent", 6);
+    sync_record(writer, STREAM_WAITS, 9, 6, 41);
+    launch(writer, 20, 150, 200, 7, 9); /* long behind the first kernel, so that nothing but the events tells */
+    open_replay(&replay, writer);
+    const struct replay_work *last = &replay.events.works[2];
+    assert_int_not_equal(last->events, NO_LINK);
+    const struct replay_link *link = &replay.events.links[last->events];
+    assert_int_equal(link->work, 1);
+    assert_int_not_equal(link->next, NO_LINK);
+    assert_int_equal(replay.events.links[link->next].work, 0);
+    replay_free(&replay);
+}
+
 static void a_call_waits_for_an_event(void **state)
 {
     struct writer *writer = start();
@@ -545,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_a_stream_follows_on),
         cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(an_event_passes_on_what_its_stream_waits_for),
         cmocka_unit_test(a_call_waits_for_an_event),
         cmocka_unit_test(full_kernels_share_a_device),
         cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),

@@ -15,6 +15,7 @@ enum {
     RETURN_NS = 5000,     /* what a call takes to return, if none waited */
     SHORT_CALL_NS = 3000, /* what a call takes for itself, if all of its kind waited */
     LONG_CALL_NS = 10000, /* and at most, if it is one that waits or copies */
+    MOST_LINKS = 8,       /* that a stream takes over from another with an event */
     MOST_STREAMS = 64,    /* that are tried for a call whose stream is not known */
     QUEUE_NS = 50000,     /* a launch that took so long, and so many times the median, */
     QUEUE_TIMES = 10,
@@ -59,6 +60,11 @@ enum { SYNC_PROCESS, SYNC_CONTEXT, SYNC_STREAM, SYNC_CORRELATION, SYNC_EVENT, SY
 enum { RECORDING_COLUMNS = SYNC_TYPE }; /* the same columns but the last */
 enum { TYPE_EVENT = 1, TYPE_STREAM_WAITS = 2, TYPE_STREAM = 3, TYPE_CONTEXT = 4 };
 
+/* A recording of an event: the work before it, and links for what its stream was waiting for. */
+struct recorded {
+    uint32_t work, waits;
+};
+
 struct sweep {
     struct replay_events *events;
     struct report_columns syncs, recordings; /* owned, as all below */
@@ -67,8 +73,8 @@ struct sweep {
     uint32_t *first_work, *work;             /* by call, and one more: its first place in the list; works by call, and
                                               * behind them by start those without a known call */
     uint32_t next_unknown;                   /* place of the next of those */
-    struct keys recorded;                    /* process and eventSyncId of the recordings so far */
-    uint32_t *recorded_work;                 /* by recording: the work before it */
+    struct keys recorded_ids;                /* process and eventSyncId of the recordings so far */
+    struct recorded *recorded;
     uint32_t *latest;                        /* by scope: the work that ends last, of that launched so far */
     uint32_t (*around)[SCOPE_WIDTH];         /* by stream: the scopes of its process, its context and itself */
     uint32_t *pending;                       /* by stream: links for its next work */
@@ -91,35 +97,37 @@ static uint32_t latest_of(const struct sweep *sweep, uint32_t scope)
     return scope == NO_KEY ? NO_WORK : sweep->latest[scope];
 }
 
-static uint32_t recorded_of(const struct sweep *sweep, size_t sync_row)
+/* The recording that a wait is for, or NULL. */
+static const struct recorded *recorded_of(const struct sweep *sweep, size_t sync_row)
 {
     const struct report_columns *syncs = &sweep->syncs;
-    uint32_t id = keys_find(&sweep->recorded,
+    uint32_t id = keys_find(&sweep->recorded_ids,
                             (int64_t[]){ syncs->values[SYNC_PROCESS][sync_row], syncs->values[SYNC_EVENT][sync_row] });
 
-    return id == NO_KEY ? NO_WORK : sweep->recorded_work[id];
+    return id == NO_KEY ? NULL : &sweep->recorded[id];
 }
 
-/* An event is recorded behind the work that its stream has so far. */
+/* An event is recorded behind the work that its stream has so far, and behind what the stream waits for. */
 static int record_event(struct sweep *sweep, size_t row)
 {
     const struct report_columns *table = &sweep->recordings;
-    uint32_t id = keys_add(&sweep->recorded,
+    uint32_t stream = scope_of(sweep, table, row, SCOPE_WIDTH),
+             id = keys_add(&sweep->recorded_ids,
                            (int64_t[]){ table->values[SYNC_PROCESS][row], table->values[SYNC_EVENT][row] });
 
     if (id == NO_KEY)
         return ERR_NO_MEMORY;
-    sweep->recorded_work[id] = latest_of(sweep, scope_of(sweep, table, row, SCOPE_WIDTH));
+    sweep->recorded[id] = (struct recorded){ latest_of(sweep, stream), stream == NO_KEY || stream >= sweep->streams
+                                                                           ? NO_LINK
+                                                                           : sweep->pending[stream] };
     return 0;
 }
 
-/* The next work of a stream waits for an event. */
-static int hold_stream(struct sweep *sweep, size_t row)
+static int add_link(struct sweep *sweep, uint32_t stream, uint32_t work)
 {
     struct replay_events *events = sweep->events;
-    uint32_t stream = scope_of(sweep, &sweep->syncs, row, SCOPE_WIDTH), work = recorded_of(sweep, row);
 
-    if (stream == NO_KEY || stream >= sweep->streams || work == NO_WORK)
+    if (work == NO_WORK)
         return 0;
     if (array_reserve_up_to(&events->links, &events->link_room, events->link_count + 1, NO_LINK,
                             sizeof *events->links) != 0)
@@ -127,6 +135,22 @@ static int hold_stream(struct sweep *sweep, size_t row)
     events->links[events->link_count] = (struct replay_link){ work, sweep->pending[stream] };
     sweep->pending[stream] = (uint32_t)events->link_count++;
     return 0;
+}
+
+/* The next work of a stream waits for an event. */
+static int hold_stream(struct sweep *sweep, size_t row)
+{
+    const struct replay_events *events = sweep->events;
+    uint32_t stream = scope_of(sweep, &sweep->syncs, row, SCOPE_WIDTH);
+    const struct recorded *recorded = recorded_of(sweep, row);
+
+    if (stream == NO_KEY || stream >= sweep->streams || !recorded)
+        return 0;
+    uint32_t link = recorded->waits;
+    for (int i = 0; i < MOST_LINKS && link != NO_LINK; i++, link = events->links[link].next)
+        if (add_link(sweep, stream, events->links[link].work) != 0)
+            return ERR_NO_MEMORY;
+    return add_link(sweep, stream, recorded->work);
 }
 
 /* Work becomes the latest of its stream, context and process. */
@@ -207,7 +231,7 @@ static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const stru
     uint32_t work = NO_WORK;
 
     if (type == TYPE_EVENT)
-        work = recorded_of(sweep, row);
+        work = recorded_of(sweep, row) ? recorded_of(sweep, row)->work : NO_WORK;
     else if (type == TYPE_STREAM || type == TYPE_CONTEXT)
         return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? SCOPE_WIDTH : SCOPE_STREAM));
     if (work == NO_WORK)
@@ -377,9 +401,9 @@ static int open_sweep(struct sweep *sweep, struct report *report)
     sweep->by_start = malloc((calls + 1) * sizeof *sweep->by_start);
     sweep->first_work = malloc((calls + 2) * sizeof *sweep->first_work);
     sweep->work = malloc((works + 1) * sizeof *sweep->work);
-    sweep->recorded_work = malloc((sweep->recordings.rows + 1) * sizeof *sweep->recorded_work);
+    sweep->recorded = malloc((sweep->recordings.rows + 1) * sizeof *sweep->recorded);
     sweep->wait = malloc(events->names.count + 1);
-    if (!start || !sweep->by_start || !sweep->first_work || !sweep->work || !sweep->recorded_work || !sweep->wait)
+    if (!start || !sweep->by_start || !sweep->first_work || !sweep->work || !sweep->recorded || !sweep->wait)
         goto no_memory;
     for (uint32_t call = 0; call < calls; call++) {
         sweep->by_start[call] = call;
@@ -406,8 +430,8 @@ static void close_sweep(struct sweep *sweep)
     free(sweep->by_start);
     free(sweep->first_work);
     free(sweep->work);
-    keys_free(&sweep->recorded);
-    free(sweep->recorded_work);
+    keys_free(&sweep->recorded_ids);
+    free(sweep->recorded);
     free(sweep->latest);
     free(sweep->around);
     free(sweep->pending);
@@ -505,7 +529,7 @@ static void find_full_queues(struct replay_events *events)
 
 int replay_waits_find(struct replay_events *events, struct report *report, struct error *err)
 {
-    struct sweep sweep = { .events = events, .recorded.width = 2 };
+    struct sweep sweep = { .events = events, .recorded_ids.width = 2 };
     size_t calls = events->call_count;
     int code = 0;
 
