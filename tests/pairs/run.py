@@ -1,6 +1,7 @@
 """Compares what `tacho what-if` promises for a fault with what its repair saves, on a GPU host: TACHO=bin/tacho python3 tests/pairs/run.py
-[NAME…]. For each pair of pairs.py both programs are timed bare, in turn and in one process, and the faulty one is profiled. Prints a row of
-the table in docs/commands/what-if.md for each, as Markdown."""
+[NAME…]. For each pair of pairs.py both programs are timed bare, in turn and in one process, and the faulty one is profiled. Prints the figures,
+and writes pairs.json and the captures into the folder $OUT, if that is set. tests/golden/pairs has the captures, cut by
+`tacho export -t tacho --tables=^CUPTI_,^NVTX_EVENTS`."""
 
 import json
 import os
