@@ -1,5 +1,6 @@
 """Predictions of `tacho what-if` against programs that were repaired: captures of faulty programs from a GPU host (tests/pairs), and how long a step of
-the faulty and of the repaired one took there, bare. A saving is predicted to a fifth of what the repair saved, or to 3 % of the step."""
+the faulty and of the repaired one took there, bare. A saving is predicted to a fifth of what the repair saved, or within the interval of that; three
+miss it, and are within 3 % of the step."""
 
 import json
 import os
@@ -8,6 +9,7 @@ import sys
 from lib import HERE, check, output, status
 
 STEPS = 60  # of tests/pairs/pairs.py
+MISSES = ("ItemEachStep", "PythonBetween", "BlockingCopy")  # docs/commands/what-if.md says why
 RESULTS = os.path.join(os.environ["SOURCE"], "bench", "results", "pairs-h200-2026-11-16.json")
 
 
@@ -21,7 +23,9 @@ def main():
         error = abs(predicted - pair["saved"])
         print(f"{pair['name']}: a step of {pair['step']:.0f} µs, saved {pair['saved']:.0f} ({pair['low']:.0f} to {pair['high']:.0f}) µs, "
               f"predicted {predicted:.0f} µs")
-        check(f"{pair['name']}: predicted", True, error <= max(0.2 * abs(pair["saved"]), 0.03 * pair["step"]))
+        is_right = error <= 0.2 * abs(pair["saved"]) or pair["low"] <= predicted <= pair["high"]
+        check(f"{pair['name']}: predicted", pair["name"] not in MISSES, is_right)
+        check(f"{pair['name']}: predicted to 3 % of the step", True, error <= 0.03 * pair["step"])
     return status()
 
 

@@ -164,6 +164,10 @@ def check_words(folder):
     check("a kernel that is not there", True, "no kernel has such a name" in refusal("what-if", "--kernel", "nowhere=2x", path))
     for text in ("gemm", "gemm=", "=0.5x", "gemm=-1x", "gemm=0.5y", "gemm=nan", "ge(mm=1x"):
         check(f"not a change: {text}", True, "--kernel" in refusal("what-if", "--kernel", text, path))
+    trace = os.path.join(lib.KINETO, "train.json.gz")
+    check("a file and its line", True, "conv.py:552" in output("what-if", "--no-host", "conv.py:552", trace))
+    for text in ("conv.py:55", "onv.py:552"):
+        check(f"part of a file or line: {text}", True, f"has the name '{text}'" in refusal("what-if", "--no-host", text, trace))
     made = lib.Made(os.path.join(folder, "empty.sqlite"))
     made.add("OSRT_API", start=1, end=2, eventClass=27, globalTid=THREAD, nameId=made.text("read"), returnValue=0)
     check("without CUDA", True, "has no CUDA calls" in refusal("what-if", made.write()))

@@ -91,7 +91,7 @@ class SynchronizeEachStep(Pair):
 
 
 class PythonBetween(Pair):
-    """Python that computes for 2 ms in each step, longer than the GPU has work."""
+    """Python that computes for 2 ms in each step, about as long as the GPU has work."""
 
     change = ["--no-host", "preprocess"]
 

@@ -47,18 +47,20 @@ def measure(name, change, folder):
 
 def main(names):
     from pairs import PAIRS
+    results, failed = [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder = os.environ.get("OUT", scratch)
-        results = []
         for name in names or PAIRS:
             try:
                 results.append(measure(name, PAIRS[name].change, folder))
                 print(json.dumps(results[-1]), flush=True)
             except (subprocess.CalledProcessError, ValueError) as error:
+                failed.append(name)
                 print(f"{name}: {error}", flush=True)
-    with open(os.path.join(folder, "pairs.json"), "w") as out:
-        json.dump(results, out, indent=1)
+        with open(os.path.join(folder, "pairs.json"), "w") as out:
+            json.dump(results, out, indent=1)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

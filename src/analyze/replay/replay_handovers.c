@@ -3,7 +3,8 @@
  * that fell silent last before; where calls of the operating system were recorded, only if it was blocked in one.
  *
  * A thread that only computes between two calls looks the same without such records. That costs no accuracy in the
- * replay of an unchanged program, and makes savings smaller rather than larger. */
+ * replay of an unchanged program, but a change to one thread then moves the computing of the other, and a saving may
+ * come out too large. */
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"

@@ -57,6 +57,7 @@ static enum wait wait_of(const char *name)
 /* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
 enum { SYNC_PROCESS, SYNC_CONTEXT, SYNC_STREAM, SYNC_CORRELATION, SYNC_EVENT, SYNC_TYPE, SYNC_COLUMNS };
+enum { NO_EVENT = UINT32_MAX };         /* as nsys writes it */
 enum { RECORDING_COLUMNS = SYNC_TYPE }; /* the same columns but the last */
 enum { TYPE_EVENT = 1, TYPE_STREAM_WAITS = 2, TYPE_STREAM = 3, TYPE_CONTEXT = 4 };
 
@@ -104,7 +105,7 @@ static const struct recorded *recorded_of(const struct sweep *sweep, size_t sync
     uint32_t id = keys_find(&sweep->recorded_ids,
                             (int64_t[]){ syncs->values[SYNC_PROCESS][sync_row], syncs->values[SYNC_EVENT][sync_row] });
 
-    return id == NO_KEY ? NULL : &sweep->recorded[id];
+    return id == NO_KEY || syncs->values[SYNC_EVENT][sync_row] == NO_EVENT ? NULL : &sweep->recorded[id];
 }
 
 /* An event is recorded behind the work that its stream has so far, and behind what the stream waits for. */
@@ -315,7 +316,7 @@ static int read_rows(struct sweep *sweep, struct report *report, const char *nam
     if (code != 0 || !table->rows)
         return code;
     columns_fill_nulls(table, SYNC_PROCESS, 0);
-    columns_fill_nulls(table, SYNC_EVENT, -1);
+    columns_fill_nulls(table, SYNC_EVENT, NO_EVENT);
     columns_fill_nulls(table, SYNC_CORRELATION, NO_CORRELATION);
     for (size_t row = 0; row < table->rows && row < NO_ROW; row++) {
         uint32_t call = replay_call_find(events, table->values[SYNC_PROCESS][row],

@@ -25,10 +25,32 @@ static void spell(struct wanted *wanted)
     text_addf(&wanted->torch, "(%s)", colon + 1);
 }
 
+/* A file and line are whole: train.py:5 is not in train.py:57, nor in my_train.py:5. */
+static int is_whole(const char *bytes, size_t length, const char *found, size_t found_length)
+{
+    const char *behind = found + found_length;
+
+    return (found == bytes || strchr("/ (", found[-1])) && (behind == bytes + length || *behind < '0' || *behind > '9');
+}
+
+static int has(const char *bytes, size_t length, const char *text, size_t text_length, int is_place)
+{
+    const char *at = bytes, *found;
+
+    while ((found = memmem(at, (size_t)(bytes + length - at), text, text_length)) != NULL) {
+        if (!is_place || is_whole(bytes, length, found, text_length))
+            return 1;
+        at = found + 1;
+    }
+    return 0;
+}
+
 static int is_in(const struct wanted *wanted, const char *bytes, size_t length)
 {
-    return memmem(bytes, length, wanted->text, strlen(wanted->text)) != NULL ||
-           (wanted->torch.length && memmem(bytes, length, text_string(&wanted->torch), wanted->torch.length) != NULL);
+    int is_place = wanted->torch.length != 0;
+
+    return has(bytes, length, wanted->text, strlen(wanted->text), is_place) ||
+           (is_place && has(bytes, length, text_string(&wanted->torch), wanted->torch.length, is_place));
 }
 
 static int is_named(const struct wanted *wanted, int64_t name)
@@ -245,12 +267,19 @@ int what_if_place_has(const struct what_if_place *place, uint32_t call)
     return place->is_caller[call] || (i < behind && place->spans.list[i].start_ns <= start_ns);
 }
 
+static int is_called_twice(const struct what_if_place *place, uint32_t call)
+{
+    return call > 0 && place->is_caller[call] && place->is_caller[call - 1] &&
+           thread_of(place, call) == thread_of(place, call - 1);
+}
+
 int64_t what_if_place_time(const struct what_if_place *place, uint32_t call, int64_t from_ns, int64_t to_ns)
 {
     size_t behind, i = thread_spans_from(&place->spans, thread_of(place, call), from_ns, &behind);
     int64_t sum = 0;
 
-    if (place->is_caller[call])
+    /* Stacks are known of calls alone: the time between two calls is in the place if both are. */
+    if (!place->spans.count && is_called_twice(place, call))
         return saturating_duration(from_ns, to_ns);
     for (; i < behind && place->spans.list[i].start_ns < to_ns; i++) {
         const struct thread_span *span = &place->spans.list[i];
