@@ -104,8 +104,20 @@ def many_processes():
     lib.check("the memory limit", ["Memory limit      137 GB"], section(again.stdout, "Machine"))
 
 
+def truncated_stacks():
+    """A loss without a cause in JSON; and of a few samples no share is told."""
+    for samples, cut, expected in ((200, 3, [("samples", 3, 200, {})]), (200, 2, []), (99, 9, []), (6, 1, [])):
+        made = lib.Made("made.sqlite")
+        made.add("META_DATA_CAPTURE", name="TACHO_VERSION", value="1")
+        made.add("TACHO_COUNT", globalPid=VM, source="samples", fate="recorded", count=samples)
+        made.add("TACHO_CAPTURE", timestamp=1, over="exit", cpuNs=1, costNs=0, startCostNs=0, cutStacks=cut, throttled=0)
+        losses = json.loads(lib.output("info", "-f", "json", made.write()))[0]["losses"]
+        lib.check(f"{cut} of {samples} stacks are truncated", expected, [(loss["source"], loss["lost"], loss["total"], loss["causes"]) for loss in losses])
+
+
 nsys_files()
 traces()
 foreign_trace()
 many_processes()
+truncated_stacks()
 sys.exit(lib.status())

@@ -337,7 +337,8 @@ static int read_cut_samples(uint64_t *cut, struct report *report, struct error *
     return 0;
 }
 
-/* A part of a capture gets none: it does not count its samples, and cutStacks is that of the whole capture. */
+/* A part of a capture gets none: it does not count its samples, and cutStacks is that of the whole capture. Nor do a
+ * few samples, of which one alone is more than a hundredth. */
 static void add_incomplete(struct event_counts *counts, uint64_t cut_samples)
 {
     enum { LEAST_SHARE = 100 };
@@ -348,7 +349,8 @@ static void add_incomplete(struct event_counts *counts, uint64_t cut_samples)
         uint64_t recorded = source ? source->recorded : 0, incomplete = strcmp(of->source, "samples") == 0 ? cut_samples
                                                                         : source ? source->incomplete
                                                                                  : 0;
-        if (incomplete > recorded || incomplete <= recorded / LEAST_SHARE || counts->loss_count == LOSSES_MAX)
+        if (recorded < LEAST_SHARE || incomplete > recorded || incomplete <= recorded / LEAST_SHARE ||
+            counts->loss_count == LOSSES_MAX)
             continue;
         counts->losses[counts->loss_count++] = (struct loss){ .words = of,
                                                               .source = of->source,

@@ -52,8 +52,9 @@ static void add_loss(struct text *out, const struct loss *loss)
     add_count(out, "lost", loss->lost, ", ");
     add_count(out, "total", loss->total, ", ");
     add_key(out, "causes", ", ");
+    text_add(out, "{");
     for (size_t i = 0; i < loss->cause_count; i++) {
-        text_add(out, i ? ", " : "{");
+        text_add(out, i ? ", " : "");
         json_add_text(out, loss->causes[i].name, strlen(loss->causes[i].name));
         text_add(out, ": ");
         json_add_int(out, (int64_t)loss->causes[i].count);
