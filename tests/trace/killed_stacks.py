@@ -70,10 +70,15 @@ class KilledStacks(lib.Case):
         first = min(start for start, _ in old)
         self.assertEqual({int(until - start) // SECOND_NS for start, _ in old}, set(range(int(until - first) // SECOND_NS + 1)),
                          f"{capture.name}: the seconds with samples, back from {LAG_S} s before the end")
-        whole = sum(FRAMES <= functions for _, functions in old)
+        # Between its loops the program sleeps: the slower the machine, the more samples are of that.
+        named = sum("compute" in functions for _, functions in old)
+        deep = [functions for _, functions in old if "innermost" in functions]
+        whole = sum(FRAMES <= functions for functions in deep)
         some = sum(bool(functions) for _, functions in old)
         self.assertGreaterEqual(some, SHARE * len(old), f"{capture.name}: stacks of {some} of {len(old)} samples")
-        self.assertGreaterEqual(whole, SHARE * 0.9 * len(old), f"{capture.name}: {whole} of {len(old)} stacks have all functions of the program")
+        self.assertGreaterEqual(named, SHARE * 0.9 * len(old), f"{capture.name}: {named} of {len(old)} stacks have the program's function")
+        self.assertGreater(len(deep), len(old) / 2)
+        self.assertGreaterEqual(whole, SHARE * len(deep), f"{capture.name}: {whole} of {len(deep)} stacks have all functions of the program")
         done = subprocess.run([lib.TACHO, "stats", "-r", "sched_sum", "-f", "csv", self.path(capture.name)], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         for name in ("first thread", "second thread"):
