@@ -5,12 +5,12 @@
 #include "analyze/engine/keys.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/gpu_busy.h"
 
 enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX };
 
-/* The tables of work; the first three in the order of enum gpu_kind. */
+/* The tables of work, in the order of gpu_busy_tables[]; the first three in that of enum gpu_kind, too. */
 enum { REPLAY_KERNEL, REPLAY_COPY, REPLAY_FILL, REPLAY_GRAPH, REPLAY_TABLES };
-extern const char *const replay_tables[REPLAY_TABLES + 1];
 
 /* How a call depends on work. */
 enum replay_wait {

@@ -7,13 +7,6 @@
 #include "base/array.h"
 #include "replay_events.h"
 
-const char *const replay_tables[REPLAY_TABLES + 1] = {
-    "CUPTI_ACTIVITY_KIND_KERNEL",
-    "CUPTI_ACTIVITY_KIND_MEMCPY",
-    "CUPTI_ACTIVITY_KIND_MEMSET",
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-    NULL,
-};
 enum { CONTEXT, SOURCE, TARGET, COPY_KIND }; /* extra columns; of copies, those from SOURCE on */
 enum { LEFT_OUT = -1, MEMORY_PAGEABLE = 0, MOST_STREAMS = 64 };
 
@@ -104,7 +97,7 @@ static int read_table(struct reading *reading, struct report *report, int table,
 {
     static const char *const extra[] = { "contextId", NULL };
     static const char *const copy_extra[] = { "contextId", "srcKind", "dstKind", "copyKind", NULL };
-    int code = gpu_read_table(&reading->ops, report, replay_tables[table], table == REPLAY_COPY ? copy_extra : extra,
+    int code = gpu_read_table(&reading->ops, report, gpu_busy_tables[table], table == REPLAY_COPY ? copy_extra : extra,
                               err);
 
     if (code != 0)
@@ -182,7 +175,7 @@ static int find_full(struct replay_events *events, struct report *report, struct
     int code;
 
     if ((code = read_multiprocessors(report, &multiprocessors, err)) != 0 ||
-        (code = columns_read(report, replay_tables[REPLAY_KERNEL], names, 3, &grid, err)) != 0)
+        (code = columns_read(report, gpu_busy_tables[REPLAY_KERNEL], names, 3, &grid, err)) != 0)
         return code;
     events->is_full = malloc(kernels + 1);
     if (!events->is_full) {

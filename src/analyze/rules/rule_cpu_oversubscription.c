@@ -204,8 +204,10 @@ static int cpu_oversubscription(struct report *report, const struct analysis_req
 }
 
 /* Whether the program alone would have had enough CPUs, or lacked fewer of them than other programs used. */
-static int is_for_others(const struct table_cell *row)
+static int is_outside(const struct table *table, size_t at)
 {
+    const struct table_cell *row = table_row(table, at);
+
     return row[OTHERS].kind == CELL_REAL && row[WANTED].kind == CELL_REAL && row[CPUS].kind == CELL_INT &&
            row[WANTED].real <= (double)row[CPUS].integer * (1 + row[OTHERS].real / 100);
 }
@@ -216,7 +218,7 @@ static int is_for_others(const struct table_cell *row)
 static void say(struct text *out, const struct table *table, size_t at)
 {
     const struct table_cell *row = table_row(table, at);
-    int for_others = is_for_others(row);
+    int for_others = is_outside(table, at);
 
     rule_add_process(out, &row[PROGRAM], &row[PID]);
     text_add(out, ": ");
@@ -233,11 +235,6 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[IMPACT].integer);
     if (!for_others && row[OTHERS].kind == CELL_REAL)
         text_addf(out, "; other programs used %.0f %% of the CPUs", row[OTHERS].real);
-}
-
-static int is_outside(const struct table *table, size_t row)
-{
-    return is_for_others(table_row(table, row));
 }
 
 static const char *advise(const struct table *table, size_t row)

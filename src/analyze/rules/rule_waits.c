@@ -2,7 +2,6 @@
 #include "rule_waits.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { NO_ROW = UINT32_MAX };
 
@@ -16,18 +15,10 @@ struct waits {
     int64_t *costs;      /* owned; by call */
 };
 
-static const struct table_cell *cell_of(const struct table *table, size_t row, const char *column)
-{
-    size_t c = 0;
-
-    while (strcmp(table_columns(table)[c].name, column) != 0)
-        c++;
-    return &table_row(table, row)[c];
-}
-
 static int index_rows(struct waits *waits)
 {
     size_t rows = table_row_count(waits->table), calls = waits->replay->events.call_count;
+    size_t pid = table_find_column(waits->table, "PID"), start = table_find_column(waits->table, "Start");
 
     waits->row = malloc((rows + 1) * sizeof *waits->row);
     waits->of_call = malloc((calls + 1) * sizeof *waits->of_call);
@@ -36,8 +27,8 @@ static int index_rows(struct waits *waits)
         return ERR_NO_MEMORY;
     for (size_t row = 0; row < rows && row < NO_ROW; row++) {
         size_t known = waits->moments.count;
-        uint32_t moment = keys_add(&waits->moments, (int64_t[]){ cell_of(waits->table, row, "PID")->integer,
-                                                                 cell_of(waits->table, row, "Start")->integer });
+        const struct table_cell *cells = table_row(waits->table, row);
+        uint32_t moment = keys_add(&waits->moments, (int64_t[]){ cells[pid].integer, cells[start].integer });
         if (moment == NO_KEY)
             return ERR_NO_MEMORY;
         if (moment >= known)
@@ -69,7 +60,7 @@ static int find_launches(struct waits *waits, struct report *report, int table, 
     static const char *const names[] = { "start", "globalPid" };
     const struct replay_events *events = &waits->replay->events;
     struct report_columns rows = { 0 };
-    int code = columns_read(report, replay_tables[table], names, 2, &rows, err);
+    int code = columns_read(report, gpu_busy_tables[table], names, 2, &rows, err);
 
     if (code != 0)
         return code;

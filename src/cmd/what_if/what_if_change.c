@@ -79,7 +79,7 @@ static int scale_kernels(const char *text, struct replay *replay, struct report 
     kernels.regex = parse_kernel(text, &factor, err);
     if (!kernels.regex)
         return code;
-    if ((code = columns_read(report, replay_tables[REPLAY_KERNEL], names, 1, &kernels.rows, err)) != 0 ||
+    if ((code = columns_read(report, gpu_busy_tables[REPLAY_KERNEL], names, 1, &kernels.rows, err)) != 0 ||
         (code = match_names(&kernels, err)) != 0 ||
         (code = replay_scale_work(replay, is_chosen_kernel, &kernels, factor, err)) != 0)
         goto done;

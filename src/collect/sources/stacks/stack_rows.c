@@ -14,7 +14,7 @@
 #include "made_code.h"
 
 #define TICKS_A_ROUND 5 /* 2 s */
-#define FEW_STACKS 50u /* one of so many may wait longer for its names: reading the symbols of a library takes long */
+#define ONE_MAY_WAIT_OF 50u /* one stack of so many may wait longer: to read a library's symbols takes long */
 
 /* A stack that is not written yet. */
 struct waiting {
@@ -259,7 +259,7 @@ static int is_naming_worth_it(const struct stacks *stacks)
     uint64_t unnamed = 0;
     for (size_t i = 0; i < stacks->waiting_count; i++)
         unnamed += !symbols_is_named(stacks->symbols, stacks->waiting[i].stack);
-    return unnamed > stacks->written / FEW_STACKS || symbols_look_for_made_names(stacks->symbols);
+    return unnamed > stacks->written / ONE_MAY_WAIT_OF || symbols_look_for_made_names(stacks->symbols);
 }
 
 /* Every few seconds the stacks so far are written, so that they outlive us. If many have frames without names, those
