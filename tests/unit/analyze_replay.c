@@ -388,9 +388,9 @@ static void only_the_span_of_a_thread_is_changed(void **state)
 /* Three steps; the work of each ends after it. */
 static void steps_end_with_their_work(void **state)
 {
-    struct step list[] = { { made_thread(1, 0), 0, 100 * US, 0, -1, 1 },
-                           { made_thread(1, 0), 100 * US, 200 * US, 1, -1, 1 },
-                           { made_thread(1, 0), 200 * US, 300 * US, 2, -1, 1 } };
+    struct step list[] = { { made_thread(1, 0), 0, 100 * US, .number = 0, .name = -1 },
+                           { made_thread(1, 0), 100 * US, 200 * US, .number = 1, .name = -1 },
+                           { made_thread(1, 0), 200 * US, 300 * US, .number = 2, .name = -1 } };
     struct step_process own = { made_thread(1, 0), 0, 3 };
     struct steps steps = { .list = list, .count = 3, .processes = &own, .process_count = 1, .own_count = 1 };
     struct replay_step_times times;
@@ -407,6 +407,11 @@ static void steps_end_with_their_work(void **state)
     assert_int_equal(times.steps, 3);
     assert_int_equal(times.measured_ns, 101 * US); /* (312 − 110) / 2 */
     assert_int_equal(times.replayed_ns, 101 * US);
+    list[0].is_warm_up = list[1].is_warm_up = 1;
+    assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);
+    assert_int_equal(times.steps, 1);
+    assert_int_equal(times.measured_ns, 101 * US); /* 312 − 211 */
+    list[0].is_warm_up = list[1].is_warm_up = 0;
     assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &err), 0);
     assert_int_equal(replay_run(&replay, &result, &err), 0);
     assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);

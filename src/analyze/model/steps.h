@@ -10,12 +10,14 @@
 #include "report/reader/reader.h"
 
 enum { NO_STEP = UINT32_MAX };
+enum { STEPS_SOURCE_BYTES = 128 };
 
 struct step {
     int64_t process, start_ns, end_ns;
     int64_t number; /* from its name, else counted from 0 in its process */
     int64_t name;   /* in the string pool, or -1: ProfilerStep#number */
     int is_chosen;
+    int is_warm_up; /* at the start of its process, before the steps are steady: means leave it out */
 };
 
 struct step_process {
@@ -29,12 +31,18 @@ struct steps {
     struct step_process *processes;  /* owned; by process; includes processes that have the steps of another */
     size_t process_count, own_count; /* own: processes with steps of their own */
     size_t process_room;
-    const char *source;              /* the origin of the steps, in words */
+    char source[STEPS_SOURCE_BYTES]; /* the origin of the steps, in words: "steps by …" */
 };
 
 /* Sorts the list, drops steps that lie in others, and finds the processes. */
 int steps_arrange(struct steps *steps, struct report *report, struct error *err);
 void steps_free(struct steps *steps);
+
+/* Marks the warm-up of each process; the list is arranged. A step is steady if it takes as long as the median of the
+ * second half of the steps, give or take a fifth or three standard deviations (1.4826 × the median deviation),
+ * whichever is more. The warm-up ends before the first three steady steps in a row, or with the first half; if the
+ * steps are not steady by then, there is no warm-up. */
+int steps_mark_warm_up(struct steps *steps, struct error *err);
 
 /* Chooses the steps that a list names: "3-7", "3,5,9-". A part that names none is ERR_BAD_ARGUMENT. */
 int steps_choose(struct steps *steps, const char *list, struct error *err);

@@ -70,8 +70,8 @@ struct replay_result {
 int replay_run(struct replay *replay, struct replay_result *out, struct error *err);
 
 /* The mean time of a step, measured and in the last replay_run(): from the completion of one step to that of the next.
- * A step is complete when its own time has passed and all work that it launched is done. steps is 0 if no process has
- * two. */
+ * A step is complete when its own time has passed and all work that it launched is done. Steps of the warm-up do not
+ * count. steps is 0 if no process has two. */
 struct replay_step_times {
     int64_t measured_ns, replayed_ns;
     size_t steps;

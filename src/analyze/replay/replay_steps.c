@@ -68,7 +68,7 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
 {
     struct completion *list = malloc((steps->count + 1) * sizeof *list);
     double measured = 0, replayed = 0;
-    size_t intervals = 0;
+    size_t intervals = 0, steady = 0;
 
     *out = (struct replay_step_times){ 0 };
     if (!list)
@@ -76,10 +76,11 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
     for (size_t i = 0; i < steps->count; i++) {
         list[i] = (struct completion){ INT64_MIN, INT64_MIN };
         end_step(replay, &steps->list[i], &list[i]);
+        steady += !steps->list[i].is_warm_up;
     }
     end_work(replay, steps, list);
     for (size_t i = 1; i < steps->count; i++) {
-        if (steps->list[i].process != steps->list[i - 1].process)
+        if (steps->list[i].process != steps->list[i - 1].process || steps->list[i].is_warm_up)
             continue;
         measured += (double)saturating_duration(list[i - 1].measured_ns, list[i].measured_ns);
         replayed += (double)saturating_duration(list[i - 1].replayed_ns, list[i].replayed_ns);
@@ -87,7 +88,7 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
     }
     if (intervals)
         *out = (struct replay_step_times){ saturating_from_double(measured / (double)intervals),
-                                           saturating_from_double(replayed / (double)intervals), intervals + 1 };
+                                           saturating_from_double(replayed / (double)intervals), steady };
     free(list);
     return 0;
 }

@@ -74,7 +74,7 @@ static int take_changes(struct job *job, const struct settings *settings, struct
 /* A report without steps has only a whole run, unless the user said what a step is. */
 static int read_steps(struct job *job, const struct settings *settings, struct error *err)
 {
-    const struct steps_request request = { settings->step_range, settings->step_operator };
+    const struct steps_request request = { .range = settings->step_range, .op = settings->step_operator };
     int code = steps_read(&job->steps, job->report, &request, err);
 
     if (code != ERR_NO_DATA || request.range || request.op)

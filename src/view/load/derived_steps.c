@@ -1,4 +1,6 @@
 /* The row of steps, which stands on top of the timeline. */
+#include <string.h>
+
 #include "analyze/model/torch/steps_read.h"
 #include "derived.h"
 
@@ -43,7 +45,7 @@ int derived_steps(struct view *view, struct error *err)
         goto done;
     if (steps.count) {
         view->step_count = steps.count;
-        view->step_source = steps.source;
+        memcpy(view->step_source, steps.source, sizeof steps.source);
     }
 done:
     gather_close(&gather);

@@ -8,6 +8,7 @@
 #define TACHO_VIEW_LOAD_VIEW_STATE_H
 
 #include "analyze/engine/keys.h"
+#include "analyze/model/steps.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/text.h"
@@ -111,12 +112,12 @@ struct view {
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;
-    const char *step_source;        /* where the steps come from, in words; NULL if there are none */
-    struct view_overview *overview; /* owned; NULL until it is asked for */
-    int is_cut;                     /* some times lay further from the origin than VIEW_LAST_TIME */
-    int is_unprojected;             /* there were too many calls for ranges to be projected onto the GPUs */
-    struct text scratch;            /* while it is being opened: answers come from several threads */
-    struct answer_cache *cache;     /* owned; results that answers keep from one request to the next; never NULL */
+    char step_source[STEPS_SOURCE_BYTES]; /* where the steps come from, in words */
+    struct view_overview *overview;       /* owned; NULL until it is asked for */
+    int is_cut;                           /* some times lay further from the origin than VIEW_LAST_TIME */
+    int is_unprojected;                   /* there were too many calls for ranges to be projected onto the GPUs */
+    struct text scratch;                  /* while it is being opened: answers come from several threads */
+    struct answer_cache *cache; /* owned; results that answers keep from one request to the next; never NULL */
 };
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */

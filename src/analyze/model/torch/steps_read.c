@@ -3,6 +3,7 @@
 #include "steps_read.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -263,10 +264,11 @@ static int find_steps(struct steps *steps, struct report *report, const struct s
         return code;
     code = search_tables(&search, request, err);
     regex_free(search.pattern);
-    steps->source = request->op                    ? "steps by calls of the operator"
-                    : request->range               ? "steps by ranges that match"
-                    : search.kind == COUNTED_STEPS ? "steps by ranges 'iteration N' or 'step N'"
-                                                   : "steps by ProfilerStep";
+    snprintf(steps->source, sizeof steps->source, "steps by %s",
+             request->op                    ? "calls of the operator"
+             : request->range               ? "ranges that match"
+             : search.kind == COUNTED_STEPS ? "ranges 'iteration N' or 'step N'"
+                                            : "ProfilerStep");
     return code;
 }
 
@@ -344,5 +346,7 @@ int steps_read(struct steps *steps, struct report *report, const struct steps_re
         return code;
     }
     number_steps(steps, report, request);
-    return 0;
+    if ((code = steps_mark_warm_up(steps, err)) != 0)
+        steps_free(steps);
+    return code;
 }

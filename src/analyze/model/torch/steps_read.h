@@ -9,6 +9,7 @@
 struct steps_request {
     const char *range; /* a basic regular expression that ranges and annotations match, upper and lower case alike */
     const char *op;    /* each call of it begins a step */
+    int may_guess;     /* else only steps that the program names */
 };
 
 /* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */
