@@ -67,6 +67,37 @@ static void os_call(struct writer *writer, int64_t tid, int64_t start, int64_t e
     writer_append(writer, TABLE_OSRT_API, &row);
 }
 
+static void context_switch(struct writer *writer, int64_t tid, int64_t time, int is_in)
+{
+    struct row_SCHED_EVENTS row = { 0 };
+
+    ROW_SET(&row, SCHED_EVENTS, start, time * US);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, made_thread(1, tid));
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
+static void torch_event(struct writer *writer, int64_t tid, int64_t start, int64_t end, const char *category)
+{
+    struct row_TACHO_TORCH_OP row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_OP, start, start * US);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end * US);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, tid));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, "aten::add"));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, category));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+static void sample(struct writer *writer, int64_t tid, int64_t time)
+{
+    struct row_COMPOSITE_EVENTS row = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, start, time * US);
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, made_thread(1, tid));
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+}
+
 /* ---- replays --------------------------------------------------------------------------------------------------- */
 
 /* Builds the replay and checks that, unchanged, every point has its measured time. */
@@ -333,13 +364,76 @@ static void a_launch_waits_for_a_full_queue(void **state)
     replay_free(&replay);
 }
 
-/* ---- threads and steps
- * --------------------------------------------------------------------------------------------------- */
+/* ---- threads and steps ----------------------------------------------------------------------------------------- */
 
-/* The main thread launches, waits while another thread launches twice, and goes on. blocked: it is known to have
- * waited; busy: it is known not to. */
-enum records { NONE, BLOCKED, BUSY };
-static int64_t with_fast_thread_us(enum records records)
+static void os_wait_of_main(struct writer *writer)
+{
+    os_call(writer, MAIN, 420, 990, "pthread_cond_wait");
+}
+
+static void os_wait_of_other(struct writer *writer)
+{
+    os_call(writer, OTHER, 420, 990, "pthread_cond_wait");
+}
+
+static void short_os_call(struct writer *writer)
+{
+    os_call(writer, OTHER, 1, 2, "read");
+}
+
+static void os_wait_too_late(struct writer *writer)
+{
+    os_call(writer, MAIN, 600, 990, "pthread_cond_wait");
+}
+
+static void sleep_of_main(struct writer *writer)
+{
+    os_call(writer, MAIN, 100, 990, "clock_nanosleep");
+}
+
+static void switches_of_main(struct writer *writer)
+{
+    context_switch(writer, MAIN, 100, 0);
+    context_switch(writer, MAIN, 990, 1);
+}
+
+static void switches_of_other(struct writer *writer)
+{
+    context_switch(writer, OTHER, 500, 0);
+    context_switch(writer, OTHER, 990, 1);
+}
+
+static void operator_of_main(struct writer *writer)
+{
+    torch_event(writer, MAIN, 50, 950, "cpu_op");
+}
+
+static void annotation_of_main(struct writer *writer)
+{
+    torch_event(writer, MAIN, 50, 950, "user_annotation");
+}
+
+static void annotations_around(struct writer *writer)
+{
+    torch_event(writer, MAIN, 50, 350, "user_annotation");
+    torch_event(writer, MAIN, 450, 950, "user_annotation");
+}
+
+static void samples_of_main(struct writer *writer)
+{
+    sample(writer, MAIN, 100);
+    sample(writer, MAIN, 900);
+}
+
+static void sample_after(struct writer *writer)
+{
+    sample(writer, MAIN, 900);
+}
+
+/* The main thread launches, pauses while another thread launches twice, and goes on. How long does it take if the other
+ * thread needs no time between its calls? That depends on what the main thread does in its pause, as far as records
+ * tell. */
+static int64_t with_fast_thread_us(void (*record)(struct writer *writer))
 {
     struct cut cut = { NULL, OTHER, 0, 2000, 100 };
     struct writer *writer = start();
@@ -352,8 +446,8 @@ static int64_t with_fast_thread_us(enum records records)
     call(writer, OTHER, 400, 405, "cudaLaunchKernel", 3);
     kernel(writer, 410, 430, 3, 7);
     launch(writer, 1000, 1010, 1030, 4, 7);
-    if (records != NONE)
-        os_call(writer, records == BLOCKED ? MAIN : OTHER, 420, 990, "pthread_cond_wait");
+    if (record)
+        record(writer);
     open_replay(&replay, writer);
     cut.events = &replay.events;
     assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
@@ -364,9 +458,59 @@ static int64_t with_fast_thread_us(enum records records)
 
 static void threads_hand_over(void **state)
 {
-    assert_int_equal(with_fast_thread_us(NONE), 640); /* 295 and 95 earlier */
-    assert_int_equal(with_fast_thread_us(BLOCKED), 640);
-    assert_int_equal(with_fast_thread_us(BUSY), 1030);
+    assert_int_equal(with_fast_thread_us(NULL), 640);               /* 295 and 95 earlier */
+    assert_int_equal(with_fast_thread_us(os_wait_of_main), 640);
+    assert_int_equal(with_fast_thread_us(switches_of_main), 640);
+    assert_int_equal(with_fast_thread_us(annotation_of_main), 675); /* it ran from 5 to 50, and then for 595 */
+    assert_int_equal(with_fast_thread_us(sample_after), 640);       /* it may have waited before */
+}
+
+static void a_thread_that_did_not_wait_was_not_handed_over_to(void **state)
+{
+    assert_int_equal(with_fast_thread_us(os_wait_of_other), 1030);
+    assert_int_equal(with_fast_thread_us(short_os_call), 1030); /* a wait would have been recorded */
+    assert_int_equal(with_fast_thread_us(os_wait_too_late), 1030);
+    assert_int_equal(with_fast_thread_us(sleep_of_main), 1030);
+    assert_int_equal(with_fast_thread_us(switches_of_other), 1030);
+    assert_int_equal(with_fast_thread_us(operator_of_main), 1030);
+    assert_int_equal(with_fast_thread_us(annotations_around), 1030);
+    assert_int_equal(with_fast_thread_us(samples_of_main), 1030);
+}
+
+/* The main thread computes from 5 to 300 and waits until 1000. The other thread is done at 405, or in no time. */
+static void own_time_of_a_thread_remains(void **state)
+{
+    struct cut cut = { NULL, OTHER, 0, 2000, 100 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    launch(writer, 0, 10, 30, 1, 7);
+    call(writer, OTHER, 100, 105, "cudaLaunchKernel", 2);
+    call(writer, OTHER, 900, 905, "cudaLaunchKernel", 3);
+    os_call(writer, MAIN, 300, 990, "pthread_cond_wait");
+    launch(writer, 1000, 1010, 1030, 4, 7);
+    open_replay(&replay, writer);
+    cut.events = &replay.events;
+    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
+    assert_int_equal(replayed_us(&replay), 340); /* 5 + 295 + 10, and 30 to the end of the kernel */
+    replay_free(&replay);
+}
+
+/* The first call of a thread comes after whatever another thread did, but not because of it. */
+static void a_new_thread_is_not_tied_to_a_busy_one(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    launch(writer, 0, 10, 30, 1, 7);
+    launch(writer, 20, 40, 60, 2, 7);
+    call(writer, OTHER, 30, 31, "cudaEventQuery", 3);
+    launch(writer, 40, 70, 90, 4, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.threads[1].id, made_thread(1, OTHER));
+    assert_int_equal(replay.events.calls[replay.events.threads[1].first].handover, NO_HANDOVER);
+    replay_free(&replay);
 }
 
 static void only_the_span_of_a_thread_is_changed(void **state)
@@ -586,6 +730,9 @@ int main(void)
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
+        cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),
+        cmocka_unit_test(own_time_of_a_thread_remains),
+        cmocka_unit_test(a_new_thread_is_not_tied_to_a_busy_one),
         cmocka_unit_test(only_the_span_of_a_thread_is_changed),
         cmocka_unit_test(steps_end_with_their_work),
         cmocka_unit_test(only_outermost_calls_count),

@@ -261,17 +261,19 @@ static int add_call_start(struct replay *replay, uint32_t at)
 {
     const struct replay_events *events = &replay->events;
     const struct replay_call *call = &events->calls[at];
+    const struct replay_handover *handover = call->handover == NO_HANDOVER ? NULL : &events->handovers[call->handover];
 
     replay_graph_next(&replay->graph);
     if (at > events->threads[call->thread].first) {
-        int64_t lag = call->after == NO_CALL ? saturating_duration(call[-1].end_ns, call->start_ns) : 0;
+        int64_t lag = handover ? handover->own_ns : saturating_duration(call[-1].end_ns, call->start_ns);
         if (replay_graph_add(&replay->graph, replay_call_end(at - 1), lag, REPLAY_HOST) != 0)
             return ERR_NO_MEMORY;
     }
-    if (call->after == NO_CALL)
+    if (!handover)
         return 0;
-    return replay_graph_add(&replay->graph, replay_call_end(call->after),
-                            saturating_duration(events->calls[call->after].end_ns, call->start_ns), REPLAY_HANDOVER);
+    return replay_graph_add(&replay->graph, replay_call_end(handover->after),
+                            saturating_duration(events->calls[handover->after].end_ns, call->start_ns),
+                            REPLAY_HANDOVER);
 }
 
 /* The edge from the work that a call waits for. A call that waited for a copy that ended after it waited since the

@@ -20,7 +20,7 @@ static int add_call(struct replay_events *events, uint32_t row, int64_t start, i
         .thread = events->thread_count - 1,
         .name = name,
         .waits_for = NO_WORK,
-        .after = NO_CALL,
+        .handover = NO_HANDOVER,
     };
     events->threads[events->thread_count - 1].end = events->call_count;
     return 0;
@@ -106,6 +106,7 @@ void replay_events_free(struct replay_events *events)
     free(events->call_ns);
     free(events->is_pageable);
     free(events->is_full);
+    free(events->handovers);
     free(events->links);
     calls_free(&events->rows);
     free(events->call_of);

@@ -7,7 +7,7 @@
 #include "analyze/model/gpu.h"
 #include "analyze/model/gpu_busy.h"
 
-enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX };
+enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX, NO_HANDOVER = UINT32_MAX };
 
 /* The tables of work, in the order of gpu_busy_tables[]; the first three in that of enum gpu_kind, too. */
 enum { REPLAY_KERNEL, REPLAY_COPY, REPLAY_FILL, REPLAY_GRAPH, REPLAY_TABLES };
@@ -26,7 +26,7 @@ struct replay_call {
     uint32_t thread;    /* its number */
     uint32_t name;      /* its number */
     uint32_t waits_for; /* the work whose end lets it return, or NO_WORK */
-    uint32_t after;     /* the call of another thread that handed over to this one, or NO_CALL */
+    uint32_t handover;  /* its number, if another thread handed over to this one, or NO_HANDOVER */
     enum replay_wait wait;
 };
 
@@ -40,6 +40,11 @@ struct replay_work {
 
 struct replay_link {
     uint32_t work, next;
+};
+
+struct replay_handover {
+    uint32_t after; /* a call of the thread that handed over */
+    int64_t own_ns; /* how much of the time since its last call the other thread needs for itself */
 };
 
 struct replay_thread {
@@ -70,10 +75,12 @@ struct replay_events {
     uint8_t *is_pageable;  /* by row of the table of copies: from or to pageable memory */
     uint8_t *is_full;      /* by row of the table of kernels: it has a block for every multiprocessor */
     int has_shared_device; /* a device has several streams; else is_full is NULL */
+    struct replay_handover *handovers;
+    uint32_t handover_count;
     struct replay_link *links;
     size_t link_count, link_room;
-    struct calls rows;     /* the table of calls, until the graph is built */
-    uint32_t *call_of;     /* by row of it: the call that holds it */
+    struct calls rows; /* the table of calls, until the graph is built */
+    uint32_t *call_of; /* by row of it: the call that holds it */
     size_t row_count;
 };
 

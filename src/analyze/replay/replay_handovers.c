@@ -1,50 +1,29 @@
 /* Threads that hand over to each other: autograd's thread runs while the main thread waits for it, a loader puts a
  * batch into a queue. No record says so. A thread that was silent for a while goes on after the thread of its process
- * that fell silent last before; where calls of the operating system were recorded, only if it was blocked in one.
+ * that fell silent last before, if it waited at that time: replay_pauses.h tells, as far as records can.
  *
- * A thread that only computes between two calls looks the same without such records. That costs no accuracy in the
+ * Where there are none, a thread that only computes between two calls looks the same. That costs no accuracy in the
  * replay of an unchanged program, but a change to one thread then moves the computing of the other, and a saving may
  * come out too large. */
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"
-#include "analyze/model/os_calls.h"
-#include "replay_events.h"
+#include "replay_pauses.h"
 
 enum {
     PAUSE_NS = 200000,   /* a thread that made no call for so long may have waited for another */
     SILENCE_NS = 100000, /* and that one makes no call for so long */
-    BLOCKED_NS = 50000,  /* calls of the operating system that count */
     MOST_TRIES = 64,
 };
 
 struct handovers {
     struct replay_events *events;
-    struct os_calls os;          /* in which threads wait */
-    struct keys os_processes;    /* with such calls */
     uint32_t *by_start, *by_end; /* owned; the calls */
     int64_t *time;               /* owned */
+    uint32_t *last;              /* owned; by call: the call of another thread that may have handed over, or NO_CALL */
+    struct replay_pause *pauses; /* owned; of those that have one */
+    size_t pause_count;
 };
-
-static int read_os_calls(struct handovers *handovers, struct report *report, struct error *err)
-{
-    static const struct filter all;
-    struct os_call_choice choice;
-    int code;
-
-    for (int kind = 0; kind < OS_CALL_KINDS; kind++)
-        choice.least_ns[kind] = OS_CALL_NEVER;
-    choice.least_ns[OS_CALL_LOCK] = choice.least_ns[OS_CALL_IO] = choice.least_ns[OS_CALL_EVENTS] =
-        choice.least_ns[OS_CALL_WAIT] = BLOCKED_NS;
-    if ((code = os_calls_read(&handovers->os, report, &choice, &all, err)) != 0)
-        return code;
-    for (size_t i = 0; i < handovers->os.count; i++) {
-        int64_t process = global_process(handovers->os.list[i].thread);
-        if (keys_add(&handovers->os_processes, &process) == NO_KEY)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
-    }
-    return 0;
-}
 
 static int arrange(struct handovers *handovers)
 {
@@ -53,8 +32,9 @@ static int arrange(struct handovers *handovers)
 
     handovers->by_start = malloc((count + 1) * sizeof *handovers->by_start);
     handovers->by_end = malloc((count + 1) * sizeof *handovers->by_end);
-    handovers->time = malloc((count + 1) * sizeof *handovers->time);
-    if (!handovers->by_start || !handovers->by_end || !handovers->time)
+    handovers->time = calloc(count + 1, sizeof *handovers->time);
+    handovers->last = malloc((count + 1) * sizeof *handovers->last);
+    if (!handovers->by_start || !handovers->by_end || !handovers->time || !handovers->last)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         handovers->by_start[i] = i;
@@ -74,20 +54,7 @@ static int is_first(const struct replay_events *events, uint32_t call)
     return call == events->threads[events->calls[call].thread].first;
 }
 
-/* Whether the thread of the call was blocked after this time, as far as records can tell. */
-static int was_blocked(const struct handovers *handovers, const struct replay_call *call, int64_t time_ns)
-{
-    int64_t thread = handovers->events->threads[call->thread].id, process = global_process(thread);
-    size_t behind;
-
-    if (keys_find(&handovers->os_processes, &process) == NO_KEY)
-        return 1;
-    size_t at = os_calls_from(&handovers->os, thread, time_ns, &behind);
-    return at < behind && handovers->os.list[handovers->os.by_thread[at]].start_ns < call->start_ns;
-}
-
-/* Whether a thread that made `last` can have handed over to `call`. The first call of a thread comes after whatever its
- * process did before. */
+/* Whether a thread that made `last` can have handed over to `call`: it then fell silent itself. */
 static int hands_over(const struct handovers *handovers, uint32_t last, uint32_t call)
 {
     const struct replay_events *events = handovers->events;
@@ -96,13 +63,9 @@ static int hands_over(const struct handovers *handovers, uint32_t last, uint32_t
     if (a->thread == b->thread ||
         global_process(events->threads[a->thread].id) != global_process(events->threads[b->thread].id))
         return 0;
-    if (is_first(events, call))
-        return 1;
-    if (last + 1 < events->threads[a->thread].end &&
-        (events->calls[last + 1].start_ns < b->start_ns ||
-         saturating_duration(a->end_ns, events->calls[last + 1].start_ns) < SILENCE_NS))
-        return 0;
-    return was_blocked(handovers, b, a->end_ns);
+    return last + 1 == events->threads[a->thread].end ||
+           (events->calls[last + 1].start_ns >= b->start_ns &&
+            saturating_duration(a->end_ns, events->calls[last + 1].start_ns) >= SILENCE_NS);
 }
 
 /* `ended`: the calls that ended before this one starts. */
@@ -123,37 +86,84 @@ static uint32_t find_last(const struct handovers *handovers, uint32_t call, size
     return NO_CALL;
 }
 
-static void find_all(struct handovers *handovers)
+static void find_candidates(struct handovers *handovers)
 {
-    struct replay_events *events = handovers->events;
+    const struct replay_events *events = handovers->events;
     size_t ended = 0;
 
     for (uint32_t i = 0; i < events->call_count; i++) {
         uint32_t call = handovers->by_start[i];
         while (ended < events->call_count && handovers->time[handovers->by_end[ended]] <= events->calls[call].start_ns)
             ended++;
-        events->calls[call].after = find_last(handovers, call, ended);
+        handovers->last[call] = find_last(handovers, call, ended);
+        handovers->pause_count += handovers->last[call] != NO_CALL;
     }
+}
+
+/* The pauses before the calls that may have been handed over to. */
+static int list_pauses(struct handovers *handovers)
+{
+    const struct replay_events *events = handovers->events;
+    size_t count = 0;
+
+    handovers->pauses = calloc(handovers->pause_count + 1, sizeof *handovers->pauses);
+    if (!handovers->pauses)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        if (handovers->last[i] == NO_CALL)
+            continue;
+        struct replay_pause *pause = &handovers->pauses[count++];
+        pause->thread = events->calls[i].thread;
+        pause->start_ns = is_first(events, i) ? INT64_MIN : events->calls[i - 1].end_ns;
+        pause->end_ns = events->calls[i].start_ns;
+        pause->moment_ns = events->calls[handovers->last[i]].end_ns;
+    }
+    return 0;
+}
+
+static int keep_waits(struct handovers *handovers)
+{
+    struct replay_events *events = handovers->events;
+    const struct replay_pause *pause = handovers->pauses;
+
+    events->handovers = malloc((handovers->pause_count + 1) * sizeof *events->handovers);
+    if (!events->handovers)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        int64_t own_ns;
+        if (handovers->last[i] == NO_CALL || !replay_pause_waits(pause++, &own_ns))
+            continue;
+        events->handovers[events->handover_count] = (struct replay_handover){ handovers->last[i], own_ns };
+        events->calls[i].handover = events->handover_count++;
+    }
+    return 0;
 }
 
 int replay_handovers_find(struct replay_events *events, struct report *report, struct error *err)
 {
-    struct handovers handovers = { .events = events, .os_processes.width = 1 };
+    struct handovers handovers = { .events = events };
     int code = 0;
 
     if (events->thread_count < 2)
         return 0;
-    if ((code = read_os_calls(&handovers, report, err)) != 0)
+    if (arrange(&handovers) != 0)
+        goto no_memory;
+    find_candidates(&handovers);
+    if (!handovers.pause_count)
         goto done;
-    if (arrange(&handovers) == 0)
-        find_all(&handovers);
-    else
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+    if (list_pauses(&handovers) != 0)
+        goto no_memory;
+    if ((code = replay_pauses_read(handovers.pauses, handovers.pause_count, events, report, err)) != 0)
+        goto done;
+    if (keep_waits(&handovers) == 0)
+        goto done;
+no_memory:
+    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
 done:
-    os_calls_free(&handovers.os);
-    keys_free(&handovers.os_processes);
     free(handovers.by_start);
     free(handovers.by_end);
     free(handovers.time);
+    free(handovers.last);
+    free(handovers.pauses);
     return code;
 }
