@@ -51,7 +51,7 @@ static int add_all(struct selection_list *list, struct report *report, int for_p
     if (!analysis_missing(sum, report) && selection_add(list, sum, err) != 0)
         return err->code;
     for (const struct analysis *const *at = rules; *at; at++)
-        if (selection_add(list, *at, err) != 0)
+        if (!(*at)->find && selection_add(list, *at, err) != 0) /* advice_sum has all that these find */
             return err->code;
     return 0;
 }

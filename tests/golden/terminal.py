@@ -222,8 +222,9 @@ def check_defaults(name, file, known):
 def check_analyze(what, file, known, text, width):
     """Findings of less than 1 % of the run share one line; the largest has a table in any case. Waits that cost nothing are in that line, too."""
     run_ns = json.loads(output("info", "-f", "json", file))[0]["duration_ns"]
-    impacts = {row["Rule"]: row["Impact (ns)"] for row in lib.table("advice_sum", file)}
-    folded = {rule for rule, impact in list(impacts.items())[1:] if impact < run_ns // 100}
+    advice = lib.table("advice_sum", file)
+    impacts = {row["Rule"]: row["Impact (ns)"] for row in advice if not row["Confidence"]}  # causes of a replay have no other table
+    folded = {rule for i, (rule, impact) in enumerate(impacts.items()) if (i or impacts.keys() != {row["Rule"] for row in advice}) and impact < run_ns // 100}
     free = {rule for rule in lib.WAITS if rule not in impacts and json.loads(output("analyze", "-q", "-f", "json", "-r", rule, file))}
     check_widths(what, width, text)
     blocks = split(text)

@@ -929,7 +929,7 @@ static struct table *advice_of(struct report *report)
  * not above the time of the capture. */
 static void the_largest_impact_comes_first(void **state)
 {
-    enum { IMPACT, FOUND, RULE, FINDING, ADVICE };
+    enum { IMPACT, FOUND = 4, RULE, FINDING, WHERE, ADVICE };
     struct writer *writer = mutex_capture();
 
     add_mutex_program(writer, 0x1040);
@@ -957,7 +957,7 @@ static void the_largest_impact_comes_first(void **state)
 static void expect_advice(struct report *report, size_t place, const char *rule, int64_t impact)
 {
     static const char outside[] = "outside of the program (listed last): ";
-    enum { IMPACT, FOUND, RULE, FINDING };
+    enum { IMPACT, FOUND = 4, RULE, FINDING };
     struct table *table = advice_of(report);
 
     assert_true(place < table_row_count(table));
@@ -972,7 +972,7 @@ static void expect_advice(struct report *report, size_t place, const char *rule,
 /* Between two kernels the GPU is idle for 890 ms; for `reading` of them the program reads a file. */
 static void an_idle_gpu_has_the_cause_that_its_thread_has(void **state)
 {
-    enum { IMPACT, FOUND, RULE, FINDING, ADVICE };
+    enum { IMPACT, FOUND = 4, RULE, FINDING, WHERE, ADVICE };
     for (int64_t reading = 300; reading <= 700; reading += 400) {
         struct writer *writer = capture();
         add_thread(writer, MAIN, "io");

@@ -10,6 +10,7 @@
 
 struct text;
 struct rule_shared; /* what the rules of one report compute once: rule_waits.h */
+struct adviser;
 
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
  * contain". */
@@ -51,6 +52,8 @@ struct analysis {
     /* Of a rule, may be NULL: looks in other data for the main cause of a row, and appends it to the sentence. Returns
      * how to act on that cause; NULL: there is no such cause. */
     const char *(*explain)(struct text *out, struct report *report, const struct table *table, size_t row);
+    /* Of a rule on the replay: adds its causes (advice/adviser.h). advice_sum has a row for each of them. */
+    int (*find)(struct adviser *adviser, struct error *err);
 };
 
 /* The first need that the report does not meet, or NULL. */

@@ -83,6 +83,8 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
 
 /* Forgets all changes. */
 void replay_reset(struct replay *replay);
+/* The first change copies the lags. */
+int replay_open_lags(struct replay *replay, struct error *err);
 
 /* The calls for which choose() returns non-zero do not wait. */
 int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),

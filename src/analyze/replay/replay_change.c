@@ -23,8 +23,7 @@ void replay_reset(struct replay *replay)
     replay->lags = NULL;
 }
 
-/* The first change copies the lags. */
-static int open_lags(struct replay *replay, struct error *err)
+int replay_open_lags(struct replay *replay, struct error *err)
 {
     size_t bytes = replay->graph.edges * sizeof *replay->lags;
 
@@ -43,7 +42,7 @@ int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const 
 {
     const struct replay_graph *graph = &replay->graph;
     const struct replay_events *events = &replay->events;
-    int code = open_lags(replay, err);
+    int code = replay_open_lags(replay, err);
 
     if (code != 0)
         return code;
@@ -68,7 +67,7 @@ int replay_scale_work(struct replay *replay, int (*choose)(void *context, const 
 {
     const struct replay_graph *graph = &replay->graph;
     const struct replay_events *events = &replay->events;
-    int code = open_lags(replay, err);
+    int code = replay_open_lags(replay, err);
 
     if (code != 0)
         return code;
@@ -88,7 +87,7 @@ int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_
                     void *context, struct error *err)
 {
     const struct replay_graph *graph = &replay->graph;
-    int code = open_lags(replay, err);
+    int code = replay_open_lags(replay, err);
 
     if (code != 0)
         return code;
@@ -111,7 +110,7 @@ int replay_level_lags(struct replay *replay, struct error *err)
     };
     const struct replay_graph *graph = &replay->graph;
     const struct replay_events *events = &replay->events;
-    int code = open_lags(replay, err);
+    int code = replay_open_lags(replay, err);
 
     if (code != 0)
         return code;

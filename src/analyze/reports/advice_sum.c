@@ -1,13 +1,15 @@
-/* advice_sum: the rules that found something, with the time that following their advice could gain; largest first. */
+/* advice_sum: what to change first. Causes that a replay judged come first, by what they save; then the other rules
+ * that found something, by their impact. */
 #include <stdlib.h>
 
+#include "analyze/advice/adviser.h"
 #include "analyze/engine/cell_text.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_impact.h"
 #include "base/human.h"
 
-enum { IMPACT, FOUND, RULE, FINDING, ADVICE, CELLS };
+enum { IMPACT, SAVES, ABOUT, CONFIDENCE, FOUND, RULE, FINDING, WHERE, ADVICE, CELLS };
 enum { MOMENT_NS = 100000 }; /* how exactly a finding is placed */
 
 /* The moment of a row: where to look on the timeline. */
@@ -51,12 +53,13 @@ static const char *add_finding(struct text *out, const struct findings *findings
     return advice ? advice : rule_advice(rule, found, largest);
 }
 
-/* Whether a finding stands behind a smaller one. */
+/* Whether a finding stands behind a smaller one that is no cause. */
 static int is_demoted(const struct table *table, const struct findings *findings)
 {
     size_t rows = table_row_count(table);
+    const struct table_cell *last = rows ? table_row(table, rows - 1) : NULL;
 
-    return rows && table_row(table, rows - 1)[IMPACT].integer < findings->impact.all;
+    return last && last[CONFIDENCE].kind == CELL_NONE && last[IMPACT].integer < findings->impact.all;
 }
 
 static int add_row(struct table *table, const struct findings *findings, struct report *report)
@@ -82,13 +85,65 @@ free_finding:
     return code;
 }
 
+/* ---- causes ---------------------------------------------------------------------------------------------------- */
+
+static int add_cause(struct table *table, const struct adviser *adviser, const struct advice_cause *cause)
+{
+    struct table_cell *row = table_add_row(table);
+    struct text finding = { 0 };
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], saturating_multiply(cause->bound_ns, (int64_t)adviser->step_count));
+    cell_set_int(&row[FOUND], cause->count);
+    if (cause->confidence != ADVICE_TRY) {
+        cell_set_int(&row[SAVES], cause->bound_ns);
+        cell_set_int(&row[ABOUT], cause->estimate_ns);
+    }
+    text_add(&finding, text_string(&cause->what));
+    if (cause->rate.length)
+        text_addf(&finding, " (%s)", text_string(&cause->rate));
+    int code = cell_set_built(table, &row[FINDING], &finding);
+    text_free(&finding);
+    if (code != 0 || cell_set_string(table, &row[CONFIDENCE], advice_confidence_names[cause->confidence]) != 0 ||
+        cell_set_string(table, &row[RULE], cause->rule->name) != 0 ||
+        cell_set_built(table, &row[WHERE], &cause->where) != 0)
+        return ERR_NO_MEMORY;
+    return cell_set_string(table, &row[ADVICE], cause->advice);
+}
+
+/* Runs the rules on the replay. */
+static int add_causes(struct table *table, struct report *report, const struct analysis_request *request,
+                      struct error *err)
+{
+    struct adviser adviser;
+    int code = adviser_open(&adviser, report, request, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; rules[i]; i++)
+        if (rules[i]->find && !analysis_missing(rules[i], report) &&
+            (code = adviser_find(&adviser, rules[i], err)) != 0)
+            goto free_adviser;
+    if ((code = adviser_judge(&adviser, err)) != 0)
+        goto free_adviser;
+    for (size_t i = 0; i < adviser.count; i++)
+        if ((code = add_cause(table, &adviser, &adviser.causes[i])) != 0)
+            goto free_adviser;
+free_adviser:
+    adviser_free(&adviser);
+    return code;
+}
+
+/* ---- other rules ----------------------------------------------------------------------------------------------- */
+
 /* Runs a rule. Without data it finds nothing. */
 static int run_rule(struct findings *findings, struct report *report, const struct analysis_request *request,
                     int64_t capture_ns, struct rule_shared *shared, struct error *err)
 {
     int code;
 
-    if (analysis_missing(findings->rule, report))
+    if (findings->rule->find || analysis_missing(findings->rule, report))
         return 0;
     if ((code = analysis_run(findings->rule, report, request, &findings->found, err)) != 0)
         return code;
@@ -106,14 +161,15 @@ static int by_rank(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Runs all rules, and adds those that found something that costs time. */
+/* Runs all rules, and adds what costs time. */
 static int fill_from(struct table *table, struct findings *list, size_t count, struct report *report,
                      const struct analysis_request *request, struct rule_shared *shared, struct error *err)
 {
     int64_t capture_ns;
     int code;
 
-    if ((code = rule_capture_time(report, &capture_ns, err)) != 0)
+    if ((code = rule_capture_time(report, &capture_ns, err)) != 0 ||
+        (code = add_causes(table, report, request, err)) != 0)
         return code;
     for (size_t i = 0; i < count; i++) {
         list[i].rule = rules[i];
@@ -153,8 +209,10 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
                       struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },    [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },
-        [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },     [FINDING] = { "Finding", CELL_TEXT, UNIT_NONE, 0 },
+        [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },      [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
+        [ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },        [CONFIDENCE] = { "Confidence", CELL_TEXT, UNIT_NONE, 0 },
+        [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },      [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },
+        [FINDING] = { "Finding", CELL_TEXT, UNIT_NONE, 0 }, [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
         [ADVICE] = { "Advice", CELL_TEXT, UNIT_NONE, 0 },
     };
     static const struct analysis_option all = { "rows", "-1" };

@@ -1,0 +1,202 @@
+/* Causes and what they cost: see adviser.h. */
+#include <stdlib.h>
+
+#include "adviser.h"
+#include "analyze/model/torch/steps_read.h"
+#include "base/array.h"
+
+const char *const advice_confidence_names[ADVICE_CONFIDENCES] = {
+    [ADVICE_MEASURED] = "measured",
+    [ADVICE_MODELLED] = "modelled",
+    [ADVICE_TRY] = "try it",
+};
+
+void advice_cause_free(struct advice_cause *cause)
+{
+    text_free(&cause->what);
+    text_free(&cause->where);
+    text_free(&cause->rate);
+    replay_edits_free(&cause->bound);
+    replay_edits_free(&cause->estimate);
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+}
+
+/* ---- replays --------------------------------------------------------------------------------------------------- */
+
+/* Replays with the base and these edits. Returns the time of a step. */
+static int replay_step(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
+{
+    struct replay_result result;
+    struct replay_step_times step;
+    int code;
+
+    replay_reset(&adviser->replay);
+    if ((code = replay_apply(&adviser->replay, &adviser->base, err)) != 0 ||
+        (code = replay_apply(&adviser->replay, edits, err)) != 0 ||
+        (code = replay_run(&adviser->replay, &result, err)) != 0 ||
+        (code = replay_steps(&adviser->replay, adviser->steps, &step, err)) != 0)
+        return code;
+    adviser->step_count = step.steps ? step.steps : 1;
+    adviser->recorded_ns = step.steps ? step.measured_ns : result.measured_ns;
+    *out = step.steps ? step.replayed_ns : result.replayed_ns;
+    return 0;
+}
+
+static int saving(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
+{
+    int64_t step_ns;
+    int code = replay_step(adviser, edits, &step_ns, err);
+
+    if (code != 0)
+        return code;
+    *out = adviser->step_ns > step_ns ? saturating_subtract(adviser->step_ns, step_ns) : 0;
+    return 0;
+}
+
+/* ---- the adviser ----------------------------------------------------------------------------------------------- */
+
+static int read_steps(struct adviser *adviser, const struct analysis_request *request, struct error *err)
+{
+    adviser->steps = &adviser->own_steps;
+    if (request->filter && request->filter->steps) {
+        adviser->steps = request->filter->steps;
+        return 0;
+    }
+    int code = steps_read(&adviser->own_steps, adviser->report, &(struct steps_request){ 0 }, err);
+    return code == ERR_NO_DATA ? 0 : code;
+}
+
+int adviser_open(struct adviser *adviser, struct report *report, const struct analysis_request *request,
+                 struct error *err)
+{
+    int code;
+
+    *adviser = (struct adviser){ .report = report, .span = { INT64_MIN, INT64_MAX } };
+    if (request->span)
+        adviser->span = *request->span;
+    if ((code = replay_read(&adviser->replay, report, err)) != 0 || (code = read_steps(adviser, request, err)) != 0 ||
+        (code = replay_step(adviser, &adviser->base, &adviser->step_ns, err)) != 0)
+        adviser_free(adviser);
+    return code;
+}
+
+void adviser_free(struct adviser *adviser)
+{
+    for (size_t i = 0; i < adviser->count; i++)
+        advice_cause_free(&adviser->causes[i]);
+    free(adviser->causes);
+    replay_edits_free(&adviser->base);
+    replay_free(&adviser->replay);
+    steps_free(&adviser->own_steps);
+    *adviser = (struct adviser){ 0 };
+}
+
+int adviser_counts(const struct adviser *adviser, const struct replay_call *call)
+{
+    if (call->start_ns < adviser->span.from_ns || call->start_ns >= adviser->span.to_ns)
+        return 0;
+    if (!adviser->steps->count)
+        return 1;
+    int64_t thread = adviser->replay.events.threads[call->thread].id;
+    uint32_t step = steps_at(adviser->steps, global_process(thread), call->start_ns);
+    return step != NO_STEP && adviser->steps->list[step].is_chosen;
+}
+
+/* ---- causes ---------------------------------------------------------------------------------------------------- */
+
+int adviser_find(struct adviser *adviser, const struct analysis *rule, struct error *err)
+{
+    size_t first = adviser->count;
+    int code = adviser->replay.graph.points ? rule->find(adviser, err) : 0;
+
+    for (size_t i = first; i < adviser->count; i++)
+        adviser->causes[i].rule = rule;
+    return code;
+}
+
+int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err)
+{
+    int is_whole = !text_failed(&cause->what) && !text_failed(&cause->where) && !text_failed(&cause->rate);
+
+    if (is_whole && !cause->bound.count && cause->confidence != ADVICE_TRY) {
+        advice_cause_free(cause);
+        return 0;
+    }
+    if (!is_whole ||
+        array_reserve(&adviser->causes, &adviser->room, adviser->count + 1, sizeof *adviser->causes) != 0) {
+        advice_cause_free(cause);
+        return no_memory(err);
+    }
+    adviser->causes[adviser->count++] = *cause;
+    return 0;
+}
+
+static int by_estimate(const void *a, const void *b)
+{
+    const struct advice_cause *x = a, *y = b;
+
+    if (x->estimate_ns != y->estimate_ns)
+        return x->estimate_ns < y->estimate_ns ? 1 : -1;
+    if (x->bound_ns != y->bound_ns)
+        return x->bound_ns < y->bound_ns ? 1 : -1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* An estimate is never more than the bound, also if the replay of other edits says so. */
+static int judge(struct adviser *adviser, struct advice_cause *cause, struct error *err)
+{
+    int code;
+
+    if ((code = saving(adviser, &cause->bound, &cause->bound_ns, err)) != 0 ||
+        (code = saving(adviser, &cause->estimate, &cause->estimate_ns, err)) != 0)
+        return code;
+    if (cause->estimate_ns > cause->bound_ns)
+        cause->estimate_ns = cause->bound_ns;
+    return 0;
+}
+
+int adviser_judge(struct adviser *adviser, struct error *err)
+{
+    enum { LEAST_SHARE = 100 }; /* of the step: 1 % */
+    size_t kept = adviser->judged;
+    int code;
+
+    for (size_t i = adviser->judged; i < adviser->count; i++)
+        if ((code = judge(adviser, &adviser->causes[i], err)) != 0)
+            return code;
+    for (size_t i = adviser->judged; i < adviser->count; i++) {
+        struct advice_cause *cause = &adviser->causes[i];
+        if (cause->estimate_ns > adviser->step_ns / LEAST_SHARE || cause->confidence == ADVICE_TRY)
+            adviser->causes[kept++] = *cause;
+        else
+            advice_cause_free(cause);
+    }
+    adviser->count = adviser->judged = kept;
+    if (kept)
+        qsort(adviser->causes, kept, sizeof *adviser->causes, by_estimate);
+    return 0;
+}
+
+int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err)
+{
+    struct replay_edits bound = { 0 }, estimate = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < count && i < adviser->count; i++)
+        if (replay_edits_add(&bound, &adviser->causes[i].bound) != 0 ||
+            replay_edits_add(&estimate, &adviser->causes[i].estimate) != 0) {
+            code = no_memory(err);
+            goto free_edits;
+        }
+    if ((code = saving(adviser, &bound, bound_ns, err)) != 0)
+        goto free_edits;
+    code = saving(adviser, &estimate, estimate_ns, err);
+free_edits:
+    replay_edits_free(&bound);
+    replay_edits_free(&estimate);
+    return code;
+}

@@ -1,0 +1,129 @@
+/* The adviser: what to change in a program first, and what that would save.
+ *
+ *     struct adviser adviser;
+ *     int code = adviser_open(&adviser, report, request, err);
+ *     code = adviser_find(&adviser, rule, err);     (for each rule)
+ *     code = adviser_judge(&adviser, err);          (replays each cause)
+ *     … adviser.causes …
+ *     adviser_free(&adviser);
+ *
+ * A rule finds causes: what takes time, where, and which edges of the replay's graph (replay.h) are shorter without it.
+ * It never adds up durations. The saving of a cause is what the replay then takes less, so that nothing is counted
+ * twice, and nothing is promised where the next bottleneck eats it. Each cause has two versions of its edits:
+ *
+ *     bound      the cause is gone entirely: no repair saves more
+ *     estimate   what usually remains, remains */
+#ifndef TACHO_ANALYZE_ADVICE_ADVISER_H
+#define TACHO_ANALYZE_ADVICE_ADVISER_H
+
+#include "analyze/engine/analysis.h"
+#include "analyze/replay/replay_edits.h"
+#include "base/text.h"
+
+enum advice_confidence {
+    ADVICE_MEASURED, /* only recorded time is removed or moved */
+    ADVICE_MODELLED, /* a rate enters: the cause says which, and from where */
+    ADVICE_TRY,      /* no figure */
+    ADVICE_CONFIDENCES
+};
+extern const char *const advice_confidence_names[ADVICE_CONFIDENCES];
+
+/* Starts from {0}. */
+struct advice_cause {
+    const struct analysis *rule;
+    struct text what;              /* "loss.item() waits for the GPU"; owned, as all texts */
+    struct text where;             /* "train.py:57 (train)"; empty: not known */
+    struct text rate;              /* of a modelled one: "pinned memory copies 55 GB/s (H200)" */
+    const char *advice;            /* the change, in the user's own terms */
+    enum advice_confidence confidence;
+    int64_t count;                 /* of the events that it is made of, in all steps */
+    int64_t start_ns, duration_ns; /* its longest event: where to look on the timeline */
+    int64_t thread;                /* of that event, or 0 */
+    struct replay_edits bound, estimate;
+    int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
+};
+void advice_cause_free(struct advice_cause *cause);
+
+/* Starts from {0}. */
+struct adviser {
+    struct report *report;
+    struct replay replay;
+    struct steps own_steps;    /* owned; unused if the request has steps */
+    const struct steps *steps; /* without any: the run is one step */
+    struct report_span span;   /* of the request */
+    size_t step_count;         /* that the mean is taken of; 1 without steps */
+    struct replay_edits base;  /* what makes the replay one of the program without a profiler */
+    int64_t step_ns;           /* the mean step of that replay, or the run */
+    int64_t recorded_ns;       /* the mean step as it was recorded */
+    struct advice_cause *causes;
+    size_t count, room;
+    size_t judged;             /* the first of them have their savings */
+};
+
+/* Reads the report. request: the steps and the span that count; steps of its filter are used instead of searching for
+ * some. A report without CUDA calls or GPU work has no points in its graph, and rules find nothing in it. */
+int adviser_open(struct adviser *adviser, struct report *report, const struct analysis_request *request,
+                 struct error *err);
+void adviser_free(struct adviser *adviser);
+
+/* Adds the causes that a rule finds. */
+int adviser_find(struct adviser *adviser, const struct analysis *rule, struct error *err);
+/* For rules: adds a cause and takes over what it owns, also after an error. A cause without edits is freed at once. */
+int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
+
+/* Replays the causes that were added since the last call, drops those that save less than 1 % of the step, and sorts
+ * all by what they are estimated to save. */
+int adviser_judge(struct adviser *adviser, struct error *err);
+
+/* What the first `count` causes save together, per step: bounds or estimates. */
+int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err);
+
+/* Whether a call counts: it starts in the span of the request, and in a chosen step if there are steps. */
+int adviser_counts(const struct adviser *adviser, const struct replay_call *call);
+
+/* The table of a rule on the replay, for analysis.run. */
+int advice_table(const struct analysis *rule, struct report *report, const struct analysis_request *request,
+                 struct table **out, struct error *err);
+/* The same with an adviser that exists. */
+int advice_table_of(struct adviser *adviser, const struct analysis *rule, struct table **out, struct error *err);
+
+/* The sentence about a row of such a table, and how to act on it: analysis.finding and analysis.advise. */
+void advice_say(struct text *out, const struct table *table, size_t row);
+
+/* Columns of the table. */
+enum {
+    ADVICE_IMPACT, /* bound, of the run */
+    ADVICE_SAVES,  /* bound, per step */
+    ADVICE_ABOUT,  /* estimate, per step */
+    ADVICE_CONFIDENCE,
+    ADVICE_FOUND,
+    ADVICE_WHAT,
+    ADVICE_WHERE,
+    ADVICE_RATE,
+    ADVICE_HOW,
+    ADVICE_START,
+    ADVICE_DURATION,
+    ADVICE_PID,
+    ADVICE_TID,
+    ADVICE_COLUMNS
+};
+
+/* Defines rule_NAME's function `run`. The file of a rule defines find_NAME() too:
+ *
+ *     ADVICE_RUN(launch_bound)
+ *     const struct analysis rule_launch_bound = { .name = "launch_bound", …, ADVICE_RULE(launch_bound) }; */
+#define ADVICE_RUN(rule)                                                                                               \
+    static int run_##rule(struct report *report, const struct analysis_request *request, struct table **out,           \
+                          struct error *err)                                                                           \
+    {                                                                                                                  \
+        return advice_table(&rule_##rule, report, request, out, err);                                                  \
+    }
+#define ADVICE_RULE(rule) .run = run_##rule, .find = find_##rule, .finding = advice_say
+/* Data without which there is no replay, for analysis.needs. */
+#define ADVICE_NEEDS                                                                                                   \
+    {                                                                                                                  \
+        { "CUDA trace data", advice_call_tables }, { "GPU trace data", advice_work_tables }                            \
+    }
+extern const char *const advice_call_tables[], *const advice_work_tables[];
+
+#endif

@@ -1,0 +1,180 @@
+/* The rule launch_bound: the GPU waits for the CPU to launch its kernels.
+ *
+ * Bound: threads that launch kernels take no time for it, neither between their calls, up to 2 ms, nor in them.
+ * Estimate: a CUDA graph, or compiled code. Launches but the first of a step, and times between calls of up to 200 µs,
+ * go; longer ones are other code, which remains. */
+#include <stdlib.h>
+
+#include "adviser.h"
+#include "analyze/registry.h"
+#include "base/human.h"
+
+/* Between two calls: the way from one launch to the next, and the most that could be such a way. */
+enum { SHORT_NS = 200000, LONG_NS = 10 * SHORT_NS };
+
+struct launches {
+    struct adviser *adviser;
+    struct advice_cause cause;
+    uint8_t *launches;  /* owned; by call: kernels that it launches, up to 255 */
+    int64_t kernels;    /* in steps that count */
+    int64_t kernel_ns, host_ns;
+    int64_t longest_host_ns;
+    uint32_t last_step; /* of the last launch */
+};
+
+static int count_kernels(struct launches *launches)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+
+    launches->launches = calloc(events->call_count + 1u, 1);
+    if (!launches->launches)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        int table = replay_table_of(events, work->at);
+        if (work->call == NO_CALL || (table != REPLAY_KERNEL && table != REPLAY_GRAPH) ||
+            !adviser_counts(launches->adviser, &events->calls[work->call]))
+            continue;
+        launches->launches[work->call] = 1;
+        launches->kernels++;
+        launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
+    }
+    return 0;
+}
+
+/* Remembers the longest time between two calls as the place to look at. */
+static void note_host(struct launches *launches, uint32_t call, int64_t host_ns)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+
+    launches->host_ns = saturating_add(launches->host_ns, host_ns);
+    if (host_ns <= launches->longest_host_ns || host_ns > SHORT_NS)
+        return;
+    launches->longest_host_ns = host_ns;
+    launches->cause.start_ns = saturating_subtract(events->calls[call].start_ns, host_ns);
+    launches->cause.duration_ns = host_ns;
+    launches->cause.thread = events->threads[events->calls[call].thread].id;
+}
+
+/* The first launch of a step remains: it is the launch of the graph. */
+static int is_first_of_step(struct launches *launches, uint32_t call)
+{
+    const struct adviser *adviser = launches->adviser;
+    const struct replay_events *events = &adviser->replay.events;
+    uint32_t step = steps_at(adviser->steps, global_process(events->threads[events->calls[call].thread].id),
+                             events->calls[call].start_ns);
+    int is_first = step != launches->last_step;
+
+    launches->last_step = step;
+    return is_first;
+}
+
+static int cut_call(struct launches *launches, uint32_t call)
+{
+    static const enum replay_kind before[] = { REPLAY_HOST, REPLAY_HANDOVER };
+    const struct replay *replay = &launches->adviser->replay;
+    struct advice_cause *cause = &launches->cause;
+    int stays = launches->launches[call] && is_first_of_step(launches, call);
+
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        uint32_t edge = replay_edge_to(replay, replay_call_start(call), before[i]);
+        int64_t host_ns = edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[edge];
+        if (host_ns <= 0 || host_ns > LONG_NS)
+            continue;
+        note_host(launches, call, host_ns);
+        if (replay_edit_cut(&cause->bound, edge, host_ns) != 0 ||
+            (host_ns <= SHORT_NS && replay_edit_cut(&cause->estimate, edge, host_ns) != 0))
+            return ERR_NO_MEMORY;
+    }
+    if (!launches->launches[call])
+        return 0;
+    uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
+    int64_t call_ns = edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[edge];
+    launches->host_ns = saturating_add(launches->host_ns, call_ns);
+    if (replay_edit_cut(&cause->bound, edge, call_ns) != 0 ||
+        (!stays && replay_edit_cut(&cause->estimate, edge, call_ns) != 0))
+        return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int cut_thread(struct launches *launches, const struct replay_thread *thread)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+    int has_launches = 0;
+
+    for (uint32_t call = thread->first; call < thread->end && !has_launches; call++)
+        has_launches = launches->launches[call];
+    for (uint32_t call = thread->first; has_launches && call < thread->end; call++)
+        if (adviser_counts(launches->adviser, &events->calls[call]) && cut_call(launches, call) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int cut_all(struct launches *launches)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+
+    if (count_kernels(launches) != 0)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->thread_count; i++)
+        if (cut_thread(launches, &events->threads[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int has_operators(struct report *report)
+{
+    const struct report_table *table = report_table(report, "TACHO_TORCH_OP");
+
+    return table && table->rows;
+}
+
+/* "launch-bound: 378 kernels of 12.0 µs, launched in 16.9 ms" */
+static void describe(struct launches *launches)
+{
+    static const char
+        for_torch[] = "torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch all kernels at once; "
+                      "larger batches and fused operators need fewer launches.",
+        for_cuda[] = "CUDA graphs launch all kernels at once; larger kernels need fewer launches.";
+    struct text *what = &launches->cause.what;
+    int64_t steps = (int64_t)launches->adviser->step_count;
+
+    text_add(what, "launch-bound: ");
+    human_count(what, (uint64_t)(launches->kernels / steps));
+    text_add(what, " kernels of ");
+    human_time(what, launches->kernel_ns / (launches->kernels ? launches->kernels : 1));
+    text_add(what, ", launched in ");
+    human_time(what, launches->host_ns / steps);
+    launches->cause.count = launches->kernels;
+    launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
+}
+
+static int find_launch_bound(struct adviser *adviser, struct error *err)
+{
+    struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
+    int code = cut_all(&launches);
+
+    free(launches.launches);
+    if (code != 0) {
+        advice_cause_free(&launches.cause);
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
+    }
+    describe(&launches);
+    return adviser_add(adviser, &launches.cause, err);
+}
+
+ADVICE_RUN(launch_bound)
+
+const struct analysis rule_launch_bound = {
+    .name = "launch_bound",
+    .title = "Launch-Bound",
+    .usage = "",
+    .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
+            "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms. The "
+            "estimate leaves one launch in each step, and times of more than 200 µs between two calls.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
+              "operators.",
+    .praise = "The GPU does not wait for launches of kernels.",
+    ADVICE_RULE(launch_bound),
+};

@@ -1,0 +1,75 @@
+/* The adviser on small captures made by hand, with savings that can be worked out on paper, in µs. */
+#include "analyze/advice/adviser.h"
+#include "analyze/registry.h"
+#include "made_cuda.h"
+
+/* Runs one rule on a report. */
+static void advise(struct adviser *adviser, struct writer *writer, const struct analysis *rule)
+{
+    struct report *report = finish(writer);
+    struct error err;
+
+    if (adviser_open(adviser, report, &(struct analysis_request){ 0 }, &err) != 0 ||
+        adviser_find(adviser, rule, &err) != 0 || adviser_judge(adviser, &err) != 0)
+        fail_msg("%s", err.text);
+    report_close(report);
+}
+
+/* Twenty kernels of 10 µs, each launched in 5 µs, 40 µs behind the last. From the first call to the end of the last
+ * kernel: 19 · 45 + 5 + 10. If launches take no time: a launch, and kernels with gaps of 1 µs, which is what a gap is
+ * taken to be if there is none. */
+static void kernels_wait_for_their_launches(void **state)
+{
+    enum { KERNELS = 20, RUN = 19 * 45 + 15, AT_ONCE = 5 + 20 * 10 + 19 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < KERNELS; i++)
+        launch(writer, 45 * i, 45 * i + 5, 45 * i + 15, i + 1, 7);
+    advise(&adviser, writer, &rule_launch_bound);
+    assert_int_equal(adviser.count, 1);
+    assert_int_equal(adviser.step_ns, RUN * US);
+    assert_int_equal(adviser.causes[0].bound_ns, (RUN - AT_ONCE) * US);
+    assert_int_equal(adviser.causes[0].estimate_ns, (RUN - AT_ONCE) * US);
+    assert_int_equal(adviser.causes[0].count, KERNELS);
+    assert_string_equal(text_string(&adviser.causes[0].what),
+                        "launch-bound: 20 kernels of 10.0 µs, launched in 860 µs");
+    adviser_free(&adviser);
+}
+
+/* The same launches, and kernels of 100 µs: only the first one waits for its launch. */
+static void a_busy_gpu_does_not_wait(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 20; i++)
+        launch(writer, 45 * i, 5 + 101 * i, 105 + 101 * i, i + 1, 7);
+    advise(&adviser, writer, &rule_launch_bound);
+    assert_int_equal(adviser.count, 0);
+    adviser_free(&adviser);
+}
+
+/* Other code between the launches, 1 ms at a time, is in the bound, and not in the estimate. */
+static void long_pauses_are_other_code(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 20; i++)
+        launch(writer, 1005 * i, 1005 * i + 5, 1005 * i + 15, i + 1, 7);
+    advise(&adviser, writer, &rule_launch_bound);
+    assert_int_equal(adviser.count, 0); /* the estimate: 19 launches of 5 µs, less than 1 % of 19 ms */
+    adviser_free(&adviser);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_wait_for_their_launches),
+        cmocka_unit_test(a_busy_gpu_does_not_wait),
+        cmocka_unit_test(long_pauses_are_other_code),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
