@@ -202,6 +202,43 @@ static void full_kernels_share_a_device(void **state)
     replay_free(&replay);
 }
 
+static void see_gpu(struct writer *writer, int64_t pid, int64_t number, int64_t gpu)
+{
+    struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
+
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, number);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, pid, pid);
+    writer_append(writer, TABLE_TARGET_INFO_CUDA_DEVICE, &row);
+}
+
+/* Two processes, each with a kernel that fills its GPU, one behind the other. */
+static int64_t with_half_work_of_processes_us(int64_t other_number, int64_t other_gpu)
+{
+    struct writer *writer = start();
+    struct replay replay;
+    struct replay_result result;
+    struct error err;
+
+    see_gpu(writer, 1, 0, 0);
+    see_gpu(writer, 2, other_number, other_gpu);
+    launch(writer, 0, 10, 1010, 1, 7);
+    made_kernel(writer, (struct made_kernel){ 1011 * US, 2011 * US, 2, 2, other_number, 7, "k", NULL, NULL });
+    open_replay(&replay, writer);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &err), 0);
+    assert_int_equal(replay_run(&replay, &result, &err), 0);
+    replay_free(&replay);
+    return result.replayed_ns / US;
+}
+
+/* A process that sees one GPU has the number 0 for it, whichever it is. */
+static void processes_number_gpus_in_their_own_way(void **state)
+{
+    assert_int_equal(with_half_work_of_processes_us(0, 0), 1011); /* 10 to 510, 511 to 1011 */
+    assert_int_equal(with_half_work_of_processes_us(1, 0), 1011);
+    assert_int_equal(with_half_work_of_processes_us(0, 1), 1511); /* nothing ties the second kernel to the first */
+}
+
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
 
 static void a_wait_that_drains_the_queue_costs_time(void **state)
@@ -663,6 +700,7 @@ int main(void)
         cmocka_unit_test(an_event_passes_on_what_its_stream_waits_for),
         cmocka_unit_test(a_call_waits_for_an_event),
         cmocka_unit_test(full_kernels_share_a_device),
+        cmocka_unit_test(processes_number_gpus_in_their_own_way),
         cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
         cmocka_unit_test(a_wait_for_nothing_may_become_one),

@@ -170,7 +170,7 @@ static size_t count_ended(const struct build *build, size_t low, int64_t time_ns
 /* Whether two works of different streams compete for a device: each has enough blocks for all of it. */
 static int compete(const struct replay_events *events, const struct replay_work *a, const struct replay_work *b)
 {
-    return a->stream != b->stream && events->devices[a->stream] == events->devices[b->stream] &&
+    return a->stream != b->stream && events->gpu_of[a->stream] == events->gpu_of[b->stream] &&
            replay_fills_device(events, a) && replay_fills_device(events, b);
 }
 
@@ -185,7 +185,7 @@ static void add_ended(struct build *build, const struct replay_work *work, int64
         uint32_t at = build->by_end[i - 1];
         const struct replay_work *other = &events->works[at];
         int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
-        if (other->stream != work->stream && events->devices[other->stream] == events->devices[work->stream] &&
+        if (other->stream != work->stream && events->gpu_of[other->stream] == events->gpu_of[work->stream] &&
             ((is_late && is_close) || compete(events, work, other))) {
             add_end(build, work, at, gap_ns, REPLAY_EVENT);
             return;
@@ -221,7 +221,7 @@ static void find_causes(struct build *build, uint32_t at)
     add_launch(build, work, table);
     add_stream(build, at, gap_ns);
     add_events(build, work, gap_ns);
-    if (!replay->events.has_shared_device)
+    if (!replay->events.has_shared_gpu)
         return;
     const struct cause *last = last_cause(build);
     int is_late = last &&

@@ -66,15 +66,17 @@ struct replay_events {
     struct replay_thread *threads;
     uint32_t thread_count;
     size_t thread_room;
-    struct keys names;     /* of calls, as string ids */
-    struct keys scopes;    /* streams have the numbers of their scopes */
-    int64_t *devices;      /* by scope: the device of a stream */
-    size_t device_room;
-    int64_t *call_ns;      /* by name: what a call takes that does not wait */
-    int64_t return_ns;     /* what a call takes from the end of the work that it waits for to its own */
-    uint8_t *is_pageable;  /* by row of the table of copies: from or to pageable memory */
-    uint8_t *is_full;      /* by row of the table of kernels: it has a block for every multiprocessor */
-    int has_shared_device; /* a device has several streams; else is_full is NULL */
+    struct keys names;    /* of calls, as string ids */
+    struct keys scopes;   /* streams have the numbers of their scopes */
+    struct keys gpus;     /* with work, whatever number processes have for them */
+    uint32_t *streams_of; /* by GPU: the number of its streams */
+    uint32_t *gpu_of;     /* by stream */
+    size_t gpu_room, stream_room;
+    int64_t *call_ns;     /* by name: what a call takes that does not wait */
+    int64_t return_ns;    /* what a call takes from the end of the work that it waits for to its own */
+    uint8_t *is_pageable; /* by row of the table of copies: from or to pageable memory */
+    uint8_t *is_full;     /* by row of the table of kernels: it has a block for every multiprocessor */
+    int has_shared_gpu;   /* a GPU has several streams; else is_full is NULL */
     struct replay_handover *handovers;
     uint32_t handover_count;
     struct replay_link *links;

@@ -8,14 +8,15 @@
 #include "replay_events.h"
 
 enum { CONTEXT, SOURCE, TARGET, COPY_KIND }; /* extra columns; of copies, those from SOURCE on */
-enum { LEFT_OUT = -1, MEMORY_PAGEABLE = 0, MOST_STREAMS = 64 };
+enum { LEFT_OUT = -1, MEMORY_PAGEABLE = 0 };
 
 /* Work while it is read, by row over all tables. */
 struct reading {
     struct replay_events *events;
+    struct gpu_devices devices; /* owned, as all below */
     struct gpu_ops ops;
-    int64_t *start, *end, *stream; /* owned */
-    uint32_t *call;                /* owned */
+    int64_t *start, *end, *stream;
+    uint32_t *call;
     size_t count, room[4];
 };
 
@@ -29,18 +30,35 @@ static int reserve(struct reading *reading, size_t count)
     return 0;
 }
 
-/* The number of a stream. Streams come in runs, so the last one is the first guess. */
-static uint32_t number_stream(struct replay_events *events, const int64_t key[SCOPE_WIDTH], int64_t device,
-                              uint32_t last)
+/* Finds the GPU of a new stream. Processes number the GPUs that they see, each in its own way. */
+static int place_stream(struct reading *reading, uint32_t stream, int64_t process, int64_t device)
 {
-    if (last != NO_KEY && memcmp(keys_get(&events->scopes, last), key, SCOPE_WIDTH * sizeof *key) == 0)
+    struct replay_events *events = reading->events;
+    int64_t id = gpu_device_of(&reading->devices, process, device);
+    uint32_t gpu = keys_add(&events->gpus, &id);
+
+    if (gpu == NO_KEY ||
+        array_reserve_zeroed(&events->streams_of, &events->gpu_room, gpu + 1u, sizeof *events->streams_of) != 0 ||
+        array_reserve_zeroed(&events->gpu_of, &events->stream_room, stream + 1u, sizeof *events->gpu_of) != 0)
+        return ERR_NO_MEMORY;
+    events->gpu_of[stream] = gpu;
+    events->streams_of[gpu]++;
+    events->has_shared_gpu |= events->streams_of[gpu] > 1;
+    return 0;
+}
+
+/* The number of a stream. Streams come in runs, so the last one is the first guess. */
+static uint32_t number_stream(struct reading *reading, const int64_t key[SCOPE_WIDTH], int64_t device, uint32_t last)
+{
+    struct keys *scopes = &reading->events->scopes;
+    size_t known = scopes->count;
+
+    if (last != NO_KEY && memcmp(keys_get(scopes, last), key, SCOPE_WIDTH * sizeof *key) == 0)
         return last;
-    uint32_t stream = keys_add(&events->scopes, key);
-    if (stream == NO_KEY ||
-        array_reserve_zeroed(&events->devices, &events->device_room, stream + 1u, sizeof *events->devices) != 0)
-        return NO_KEY;
-    events->devices[stream] = device;
-    return stream;
+    uint32_t stream = keys_add(scopes, key);
+    if (stream < known || stream == NO_KEY)
+        return stream;
+    return place_stream(reading, stream, key[SCOPE_PROCESS], device) == 0 ? stream : NO_KEY;
 }
 
 /* Whether a row is a migration of unified memory: it has no call and no place on a stream. The kernel that it holds up
@@ -64,7 +82,7 @@ static int add_rows(struct reading *reading, int table)
         if (is_migration(ops, row, table))
             continue;
         int64_t key[SCOPE_WIDTH] = { ops->process[row], gpu_extra(ops, CONTEXT, row), ops->stream[row] };
-        stream = number_stream(reading->events, key, ops->device[row], stream);
+        stream = number_stream(reading, key, ops->device[row], stream);
         if (stream == NO_KEY)
             return ERR_NO_MEMORY;
         uint32_t call = replay_call_find(reading->events, ops->process[row], ops->correlation[row]);
@@ -139,15 +157,6 @@ free_order:
 
 /* ---- work that fills a device ---------------------------------------------------------------------------------- */
 
-static int has_shared_device(const struct replay_events *events)
-{
-    for (size_t a = 1; a < events->scopes.count; a++)
-        for (size_t b = 0; b < a && b < MOST_STREAMS; b++)
-            if (events->devices[a] == events->devices[b])
-                return 1;
-    return 0;
-}
-
 /* The least number of multiprocessors of a GPU of the report; 1 if it does not say. */
 static int read_multiprocessors(struct report *report, int64_t *out, struct error *err)
 {
@@ -196,15 +205,16 @@ free_grid:
 static int read_works(struct reading *reading, struct report *report, struct error *err)
 {
     struct replay_events *events = reading->events;
-    int code;
+    int code = gpu_devices_read(&reading->devices, report, err);
 
+    if (code != 0)
+        return code;
     for (int table = 0; table < REPLAY_TABLES; table++)
         if ((code = read_table(reading, report, table, err)) != 0)
             return code;
     if (arrange_works(reading) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
-    events->has_shared_device = has_shared_device(events);
-    return events->has_shared_device ? find_full(events, report, err) : 0;
+    return events->has_shared_gpu ? find_full(events, report, err) : 0;
 }
 
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err)
@@ -212,7 +222,9 @@ int replay_works_read(struct replay_events *events, struct report *report, struc
     struct reading reading = { .events = events };
 
     events->scopes.width = SCOPE_WIDTH;
+    events->gpus.width = 1;
     int code = read_works(&reading, report, err);
+    gpu_devices_free(&reading.devices);
     free(reading.start);
     free(reading.end);
     free(reading.stream);
