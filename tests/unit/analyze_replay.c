@@ -144,6 +144,43 @@ static void a_stream_waits_for_an_event(void **state)
     replay_free(&replay);
 }
 
+/* Of many streams that it waits for, the one that is done last was recorded first. */
+static void a_stream_waits_for_many_events(void **state)
+{
+    enum { STREAMS = 20 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    for (int64_t i = 0; i < STREAMS; i++) {
+        launch(writer, 8 * i, 8 * i + 10, i ? 8 * i + 12 : 1000, i, 7 + i);
+        call(writer, MAIN, 8 * i + 6, 8 * i + 7, "cudaEventRecord", 100 + i);
+        event_record(writer, 7 + i, 100 + i, 40 + i);
+    }
+    for (int64_t i = 0; i < STREAMS; i++) {
+        call(writer, MAIN, 200 + 2 * i, 201 + 2 * i, "cudaStreamWaitEvent", 200 + i);
+        sync_record(writer, STREAM_WAITS, 50, 200 + i, 40 + i);
+    }
+    launch(writer, 300, 1002, 1012, 300, 50);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 512); /* 10 to 505, 507 to 512 */
+    replay_free(&replay);
+}
+
+/* Kernels of a graph on one stream: two side by side, the first one longer, and one behind both. */
+static void a_stream_forks_and_joins(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 0, 5, "cudaGraphLaunch", 1);
+    kernel(writer, 10, 110, 1, 7);
+    kernel(writer, 20, 40, 1, 7);
+    kernel(writer, 111, 161, 1, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 86); /* 10 to 60, 20 to 30, 61 to 86 */
+    replay_free(&replay);
+}
+
 /* A stream without work passes on what it waits for. */
 static void an_event_passes_on_what_its_stream_waits_for(void **state)
 {
@@ -697,6 +734,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_a_stream_follows_on),
         cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(a_stream_waits_for_many_events),
+        cmocka_unit_test(a_stream_forks_and_joins),
         cmocka_unit_test(an_event_passes_on_what_its_stream_waits_for),
         cmocka_unit_test(a_call_waits_for_an_event),
         cmocka_unit_test(full_kernels_share_a_device),
