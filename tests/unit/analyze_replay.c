@@ -354,6 +354,30 @@ static void copies_wait_if_memory_is_pageable(void **state)
     replay_free(&replay);
 }
 
+/* Copies and fills on the GPU alone are like kernels: their calls return at once, even if it took a while. */
+static void work_on_device_memory_does_not_hold_up_its_call(void **state)
+{
+    enum { DEVICE = 2, PINNED = 1, DEVICE_TO_DEVICE = 8, TO_DEVICE = 1 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 0, 100, "cudaMemcpy", 1);
+    made_copy(writer, (struct made_memory){ 10 * US, 98 * US, 1, 1000, DEVICE_TO_DEVICE, DEVICE, DEVICE });
+    call(writer, MAIN, 200, 300, "cudaMemset", 2);
+    made_fill(writer, (struct made_memory){ 210 * US, 298 * US, 2, 1000, DEVICE, 0, 0 });
+    call(writer, MAIN, 400, 500, "cudaMemset", 3);
+    made_fill(writer, (struct made_memory){ 410 * US, 498 * US, 3, 1000, PINNED, 0, 0 });
+    call(writer, MAIN, 600, 700, "cudaMemcpy", 4); /* of pinned memory; nothing is staged */
+    made_copy(writer, (struct made_memory){ 610 * US, 730 * US, 4, 1000, TO_DEVICE, PINNED, DEVICE });
+    open_replay(&replay, writer);
+    const struct replay_call *calls = replay.events.calls;
+    assert_int_equal(calls[0].wait, REPLAY_NO_WAIT);
+    assert_int_equal(calls[1].wait, REPLAY_NO_WAIT);
+    assert_int_equal(calls[2].wait, REPLAY_WAITED);
+    assert_int_equal(calls[3].wait, REPLAY_NO_WAIT);
+    replay_free(&replay);
+}
+
 /* A queue of 551 kernels of 10 µs is full: a launch of 1 µs takes 100, until one is done. */
 static void a_launch_waits_for_a_full_queue(void **state)
 {
@@ -744,6 +768,7 @@ int main(void)
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
         cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
+        cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),

@@ -7,8 +7,11 @@
 #include "base/array.h"
 #include "replay_events.h"
 
-enum { CONTEXT, SOURCE, TARGET, COPY_KIND }; /* extra columns; of copies, those from SOURCE on */
-enum { LEFT_OUT = -1, MEMORY_PAGEABLE = 0 };
+enum { CONTEXT, SOURCE, TARGET, COPY_KIND, FILL_MEMORY = SOURCE };  /* extra columns: of copies, and of fills */
+enum { LEFT_OUT = -1 };
+enum { PAGEABLE = 0, PINNED = 1, MANAGED = 4, MANAGED_STATIC = 6 }; /* of ENUM_CUDA_MEM_KIND */
+/* of ENUM_CUDA_MEMCPY_OPER */
+enum { ARRAY_TO_ARRAY = 5, DEVICE_TO_DEVICE = 8, PEER_TO_PEER = 10, FIRST_MIGRATION, LAST_MIGRATION = 13 };
 
 /* Work while it is read, by row over all tables. */
 struct reading {
@@ -65,9 +68,9 @@ static uint32_t number_stream(struct reading *reading, const int64_t key[SCOPE_W
  * takes longer. */
 static int is_migration(const struct gpu_ops *ops, size_t row, int table)
 {
-    enum { FIRST = 11, LAST = 13 }; /* of ENUM_CUDA_MEMCPY_OPER */
+    int64_t kind = table == REPLAY_COPY ? gpu_extra(ops, COPY_KIND, row) : 0;
 
-    return table == REPLAY_COPY && gpu_extra(ops, COPY_KIND, row) >= FIRST && gpu_extra(ops, COPY_KIND, row) <= LAST;
+    return kind >= FIRST_MIGRATION && kind <= LAST_MIGRATION;
 }
 
 /* Clocks of GPU and CPU differ a little: work never starts before its call does. */
@@ -97,31 +100,52 @@ static int add_rows(struct reading *reading, int table)
     return 0;
 }
 
-static int mark_pageable(struct replay_events *events, const struct gpu_ops *ops)
+/* A blocking copy waits until host memory has been read or written. One between GPUs, or on one, is like a kernel. */
+static enum replay_memory memory_of_copy(const struct gpu_ops *ops, size_t row)
 {
-    events->is_pageable = malloc(ops->count + 1);
-    if (!events->is_pageable)
+    int64_t kind = gpu_extra(ops, COPY_KIND, row);
+
+    if ((kind >= ARRAY_TO_ARRAY && kind <= DEVICE_TO_DEVICE) || kind == PEER_TO_PEER)
+        return REPLAY_DEVICE_MEMORY;
+    for (size_t c = SOURCE; c <= TARGET; c++)
+        if (!gpu_extra_is_null(ops, c, row) && gpu_extra(ops, c, row) == PAGEABLE)
+            return REPLAY_PAGEABLE;
+    return REPLAY_HOST_MEMORY;
+}
+
+/* A fill of device memory is like a kernel, whatever its call is named. */
+static enum replay_memory memory_of_fill(const struct gpu_ops *ops, size_t row)
+{
+    int64_t kind = gpu_extra_is_null(ops, FILL_MEMORY, row) ? -1 : gpu_extra(ops, FILL_MEMORY, row);
+
+    return kind == PINNED || kind == MANAGED || kind == MANAGED_STATIC ? REPLAY_HOST_MEMORY : REPLAY_DEVICE_MEMORY;
+}
+
+/* Copies come first, and fills right behind them. */
+static int find_memory(struct replay_events *events, const struct gpu_ops *ops, int table)
+{
+    size_t first = events->first_at[table] - events->first_at[REPLAY_COPY];
+
+    if (array_reserve(&events->memory, &events->memory_room, first + ops->count, 1) != 0)
         return ERR_NO_MEMORY;
-    for (size_t row = 0; row < ops->count; row++) {
-        events->is_pageable[row] = 0;
-        for (size_t c = SOURCE; c <= TARGET; c++)
-            if (!gpu_extra_is_null(ops, c, row) && gpu_extra(ops, c, row) == MEMORY_PAGEABLE)
-                events->is_pageable[row] = 1;
-    }
+    for (size_t row = 0; row < ops->count; row++)
+        events->memory[first + row] = (uint8_t)(table == REPLAY_COPY ? memory_of_copy(ops, row)
+                                                                     : memory_of_fill(ops, row));
     return 0;
 }
 
 static int read_table(struct reading *reading, struct report *report, int table, struct error *err)
 {
-    static const char *const extra[] = { "contextId", NULL };
-    static const char *const copy_extra[] = { "contextId", "srcKind", "dstKind", "copyKind", NULL };
-    int code = gpu_read_table(&reading->ops, report, gpu_busy_tables[table], table == REPLAY_COPY ? copy_extra : extra,
-                              err);
+    static const char *const others[] = { "contextId", NULL };
+    static const char *const copies[] = { "contextId", "srcKind", "dstKind", "copyKind", NULL };
+    static const char *const fills[] = { "contextId", "memKind", NULL };
+    static const char *const *const extra[REPLAY_TABLES] = { others, copies, fills, others };
+    int code = gpu_read_table(&reading->ops, report, gpu_busy_tables[table], extra[table], err);
 
     if (code != 0)
         return code;
     if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading, table) != 0 ||
-        (table == REPLAY_COPY && mark_pageable(reading->events, &reading->ops) != 0))
+        ((table == REPLAY_COPY || table == REPLAY_FILL) && find_memory(reading->events, &reading->ops, table) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
     reading->events->first_at[table + 1] = (uint32_t)reading->count;
     gpu_free(&reading->ops);
