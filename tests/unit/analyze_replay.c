@@ -378,6 +378,32 @@ static void work_on_device_memory_does_not_hold_up_its_call(void **state)
     replay_free(&replay);
 }
 
+static int is_at_305(void *context, const struct replay_call *chosen)
+{
+    return chosen->start_ns == 305 * US;
+}
+
+/* Other calls return 5 µs after their work, so 85 of the 90 behind the fourth kernel are cudaFree's own. */
+static void a_call_that_waits_keeps_its_own_work(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    for (int64_t i = 0; i < 3; i++) {
+        launch(writer, 100 * i, 100 * i + 10, 100 * i + 50, 2 * i, 7);
+        call(writer, MAIN, 100 * i + 5, 100 * i + 55, "cudaDeviceSynchronize", 2 * i + 1);
+    }
+    launch(writer, 300, 310, 360, 10, 7);
+    call(writer, MAIN, 305, 450, "cudaFree", 11);
+    launch(writer, 450, 460, 510, 12, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.return_ns, 5 * US);
+    assert_int_equal(replay_drop_waits(&replay, is_at_305, NULL, &err), 0);
+    assert_int_equal(replayed_us(&replay), 450); /* launched at 305 + 85 = 390; the kernel runs from 400 to 450 */
+    replay_free(&replay);
+}
+
 /* A queue of 551 kernels of 10 µs is full: a launch of 1 µs takes 100, until one is done. */
 static void a_launch_waits_for_a_full_queue(void **state)
 {
@@ -769,6 +795,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
         cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
+        cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),

@@ -335,15 +335,27 @@ static int add_wait(struct replay *replay, const struct replay_call *call)
                             call->wait == REPLAY_QUEUED ? REPLAY_QUEUE : REPLAY_WAIT);
 }
 
+/* What a call takes apart from its wait. What cudaFree() or a copy does after the wait, it would still do. */
+static int64_t own_time(const struct replay_events *events, const struct replay_call *call)
+{
+    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = events->call_ns[call->name];
+
+    if (call->wait != REPLAY_WAITED && call->wait != REPLAY_QUEUED)
+        return took;
+    if (call->wait == REPLAY_WAITED && events->has_work[call->name]) {
+        int64_t after = saturating_subtract(saturating_duration(events->works[call->waits_for].end_ns, call->end_ns),
+                                            events->return_ns);
+        own = after > own ? after : own;
+    }
+    return own < took ? own : took;
+}
+
 static int add_call_end(struct replay *replay, uint32_t at)
 {
     const struct replay_call *call = &replay->events.calls[at];
-    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = replay->events.call_ns[call->name];
-    int has_waited = call->wait == REPLAY_WAITED || call->wait == REPLAY_QUEUED;
 
     replay_graph_next(&replay->graph);
-    if (replay_graph_add(&replay->graph, replay_call_start(at), has_waited && own < took ? own : took, REPLAY_CALL) !=
-        0)
+    if (replay_graph_add(&replay->graph, replay_call_start(at), own_time(&replay->events, call), REPLAY_CALL) != 0)
         return ERR_NO_MEMORY;
     return call->wait == REPLAY_NO_WAIT ? 0 : add_wait(replay, call);
 }

@@ -106,6 +106,7 @@ void replay_events_free(struct replay_events *events)
     free(events->streams_of);
     free(events->gpu_of);
     free(events->call_ns);
+    free(events->has_work);
     free(events->memory);
     free(events->is_full);
     free(events->handovers);

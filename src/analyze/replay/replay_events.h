@@ -80,6 +80,7 @@ struct replay_events {
     uint32_t *gpu_of;     /* by stream */
     size_t gpu_room, stream_room;
     int64_t *call_ns;     /* by name: what a call takes that does not wait */
+    uint8_t *has_work;    /* by name: a call that waits, and does more than that */
     int64_t return_ns;    /* what a call takes from the end of the work that it waits for to its own */
     uint8_t *memory;      /* by row of the tables of copies and fills, as one: enum replay_memory */
     size_t memory_room;

@@ -448,7 +448,8 @@ static int find_typical_calls(const struct sweep *sweep)
     int code = ERR_NO_MEMORY;
 
     events->call_ns = malloc((names + 1) * sizeof *events->call_ns);
-    if (!group || !values || !figures || !events->call_ns)
+    events->has_work = malloc(names + 1);
+    if (!group || !values || !figures || !events->call_ns || !events->has_work)
         goto done;
     for (size_t i = 0; i < calls; i++) {
         const struct replay_call *call = &events->calls[i];
@@ -461,6 +462,7 @@ static int find_typical_calls(const struct sweep *sweep)
         int64_t most = sweep->wait[i] == WAIT_NONE || sweep->wait[i] == WAIT_PROCESS ? INT64_MAX : LONG_CALL_NS,
                 median = figures[i].figures.count ? saturating_from_double(figures[i].median) : SHORT_CALL_NS;
         events->call_ns[i] = median < most ? median : most;
+        events->has_work[i] = sweep->wait[i] != WAIT_NONE && sweep->wait[i] != WAIT_RECORDED;
     }
 done:
     free(group);
