@@ -144,43 +144,6 @@ static void a_stream_waits_for_an_event(void **state)
     replay_free(&replay);
 }
 
-/* Of many streams that it waits for, the one that is done last was recorded first. */
-static void a_stream_waits_for_many_events(void **state)
-{
-    enum { STREAMS = 20 };
-    struct writer *writer = start();
-    struct replay replay;
-
-    for (int64_t i = 0; i < STREAMS; i++) {
-        launch(writer, 8 * i, 8 * i + 10, i ? 8 * i + 12 : 1000, i, 7 + i);
-        call(writer, MAIN, 8 * i + 6, 8 * i + 7, "cudaEventRecord", 100 + i);
-        event_record(writer, 7 + i, 100 + i, 40 + i);
-    }
-    for (int64_t i = 0; i < STREAMS; i++) {
-        call(writer, MAIN, 200 + 2 * i, 201 + 2 * i, "cudaStreamWaitEvent", 200 + i);
-        sync_record(writer, STREAM_WAITS, 50, 200 + i, 40 + i);
-    }
-    launch(writer, 300, 1002, 1012, 300, 50);
-    open_replay(&replay, writer);
-    assert_int_equal(with_half_work_us(&replay), 512); /* 10 to 505, 507 to 512 */
-    replay_free(&replay);
-}
-
-/* Kernels of a graph on one stream: two side by side, the first one longer, and one behind both. */
-static void a_stream_forks_and_joins(void **state)
-{
-    struct writer *writer = start();
-    struct replay replay;
-
-    call(writer, MAIN, 0, 5, "cudaGraphLaunch", 1);
-    kernel(writer, 10, 110, 1, 7);
-    kernel(writer, 20, 40, 1, 7);
-    kernel(writer, 111, 161, 1, 7);
-    open_replay(&replay, writer);
-    assert_int_equal(with_half_work_us(&replay), 86); /* 10 to 60, 20 to 30, 61 to 86 */
-    replay_free(&replay);
-}
-
 /* A stream without work passes on what it waits for. */
 static void an_event_passes_on_what_its_stream_waits_for(void **state)
 {
@@ -237,43 +200,6 @@ static void full_kernels_share_a_device(void **state)
     open_replay(&replay, writer);
     assert_int_equal(with_half_work_us(&replay), 765); /* 10 to 510, 410 to 610, 710 to 760, and 5 to return */
     replay_free(&replay);
-}
-
-static void see_gpu(struct writer *writer, int64_t pid, int64_t number, int64_t gpu)
-{
-    struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
-
-    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu);
-    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, number);
-    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, pid, pid);
-    writer_append(writer, TABLE_TARGET_INFO_CUDA_DEVICE, &row);
-}
-
-/* Two processes, each with a kernel that fills its GPU, one behind the other. */
-static int64_t with_half_work_of_processes_us(int64_t other_number, int64_t other_gpu)
-{
-    struct writer *writer = start();
-    struct replay replay;
-    struct replay_result result;
-    struct error err;
-
-    see_gpu(writer, 1, 0, 0);
-    see_gpu(writer, 2, other_number, other_gpu);
-    launch(writer, 0, 10, 1010, 1, 7);
-    made_kernel(writer, (struct made_kernel){ 1011 * US, 2011 * US, 2, 2, other_number, 7, "k", NULL, NULL });
-    open_replay(&replay, writer);
-    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &err), 0);
-    assert_int_equal(replay_run(&replay, &result, &err), 0);
-    replay_free(&replay);
-    return result.replayed_ns / US;
-}
-
-/* A process that sees one GPU has the number 0 for it, whichever it is. */
-static void processes_number_gpus_in_their_own_way(void **state)
-{
-    assert_int_equal(with_half_work_of_processes_us(0, 0), 1011); /* 10 to 510, 511 to 1011 */
-    assert_int_equal(with_half_work_of_processes_us(1, 0), 1011);
-    assert_int_equal(with_half_work_of_processes_us(0, 1), 1511); /* nothing ties the second kernel to the first */
 }
 
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
@@ -351,56 +277,6 @@ static void copies_wait_if_memory_is_pageable(void **state)
     assert_int_equal(calls[1].waits_for, NO_WORK);
     assert_int_equal(calls[2].waits_for, 2);
     assert_int_equal(calls[3].waits_for, NO_WORK);
-    replay_free(&replay);
-}
-
-/* Copies and fills on the GPU alone are like kernels: their calls return at once, even if it took a while. */
-static void work_on_device_memory_does_not_hold_up_its_call(void **state)
-{
-    enum { DEVICE = 2, PINNED = 1, DEVICE_TO_DEVICE = 8, TO_DEVICE = 1 };
-    struct writer *writer = start();
-    struct replay replay;
-
-    call(writer, MAIN, 0, 100, "cudaMemcpy", 1);
-    made_copy(writer, (struct made_memory){ 10 * US, 98 * US, 1, 1000, DEVICE_TO_DEVICE, DEVICE, DEVICE });
-    call(writer, MAIN, 200, 300, "cudaMemset", 2);
-    made_fill(writer, (struct made_memory){ 210 * US, 298 * US, 2, 1000, DEVICE, 0, 0 });
-    call(writer, MAIN, 400, 500, "cudaMemset", 3);
-    made_fill(writer, (struct made_memory){ 410 * US, 498 * US, 3, 1000, PINNED, 0, 0 });
-    call(writer, MAIN, 600, 700, "cudaMemcpy", 4); /* of pinned memory; nothing is staged */
-    made_copy(writer, (struct made_memory){ 610 * US, 730 * US, 4, 1000, TO_DEVICE, PINNED, DEVICE });
-    open_replay(&replay, writer);
-    const struct replay_call *calls = replay.events.calls;
-    assert_int_equal(calls[0].wait, REPLAY_NO_WAIT);
-    assert_int_equal(calls[1].wait, REPLAY_NO_WAIT);
-    assert_int_equal(calls[2].wait, REPLAY_WAITED);
-    assert_int_equal(calls[3].wait, REPLAY_NO_WAIT);
-    replay_free(&replay);
-}
-
-static int is_at_305(void *context, const struct replay_call *chosen)
-{
-    return chosen->start_ns == 305 * US;
-}
-
-/* Other calls return 5 µs after their work, so 85 of the 90 behind the fourth kernel are cudaFree's own. */
-static void a_call_that_waits_keeps_its_own_work(void **state)
-{
-    struct writer *writer = start();
-    struct replay replay;
-    struct error err;
-
-    for (int64_t i = 0; i < 3; i++) {
-        launch(writer, 100 * i, 100 * i + 10, 100 * i + 50, 2 * i, 7);
-        call(writer, MAIN, 100 * i + 5, 100 * i + 55, "cudaDeviceSynchronize", 2 * i + 1);
-    }
-    launch(writer, 300, 310, 360, 10, 7);
-    call(writer, MAIN, 305, 450, "cudaFree", 11);
-    launch(writer, 450, 460, 510, 12, 7);
-    open_replay(&replay, writer);
-    assert_int_equal(replay.events.return_ns, 5 * US);
-    assert_int_equal(replay_drop_waits(&replay, is_at_305, NULL, &err), 0);
-    assert_int_equal(replayed_us(&replay), 450); /* launched at 305 + 85 = 390; the kernel runs from 400 to 450 */
     replay_free(&replay);
 }
 
@@ -784,18 +660,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_a_stream_follows_on),
         cmocka_unit_test(a_stream_waits_for_an_event),
-        cmocka_unit_test(a_stream_waits_for_many_events),
-        cmocka_unit_test(a_stream_forks_and_joins),
         cmocka_unit_test(an_event_passes_on_what_its_stream_waits_for),
         cmocka_unit_test(a_call_waits_for_an_event),
         cmocka_unit_test(full_kernels_share_a_device),
-        cmocka_unit_test(processes_number_gpus_in_their_own_way),
         cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
         cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
-        cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
-        cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),

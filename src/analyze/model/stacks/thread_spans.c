@@ -113,7 +113,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Spans of one table are nearly in order: of those that begin together, the longer may be behind. */
-void thread_spans_sort(struct thread_spans *spans)
+static void put_in_order(struct thread_spans *spans)
 {
     size_t moves_left = spans->count;
 
@@ -136,7 +136,7 @@ void thread_spans_keep_outermost(struct thread_spans *spans)
 {
     size_t kept = 0;
 
-    thread_spans_sort(spans);
+    put_in_order(spans);
     for (size_t i = 0; i < spans->count; i++) {
         struct thread_span span = spans->list[i];
         const struct thread_span *last = kept ? &spans->list[kept - 1] : NULL;
@@ -189,7 +189,7 @@ int thread_spans_keep_innermost(struct thread_spans *spans)
     int64_t at = INT64_MIN;
     int code = 0;
 
-    thread_spans_sort(spans);
+    put_in_order(spans);
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
         int is_next_thread = i && span->thread != spans->list[i - 1].thread;

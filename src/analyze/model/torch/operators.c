@@ -20,6 +20,8 @@ struct operators_event *operators_add(struct operators *operators)
     *op = (struct operators_event){ .sequence = -1,
                                     .name = NO_TEXT,
                                     .shapes = NO_TEXT,
+                                    .types = NO_TEXT,
+                                    .strides = NO_TEXT,
                                     .values = NO_TEXT,
                                     .stack = NO_TEXT,
                                     .parent = NO_OPERATOR,

@@ -25,14 +25,15 @@ enum { NO_OPERATOR = UINT32_MAX, NO_TEXT = UINT32_MAX };
 
 struct operators_event {
     int64_t start_ns, end_ns, thread;
-    double kernels_us;                    /* work on GPUs that it launched itself; calls have it only until
-                                           * operators_nest() */
-    int64_t bytes[2];                     /* memory allocated less freed while it ran: on the CPU, on devices */
-    int64_t sequence;                     /* -1: none */
-    uint32_t name, shapes, values, stack; /* numbers in texts, or NO_TEXT */
-    uint32_t parent;                      /* after operators_nest(): an index in the list, or NO_OPERATOR */
-    uint32_t launcher;                    /* of work on a GPU: the operator or call that launched it, or NO_OPERATOR */
-    uint32_t children;                    /* their number */
+    double kernels_us;                       /* work on GPUs that it launched itself; calls have it only until
+                                              * operators_nest() */
+    int64_t bytes[2];                        /* memory allocated less freed while it ran: on the CPU, on devices */
+    int64_t sequence;                        /* -1: none */
+    uint32_t name, stack;                    /* numbers in texts, or NO_TEXT */
+    uint32_t shapes, types, strides, values; /* of its inputs, as JSON: the same */
+    uint32_t parent;                         /* after operators_nest(): an index in the list, or NO_OPERATOR */
+    uint32_t launcher; /* of work on a GPU: the operator or call that launched it, or NO_OPERATOR */
+    uint32_t children; /* their number */
     unsigned char kind, is_backward, is_collapsed;
 };
 

@@ -22,7 +22,7 @@ struct reading {
 
 /* ---- operators and annotations --------------------------------------------------------------------------------- */
 
-enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, VALUES, STACK };
+enum { START, END, THREAD, NAME, CATEGORY, EXTERNAL, SEQUENCE, FORWARD, SHAPES, TYPES, STRIDES, VALUES, STACK };
 static const char *const op_columns[] = {
     [START] = "start",
     [END] = "end",
@@ -33,6 +33,8 @@ static const char *const op_columns[] = {
     [SEQUENCE] = "sequenceNumber",
     [FORWARD] = "forwardThread",
     [SHAPES] = "inputDimsId",
+    [TYPES] = "inputTypesId",
+    [STRIDES] = "inputStridesId",
     [VALUES] = "concreteInputsId",
     [STACK] = "callStackId",
     NULL,
@@ -93,7 +95,8 @@ static int add_op(struct reading *reading, const struct row_cursor *rows, enum o
     op->thread = row_int_or(rows, THREAD, 0);
     op->sequence = row_int_or(rows, SEQUENCE, -1);
     op->is_backward = row_int_or(rows, FORWARD, 0) > 0;
-    if (add_text(reading, rows, SHAPES, &op->shapes) != 0 || add_text(reading, rows, VALUES, &op->values) != 0 ||
+    if (add_text(reading, rows, SHAPES, &op->shapes) != 0 || add_text(reading, rows, TYPES, &op->types) != 0 ||
+        add_text(reading, rows, STRIDES, &op->strides) != 0 || add_text(reading, rows, VALUES, &op->values) != 0 ||
         add_text(reading, rows, STACK, &op->stack) != 0)
         return ERR_NO_MEMORY;
     if (row_is_null(rows, EXTERNAL) || !operator_is_cpu(kind))

@@ -1,0 +1,248 @@
+/* Which operators count, and what each of them does. */
+#include "operator_flops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "analyze/model/tensor/tensor_cores.h"
+#include "base/array.h"
+#include "report/schema/torch_names.h"
+
+/* ---- what an operator does ------------------------------------------------------------------------------------- */
+
+/* The work of an operator with this name and these inputs. Each combination is computed once. */
+static uint32_t work_of(struct flops *flops, size_t *room, const struct operators_event *op)
+{
+    size_t before = flops->keys.count;
+    uint32_t key = keys_add(&flops->keys, (int64_t[]){ op->name, op->shapes, op->types, op->strides, op->values });
+
+    if (key == NO_KEY || key < before)
+        return key;
+    if (array_reserve(&flops->works, room, (size_t)key + 1, sizeof *flops->works) != 0)
+        return NO_KEY;
+    const struct operators *operators = &flops->operators;
+    flops->works[key] = op_work_of(operators_text(operators, op->name).bytes,
+                                   &(struct op_texts){
+                                       .shapes = operators_text(operators, op->shapes),
+                                       .types = operators_text(operators, op->types),
+                                       .strides = operators_text(operators, op->strides),
+                                       .values = operators_text(operators, op->values),
+                                   });
+    return key;
+}
+
+static int find_works(struct flops *flops)
+{
+    size_t room = 0;
+
+    for (size_t i = 0; i < flops->operators.count; i++) {
+        const struct operators_event *op = &flops->operators.list[i];
+        flops->list[i].work = NO_WORK;
+        if (op->kind != OPERATOR || op->is_collapsed)
+            continue;
+        uint32_t key = work_of(flops, &room, op);
+        if (key == NO_KEY)
+            return ERR_NO_MEMORY;
+        if (flops->works[key].class != OP_UNKNOWN)
+            flops->list[i].work = key;
+    }
+    return 0;
+}
+
+/* ---- work on GPUs ---------------------------------------------------------------------------------------------- */
+
+/* The operator that launched work; NO_OPERATOR if none did. */
+static uint32_t launcher_of(const struct operators *operators, const struct operators_event *work)
+{
+    uint32_t at = work->launcher;
+
+    while (at != NO_OPERATOR && (operators->list[at].kind == OPERATOR_CALL || operators->list[at].is_collapsed))
+        at = operators->list[at].parent;
+    return at;
+}
+
+/* Whether a kernel of this name uses tensor cores; each name is looked at once. known has room for all texts. */
+static int uses_tensor_cores(const struct operators *operators, uint32_t name, unsigned char *known)
+{
+    enum { NO = 1, YES };
+
+    if (!known[name])
+        known[name] = tensor_cores_by_name(operators_text(operators, name).bytes).use == TENSOR_YES ? YES : NO;
+    return known[name] == YES;
+}
+
+static int add_gpu_work(struct flops *flops)
+{
+    const struct operators *operators = &flops->operators;
+    unsigned char *known = calloc(operators->texts.count + 1, sizeof *known);
+
+    if (!known)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < operators->count; i++) {
+        const struct operators_event *work = &operators->list[i];
+        if (work->kind != OPERATOR_GPU)
+            continue;
+        int64_t ns = saturating_duration(work->start_ns, work->end_ns);
+        uint32_t at = launcher_of(operators, work);
+        flops->has_gpu_work = 1;
+        flops->gpu_ns = saturating_add(flops->gpu_ns, ns);
+        if (at == NO_OPERATOR)
+            continue;
+        flops->list[at].gpu_ns = saturating_add(flops->list[at].gpu_ns, ns);
+        if (flops->list[at].work != NO_WORK && work->name != NO_TEXT)
+            flops->list[at].uses_tensor_cores |= (unsigned char)uses_tensor_cores(operators, work->name, known);
+    }
+    free(known);
+    return 0;
+}
+
+/* ---- which operators count ------------------------------------------------------------------------------------- */
+
+static int is_matrix(const struct flops *flops, size_t i)
+{
+    uint32_t work = flops->list[i].work;
+
+    return work != NO_WORK && op_class_is_matrix(flops->works[work].class);
+}
+
+/* Of operators in each other one counts. below has a byte for each operator. */
+static void count_once(struct flops *flops, unsigned char *below)
+{
+    enum { COUNTED = 1, MATRIX = 2, IN_MATRIX = 4 };
+    const struct operators_event *ops = flops->operators.list;
+
+    for (size_t i = flops->operators.count; i-- > 0;) { /* descendants come after their operator */
+        struct operator_flops *own = &flops->list[i];
+        int counts = own->work != NO_WORK && (!flops->has_gpu_work || own->gpu_ns > 0) &&
+                     !(below[i] & (is_matrix(flops, i)   ? MATRIX
+                                   : flops->has_gpu_work ? 0
+                                                         : COUNTED));
+        if (!counts)
+            own->work = NO_WORK;
+        if (ops[i].parent != NO_OPERATOR && operator_is_cpu((enum operator_kind)ops[i].kind))
+            below[ops[i].parent] |= (unsigned char)(below[i] | (counts ? COUNTED : 0) |
+                                                    (counts && is_matrix(flops, i) ? MATRIX : 0));
+    }
+    memset(below, 0, flops->operators.count);
+    for (size_t i = 0; i < flops->operators.count && !flops->has_gpu_work; i++) { /* parts of a matrix operator */
+        uint32_t parent = ops[i].parent;
+        if (parent != NO_OPERATOR && (below[parent] || is_matrix(flops, parent)))
+            below[i] = IN_MATRIX;
+        if (below[i])
+            flops->list[i].work = NO_WORK;
+    }
+}
+
+/* Marks what the backward pass recomputes. There gradients are computed without gradients of their own, hence without
+ * sequence numbers; what a checkpoint runs again has them. in_node has a byte for each operator. */
+static void find_recomputed(struct flops *flops, unsigned char *in_node)
+{
+    const struct operators *operators = &flops->operators;
+
+    for (size_t i = 0; i < operators->count; i++) {
+        const struct operators_event *op = &operators->list[i];
+        struct intern_string name = operators_text(operators, op->name);
+        uint32_t parent = op->parent;
+        in_node[i] = parent != NO_OPERATOR && in_node[parent];
+        flops->list[i].is_recomputed = parent != NO_OPERATOR && flops->list[parent].is_recomputed;
+        if (op->is_backward || torch_is_engine(name.bytes, name.length)) {
+            in_node[i] = 1;
+            flops->list[i].is_recomputed = 0;
+        } else if (in_node[i] && op->kind == OPERATOR && op->sequence >= 0) {
+            flops->list[i].is_recomputed = 1;
+        }
+    }
+}
+
+static void sum_known(struct flops *flops)
+{
+    for (size_t i = 0; i < flops->operators.count; i++)
+        if (flops->list[i].work != NO_WORK && flops->works[flops->list[i].work].flops >= 0)
+            flops->known_ns = saturating_add(flops->known_ns, flops->list[i].gpu_ns);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+static int fill(struct flops *flops)
+{
+    unsigned char *scratch;
+    int code = ERR_NO_MEMORY;
+
+    if (operators_nest(&flops->operators) != 0)
+        return code;
+    flops->list = calloc(flops->operators.count + 1, sizeof *flops->list);
+    scratch = calloc(flops->operators.count + 1, sizeof *scratch);
+    if (!flops->list || !scratch || find_works(flops) != 0 || add_gpu_work(flops) != 0)
+        goto free_scratch;
+    count_once(flops, scratch);
+    memset(scratch, 0, flops->operators.count);
+    find_recomputed(flops, scratch);
+    sum_known(flops);
+    code = 0;
+free_scratch:
+    free(scratch);
+    return code;
+}
+
+int flops_of_operators(struct flops *flops, struct report *report, const struct analysis_request *request,
+                       struct error *err)
+{
+    int has_shapes = 0, code;
+
+    *flops = (struct flops){ .keys.width = 5 };
+    if ((code = operators_read(&flops->operators, report, request, err)) != 0)
+        return code;
+    for (size_t i = 0; i < flops->operators.count && !has_shapes; i++)
+        has_shapes = flops->operators.list[i].shapes != NO_TEXT;
+    if (!has_shapes)
+        code = error_set(err, ERR_NO_DATA, "%s", FLOPS_NO_SHAPES);
+    else if (fill(flops) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    if (code != 0)
+        flops_free(flops);
+    return code;
+}
+
+void flops_free(struct flops *flops)
+{
+    operators_free(&flops->operators);
+    keys_free(&flops->keys);
+    free(flops->list);
+    free(flops->works);
+    *flops = (struct flops){ 0 };
+}
+
+int flops_has_shapes(struct report *report, int *out, struct error *err)
+{
+    static const char *const names[] = { "inputDimsId", NULL };
+    struct row_cursor rows;
+    int code;
+
+    *out = 0;
+    if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_OP", names, err)) != 0)
+        return code;
+    while (!*out && row_cursor_next(&rows))
+        *out = !row_is_null(&rows, 0);
+    row_cursor_close(&rows);
+    return 0;
+}
+
+enum gpu_rate flops_rate(const struct op_work *work, int uses_tensor_cores, const struct gpu_peaks *peaks)
+{
+    if (!op_class_is_matrix(work->class))
+        return work->type == DATA_FP64 ? RATE_FP64 : RATE_FP32;
+    switch (work->type) {
+    case DATA_FP64: return peaks->rate[RATE_FP64_TENSOR] > 0 ? RATE_FP64_TENSOR : RATE_FP64;
+    case DATA_FP32:
+    case DATA_COMPLEX: return uses_tensor_cores ? RATE_TF32 : RATE_FP32;
+    case DATA_FP16:
+    case DATA_BF16: return RATE_FP16;
+    case DATA_FP8: return RATE_FP8;
+    case DATA_INT8: return RATE_INT8;
+    case DATA_FP4: return RATE_FP4;
+    case DATA_UNKNOWN:
+    case DATA_INT: break;
+    }
+    return GPU_RATES;
+}
