@@ -102,12 +102,9 @@ void replay_events_free(struct replay_events *events)
     free(events->threads);
     keys_free(&events->names);
     keys_free(&events->scopes);
-    keys_free(&events->gpus);
-    free(events->streams_of);
-    free(events->gpu_of);
+    free(events->devices);
     free(events->call_ns);
-    free(events->has_work);
-    free(events->memory);
+    free(events->is_pageable);
     free(events->is_full);
     free(events->handovers);
     free(events->links);

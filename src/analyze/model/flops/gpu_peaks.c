@@ -199,9 +199,11 @@ static int first_gpu(struct report *report, int64_t *out, struct error *err)
     *out = -1;
     if ((code = gpu_read(&kernels, report, GPU_KERNEL, (const char *const[]){ NULL }, err)) != 0)
         return code;
-    if (kernels.count && (code = gpu_devices_read(&devices, report, err)) == 0)
-        *out = gpu_device_of(&devices, kernels.process[0], kernels.device[0]);
+    if (!kernels.count || (code = gpu_devices_read(&devices, report, err)) != 0)
+        goto free_kernels;
+    *out = gpu_device_of(&devices, kernels.process[0], kernels.device[0]);
     gpu_devices_free(&devices);
+free_kernels:
     gpu_free(&kernels);
     return code;
 }

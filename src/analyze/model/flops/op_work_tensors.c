@@ -286,7 +286,8 @@ const struct op_rule tensor_rules[] = {
     /* one operation: arithmetic, comparison, or a function that a GPU computes as one */
     EACH("add", 1), EACH("sub", 1), EACH("rsub", 1), EACH("mul", 1), EACH("div", 1), EACH("neg", 1), EACH("abs", 1),
     EACH("pow", 1), EACH("sqrt", 1), EACH("rsqrt", 1), EACH("reciprocal", 1), EACH("exp", 1), EACH("log", 1),
-    EACH("sin", 1), EACH("cos", 1), EACH("tanh", 1), EACH("erf", 1), EACH("floor", 1), EACH("ceil", 1), EACH("round", 1),
+    EACH("sin", 1), EACH("cos", 1), EACH("tanh", 1), EACH("erf", 1), EACH("floor", 1), EACH("ceil", 1),
+    EACH("round", 1),
     EACH("sign", 1), EACH("square", 1), EACH("maximum", 1), EACH("minimum", 1), EACH("relu", 1), EACH("clamp", 1),
     EACH("clamp_min", 1), EACH("clamp_max", 1), EACH("threshold", 1), EACH("threshold_backward", 1), EACH("where", 1),
     EACH("masked_fill", 1), EACH("remainder", 1), EACH("fmod", 1), EACH("bitwise_and", 1), EACH("bitwise_or", 1),
@@ -314,7 +315,8 @@ const struct op_rule tensor_rules[] = {
 
     /* mean 1, variance 3, (x - mean) × factor 2, weight and bias 2 */
     NORM("native_layer_norm", 8, 0, 0), NORM("native_group_norm", 8, 0, 0), NORM("native_batch_norm", 8, 5, 4),
-    NORM("cudnn_batch_norm", 8, 5, 4), NORM("_batch_norm_with_update", 8, 0, 0), NORM("_native_batch_norm_legit", 8, 5, 4),
+    NORM("cudnn_batch_norm", 8, 5, 4), NORM("_batch_norm_with_update", 8, 0, 0),
+    NORM("_native_batch_norm_legit", 8, 5, 4),
     NORM("_batch_norm_impl_index", 8, 5, 4), NORM("_fused_rms_norm", 4, 0, 0), NORM("batch_norm_elemt", 4, 0, 0),
     NORM("batch_norm_stats", 4, 0, 0),
     /* x̂ 2, two sums of products 3, gradients of weight and bias 3, of x 5 */
@@ -327,9 +329,11 @@ const struct op_rule tensor_rules[] = {
     ROW(OP_SOFTMAX, normalization, "_softmax_backward_data", 4),
     ROW(OP_SOFTMAX, normalization, "_log_softmax_backward_data", 4),
 
-    ROW(OP_POOLING, pooling, "max_pool2d_with_indices", 2, 8), ROW(OP_POOLING, pooling, "max_pool3d_with_indices", 3, 8),
+    ROW(OP_POOLING, pooling, "max_pool2d_with_indices", 2, 8),
+    ROW(OP_POOLING, pooling, "max_pool3d_with_indices", 3, 8),
     ROW(OP_POOLING, pooling, "avg_pool2d", 2, 0), ROW(OP_POOLING, pooling, "avg_pool3d", 3, 0),
-    ROW(OP_POOLING, adaptive_pooling, "_adaptive_avg_pool2d", 2), ROW(OP_POOLING, adaptive_pooling, "_adaptive_avg_pool3d", 3),
+    ROW(OP_POOLING, adaptive_pooling, "_adaptive_avg_pool2d", 2),
+    ROW(OP_POOLING, adaptive_pooling, "_adaptive_avg_pool3d", 3),
     ROW(OP_POOLING, pooling_backward, "max_pool2d_with_indices_backward", 1),
     ROW(OP_POOLING, pooling_backward, "avg_pool2d_backward", 2),
     ROW(OP_POOLING, pooling_backward, "_adaptive_avg_pool2d_backward", 1),
@@ -340,7 +344,8 @@ const struct op_rule tensor_rules[] = {
     /* Adam: two averages 7, root and division 3, step 3; weight decay 2 */
     FOREACH("_fused_adam", 13), FOREACH("_fused_adamw", 15), FOREACH("_fused_sgd", 4), FOREACH("_fused_adagrad", 6),
     FOREACH("_foreach_add", 1), FOREACH("_foreach_sub", 1), FOREACH("_foreach_mul", 1), FOREACH("_foreach_div", 1),
-    FOREACH("_foreach_neg", 1), FOREACH("_foreach_sqrt", 1), FOREACH("_foreach_pow", 1), FOREACH("_foreach_reciprocal", 1),
+    FOREACH("_foreach_neg", 1), FOREACH("_foreach_sqrt", 1), FOREACH("_foreach_pow", 1),
+    FOREACH("_foreach_reciprocal", 1),
     FOREACH("_foreach_lerp", 3), FOREACH("_foreach_addcmul", 3), FOREACH("_foreach_addcdiv", 3),
     FOREACH("_foreach_norm", 2), FOREACH("_foreach_maximum", 1), FOREACH("_foreach_clamp_max", 1),
     FOREACH("_foreach_zero", 0), FOREACH("_foreach_copy", 0), FOREACH("_amp_foreach_non_finite_check_and_unscale", 2),
