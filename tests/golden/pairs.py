@@ -1,4 +1,4 @@
-"""Predictions of `tacho what-if` against programs that were repaired: captures of faulty programs from a GPU host (tests/pairs), and how long a step of
+"""Predictions of `tacho what-if` against programs that were repaired: captures of nine faulty programs from a GPU host, and how long a step of
 the faulty and of the repaired one took there, bare. A saving is predicted to a fifth of what the repair saved, or within the interval of that; three
 miss it, and are within 3 % of the step."""
 
@@ -8,7 +8,7 @@ import sys
 
 from lib import HERE, check, output, status
 
-STEPS = 60  # of tests/pairs/pairs.py
+STEPS = 60  # in each capture
 MISSES = ("ItemEachStep", "PythonBetween", "BlockingCopy")  # docs/commands/what-if.md says why
 RESULTS = os.path.join(os.environ["SOURCE"], "bench", "results", "pairs-h200-2026-11-16.json")
 

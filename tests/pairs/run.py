@@ -1,66 +1,292 @@
-"""Compares what `tacho what-if` promises for a fault with what its repair saves, on a GPU host: TACHO=bin/tacho python3 tests/pairs/run.py
-[NAME…]. For each pair of pairs.py both programs are timed bare, in turn and in one process, and the faulty one is profiled. Prints the figures,
-and writes pairs.json and the captures into the folder $OUT, if that is set. tests/golden/pairs has the captures, cut by
-`tacho export -t tacho --tables=^CUPTI_,^NVTX_EVENTS`."""
+#!/usr/bin/env python3
+"""Compares what Tacho advises with what a repair saves, on a GPU host:
 
+    TACHO=build/bin/tacho python3 tests/pairs/run.py [--parts bare,profile,advice,unplanted] [NAME …]
+
+    bare        times the faulty and the repaired program of each pair without a profiler, in turn and in one process
+    profile     profiles both, with the options that a user gets by default
+    advice      asks for advice on the captures, and compares
+    unplanted   profiles the programs of unplanted/, in which no fault was planted, and times what follows the advice
+
+What the parts find is kept in FOLDER (build/pairs) and added to by the next run, so that parts can be repeated alone.
+The part `advice` prints a table and writes FOLDER/pairs.json. With OUT set, that and the captures, without the stacks of
+CPU samples, are packed into $OUT/pairs-N.tar. compare.py has the criteria; golden/pairs repeats them on the captures."""
+
+import argparse
+import concurrent.futures
+import contextlib
+import importlib
 import json
+import multiprocessing
 import os
-import statistics
 import subprocess
 import sys
-import tempfile
+import tarfile
+import time
+import traceback
+
+import compare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = os.path.join(HERE, "pairs.py")
-TACHO = os.environ["TACHO"]
-sys.path.insert(0, HERE)
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MODULES = ("waits", "host", "loaders", "copies", "kernels", "excess", "two")
+PARTS = ("bare", "profile", "advice", "unplanted")
+BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
+AT_ONCE = 4                             # programs that are started or written while one has the GPU
+TABLES = "^CUPTI_,^NVTX_EVENTS,^OSRT_API,^SCHED,^TACHO_,^TARGET,^META,^ANALYSIS,^PROFILER,^PROCESSES,^ThreadNames"  # of packed captures
+TAR_BYTES = 14 << 20
+TACHO = os.path.abspath(os.environ.get("TACHO") or os.path.join(ROOT, "build", "bin", "tacho"))
 
 
-def program(name, what, *before):
-    done = subprocess.run([*before, sys.executable, PROGRAM, name, what], stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+class Results:
+    """What is known of each program; written after every change."""
+
+    def __init__(self, folder):
+        self.folder, self.path = folder, os.path.join(folder, "results.json")
+        os.makedirs(folder, exist_ok=True)
+        self.of = {}
+        with contextlib.suppress(FileNotFoundError), open(self.path) as file:
+            self.of = json.load(file)
+
+    def add(self, name, **facts):
+        self.of.setdefault(name, {}).update(facts)
+        with open(self.path + ".new", "w") as file:
+            json.dump(self.of, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+
+    def report(self, name, what):
+        return os.path.join(self.folder, f"{name}-{what}.tacho")
 
 
-def interval(values):
-    """The median, and the 95 % interval of it by order statistics."""
-    values = sorted(values)
-    n = len(values)
-    margin = int(0.98 * n ** 0.5 + 0.5)
-    return statistics.median(values), values[max(0, n // 2 - margin)], values[min(n - 1, n // 2 + margin)]
+def say(*words):
+    print(f"{time.strftime('%H:%M:%S')}", *words, flush=True)
 
 
-def predicted(report, change):
-    done = subprocess.run([TACHO, "what-if", "-f", "json", *change, report], stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout)
+# ---- bare ----
+
+def send_times(kind, out, connection):
+    """In a forked process: what a program prints goes to a file."""
+    import pair
+    os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), 1)
+    try:
+        connection.send(pair.time_both(kind))
+    except Exception:
+        connection.send(traceback.format_exc(limit=-3))
 
 
-def measure(name, change, folder):
-    bare = program(name, "both")
-    report = os.path.join(folder, f"{name}.tacho")
-    traced = program(name, "faulty", TACHO, "profile", "-q", "-t", "cuda,nvtx", "-s", "none", "-c", "cudaProfilerApi", "--capture-range-end=stop",
-                     "-o", report)
-    step, _, _ = interval(bare["faulty"])
-    saved, low, high = interval([a - b for a, b in zip(bare["faulty"], bare["fixed"])])
-    return {"name": name, "step": step, "saved": saved, "low": low, "high": high, "traced": traced["faulty"][0],
-            "change": change, "what_if": predicted(report, change)}
+def time_bare(kind, results):
+    """Forks, so that torch is imported once for all programs, and each has CUDA for itself."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=send_times, args=(kind, os.path.join(results.folder, "bare.log"), theirs))
+    process.start()
+    theirs.close()
+    times = "took too long"
+    try:
+        if ours.poll(BARE_SECONDS):
+            times = ours.recv()
+    except EOFError:
+        times = "ended without a result"
+    process.join(5)
+    if process.is_alive():
+        process.kill()
+        process.join()
+    return times
 
 
-def main(names):
-    from pairs import PAIRS
-    results, failed = [], []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = os.environ.get("OUT", scratch)
-        for name in names or PAIRS:
+def time_bare_anew(kind):
+    """The same in a program of its own."""
+    try:
+        done = subprocess.run([sys.executable, f"{kind.__module__}.py", kind.__name__, "both"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=BARE_SECONDS, cwd=HERE, text=True)
+        return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr[-600:]
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        return repr(error)
+
+
+def run_bare(kinds, results):
+    for name, kind in kinds.items():
+        start = time.monotonic()
+        times = time_bare(kind, results)
+        if isinstance(times, str):
+            say(f"bare {name}: again, in a program of its own, because: {times}")
+            times = time_bare_anew(kind)
+        if isinstance(times, str):
+            say(f"bare {name}: FAILED: {times}")
+            continue
+        results.add(name, times=times)
+        bare = compare.bare(times)
+        say(f"bare {name}: {bare['step']:.0f} µs, fixed {bare['fixed']:.0f}, saved {bare['saved']:.0f} ({bare['low']:.0f} to {bare['high']:.0f}), "
+            f"{time.monotonic() - start:.1f} s")
+
+
+# ---- profiled ----
+
+def capture(command, report, log, results, options):
+    """Profiles a command; what it printed, or None."""
+    env = {**os.environ, "PAIRS_TURN": os.path.join(results.folder, "turn")}
+    try:
+        with open(log, "w") as errors:
+            done = subprocess.run([TACHO, "profile", "-f", "true", *options, "-o", report, *command], stdout=subprocess.PIPE, stderr=errors,
+                                  timeout=PROFILE_SECONDS, env=env, cwd=HERE, text=True)
+        if done.returncode == 0:
+            return done.stdout
+        why = f"status {done.returncode}"
+    except subprocess.TimeoutExpired:
+        why = "took too long"
+    with open(log) as errors:
+        say(f"profile {os.path.basename(report)}: FAILED: {why}:", errors.read()[-600:])
+    return None
+
+
+def profile_pair(kind, what, results, options):
+    name, start = kind.__name__, time.monotonic()
+    log = os.path.join(results.folder, f"{name}-{what}.log")
+    out = capture([sys.executable, f"{kind.__module__}.py", name, what], results.report(name, what), log, results, options)
+    if out is None:
+        return None
+    traced = json.loads(out.splitlines()[-1])["step"]
+    with open(log) as summary:
+        say(f"profile {name} {what}: {traced:.0f} µs, {time.monotonic() - start:.1f} s")
+        return {f"traced_{what}": traced, f"summary_{what}": summary.read()}
+
+
+def run_profile(kinds, results, options):
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        jobs = {(name, what): pool.submit(profile_pair, kind, what, results, options) for name, kind in kinds.items() for what in ("faulty", "fixed")}
+        for (name, what), job in jobs.items():
             try:
-                results.append(measure(name, PAIRS[name].change, folder))
-                print(json.dumps(results[-1]), flush=True)
-            except (subprocess.CalledProcessError, ValueError) as error:
-                failed.append(name)
-                print(f"{name}: {error}", flush=True)
-        with open(os.path.join(folder, "pairs.json"), "w") as out:
-            json.dump(results, out, indent=1)
-    return 1 if failed else 0
+                results.add(name, **(job.result() or {}))
+            except Exception as error:
+                say(f"profile {name} {what}: FAILED: {error!r}")
+
+
+# ---- advice ----
+
+def run_advice(kinds, results):
+    import pair
+    rows = []
+    for name, kind in kinds.items():
+        known = results.of.get(name, {})
+        for what in ("faulty", "fixed"):
+            if os.path.exists(results.report(name, what)):
+                try:
+                    results.add(name, **{f"advice_{what}": compare.advice(TACHO, results.report(name, what))})
+                except (subprocess.SubprocessError, ValueError) as error:
+                    say(f"advice {name} {what}: FAILED: {error!r}")
+        if "times" in known and "advice_faulty" in known:
+            file, fault, seen = pair.marked_lines(kind)
+            facts = {"name": name, "family": kind.family, "faults": kind.faults, "about": kind.__doc__, "file": file, "fault": fault, "seen": seen,
+                     **compare.bare(known["times"]), **{key: known.get(key) for key in ("traced_faulty", "traced_fixed", "advice_faulty", "advice_fixed")}}
+            rows.append(facts)
+    with open(os.path.join(results.folder, "pairs.json"), "w") as out:
+        json.dump(rows, out, indent=1)
+    compare.show(rows)
+
+
+# ---- unplanted ----
+
+def print_advice(name, report):
+    for row in compare.advice(TACHO, report)[:4]:
+        say(f"{name}: {row.get('Rule')}: ≤ {row.get('Saves per Step (ns)')} ns, about {row.get('About (ns)')} ns, {row.get('Confidence')}: "
+            f"{row.get('Finding')} | {row.get('Where')} | {row.get('Advice')}")
+
+
+def time_unplanted(name, command, variants):
+    """µs per step of a program as it is written, and of its variants, in turn."""
+    from unplanted import programs
+    times = {}
+    for _ in range(programs.ROUNDS):
+        for variant in variants:
+            done = subprocess.run(command + ([variant] if variant else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE, timeout=PROFILE_SECONDS)
+            if done.returncode == 0:
+                times.setdefault(variant or "as written", []).append(programs.step_of(done.stdout))
+            else:
+                say(f"unplanted {name} {variant}: FAILED: {done.stderr[-400:]}")
+    return times
+
+
+def run_unplanted(names, results, options):
+    from unplanted import programs
+    for name, program in programs.PROGRAMS.items():
+        if names and name not in names:
+            continue
+        try:
+            command = program.build(results.folder)
+            out = capture(command, results.report(name, "unplanted"), os.path.join(results.folder, f"{name}.log"), results, options)
+            if out:
+                results.add(name, traced=programs.step_of(out))
+                print_advice(name, results.report(name, "unplanted"))
+            times = time_unplanted(name, command, (None, *program.follow))
+            results.add(name, unplanted=times)
+            say(f"unplanted {name}: µs bare", {key: [round(value) for value in values] for key, values in times.items()})
+        except (subprocess.SubprocessError, OSError, ValueError, LookupError) as error:
+            say(f"unplanted {name}: FAILED: {error!r}")
+
+
+# ---- all ----
+
+def cut(results, file):
+    """Path of a capture without what is large, and without what was before the first kernel."""
+    path, small = os.path.join(results.folder, file), os.path.join(results.folder, "cut", file)
+    os.makedirs(os.path.dirname(small), exist_ok=True)
+    first = subprocess.run([TACHO, "sql", path, "-f", "csv", "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True).stdout.split()
+    times = [f"--times={int(first[-1]) - 100000000}/"] if first and first[-1].isdigit() else []
+    done = subprocess.run([TACHO, "export", "-q", "-f", "true", "-t", "tacho", f"--tables={TABLES}", *times, "-o", small, path], stderr=subprocess.DEVNULL)
+    return small if done.returncode == 0 else path
+
+
+def pack(results):
+    """Puts results, logs and captures into a few files for another machine."""
+    names = [file for file in sorted(os.listdir(results.folder)) if os.path.isfile(os.path.join(results.folder, file))]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(lambda file: cut(results, file) if file.endswith(".tacho") else os.path.join(results.folder, file), names))
+    number, room = 0, 0
+    tar = None
+    for file, path in sorted(zip(names, paths), key=lambda pair: pair[0].endswith(".tacho")):
+        if not tar or os.path.getsize(path) > room:
+            if tar:
+                tar.close()
+            number, room = number + 1, TAR_BYTES
+            tar = tarfile.open(os.path.join(os.environ["OUT"], f"pairs-{number}.tar"), "w")
+        tar.add(path, file)
+        room -= os.path.getsize(path) + 1024
+    if tar:
+        tar.close()
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default="bare,profile,advice", help="of " + ",".join(PARTS))
+    parser.add_argument("--folder", default=os.path.join(ROOT, "build", "pairs"), help="where results are kept")
+    parser.add_argument("--options", default="", help="more options of tacho profile: '--advise'")
+    parser.add_argument("names", nargs="*", help="pairs, or unplanted programs; default: all")
+    return parser.parse_args()
+
+
+def main():
+    arguments = read_arguments()
+    parts, options = arguments.parts.split(","), arguments.options.split()
+    results = Results(os.path.abspath(arguments.folder))
+    sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(results.folder, "pycache"))  # torch may be installed without its own
+    if {"bare", "profile", "advice"} & set(parts):
+        import pair
+        kinds = {}
+        for module in MODULES:
+            kinds.update(pair.pairs_of(importlib.import_module(module)))
+        kinds = {name: kind for name, kind in kinds.items() if not arguments.names or name in arguments.names}
+        if "bare" in parts:
+            run_bare(kinds, results)
+        if "profile" in parts:
+            run_profile(kinds, results, options)
+        if "advice" in parts:
+            run_advice(kinds, results)
+    if "unplanted" in parts:
+        run_unplanted(arguments.names, results, options)
+    if os.environ.get("OUT"):
+        pack(results)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()
