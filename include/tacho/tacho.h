@@ -41,6 +41,7 @@ struct tacho_calls {
     unsigned (*choose)(unsigned what);
     unsigned long (*module_begin)(const char *name); /* for the Python package: a call of an nn.Module, "Class_N" */
     void (*module_end)(unsigned long call);          /* call: the result of module_begin(), unless that was 0 */
+    const unsigned *modules; /* calls of modules to report now: 0 none, 1 all, 2 those that are not inside another */
 };
 
 /* What a program can choose with tacho_choose(). */

@@ -19,7 +19,8 @@ class _Calls(ctypes.Structure):
                 ("mark", _TEXT), ("push", _TEXT), ("pop", _NOTHING), ("recording", ctypes.PYFUNCTYPE(ctypes.c_int)),
                 ("flush", ctypes.CFUNCTYPE(ctypes.c_int)), ("report", ctypes.PYFUNCTYPE(ctypes.c_char_p)),
                 ("choose", ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_uint)),
-                ("module_begin", ctypes.PYFUNCTYPE(ctypes.c_ulong, ctypes.c_char_p)), ("module_end", ctypes.PYFUNCTYPE(None, ctypes.c_ulong))]
+                ("module_begin", ctypes.PYFUNCTYPE(ctypes.c_ulong, ctypes.c_char_p)), ("module_end", ctypes.PYFUNCTYPE(None, ctypes.c_ulong)),
+                ("modules", ctypes.POINTER(ctypes.c_uint))]
 
 
 CUDA, SHAPES, MEMORY, STACKS, MODULES = 1, 2, 4, 8, 16  # enum tacho_choice
@@ -39,6 +40,7 @@ class Agent:
         self.choose: Callable[[int], int] = calls.choose
         self.module_begin: Callable[[bytes], int] = calls.module_begin
         self.module_end: Callable[[int], None] = calls.module_end
+        self.modules: ctypes.c_uint = calls.modules.contents
         self._report: Callable[[], Optional[bytes]] = calls.report
 
     def report(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, Optional
 
 from . import _agent, _imports
 
+_OUTERMOST = 2  # the value of Agent.modules while calls inside others are of no interest
 _names: Dict[int, bytes] = {}
 _counts: Dict[str, Iterator[int]] = {}
 _plain: Optional[Callable[..., Any]] = None  # torch's own __call__, while ours is in its place
@@ -30,17 +31,23 @@ def _never() -> bool:
 
 
 def _told(plain: Callable[..., Any], agent: _agent.Agent) -> Callable[..., Any]:
-    begin, end, find = agent.module_begin, agent.module_end, _names.get
+    begin, end, find, wanted = agent.module_begin, agent.module_end, _names.get, agent.modules
     is_compiling = getattr(getattr(sys.modules.get("torch"), "compiler", None), "is_compiling", _never)
+
+    is_inside = False
 
     @functools.wraps(plain)
     def __call__(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        if is_compiling():
+        nonlocal is_inside
+        level = wanted.value
+        if not level or (level == _OUTERMOST and is_inside) or is_compiling():
             return plain(self, *arguments, **keywords)
         call = begin(find(id(self)) or _name(self))
+        before, is_inside = is_inside, True
         try:
             return plain(self, *arguments, **keywords)
         finally:
+            is_inside = before
             if call:
                 end(call)
 

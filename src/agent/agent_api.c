@@ -136,6 +136,7 @@ static const struct tacho_calls calls = {
     .choose = choose,
     .module_begin = module_begin,
     .module_end = module_end,
+    .modules = &torch_modules_wanted,
 };
 
 /* libtacho.so finds this by name. NULL when this process is not recorded. */

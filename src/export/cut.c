@@ -35,6 +35,7 @@ static const char *const kept_whole[] = {
     /* sums over time need all */
     "DIAGNOSTIC_EVENT",
     "TACHO_TORCH_STEP",
+    "TACHO_STEP_TIME",
     "TACHO_OVERVIEW",
     "CUDA_GPU_MEMORY_USAGE_EVENTS",
     "CUDA_GPU_MEMORY_POOL_EVENTS",

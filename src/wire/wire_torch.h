@@ -13,8 +13,9 @@ enum wire_torch_type {
     WIRE_TORCH_LOADED = WIRE_FIRST_TORCH, /* the agent observes operators from now on; body: text, the version */
     WIRE_TORCH_REFUSED, /* the agent cannot observe this PyTorch; body: text, a sentence that says why */
     /* a: scope, as PyTorch numbers them; b: words of the inputs; body: [number][sequence number][thread that ran
-     * forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see below] text, the name. With a =
-     * WIRE_TORCH_MODULE_CALL it is a call of a module, which has only a number and a name. */
+     * forward] [stack, if flags has WIRE_TORCH_HAS_STACK] [inputs, see below] text, the name. The flags above that
+     * are of the step: see below. With a = WIRE_TORCH_MODULE_CALL it is a call of a module, which has only a
+     * number and a name. */
     WIRE_TORCH_BEGIN,
     WIRE_TORCH_END, /* body: [number]; only if the begin was recorded */
     /* body: [number] text, Python frames as "file(line): function", separated by ; and innermost first */
@@ -34,6 +35,8 @@ enum wire_torch_flag {
 
 #define WIRE_TORCH_HEAD_WORDS 3       /* number, sequence number, thread of forward */
 #define WIRE_TORCH_HAS_STACK 1        /* flags: one more word, the number of a WIRE_TORCH_STACK */
+#define WIRE_TORCH_STEP_SHIFT 1       /* flags: the rest tells the step from the one before; 0: there is no step */
+#define WIRE_TORCH_DETAILED 2         /* flags: a step with shapes, stacks and modules */
 #define WIRE_TORCH_MODULE_CALL 256    /* in place of a scope: scopes fit in a byte */
 /* This bit in the number of a module call keeps it apart from the numbers of operators. */
 #define WIRE_TORCH_MODULE_NUMBER (UINT64_C(1) << 63)

@@ -45,6 +45,19 @@ class Modules(lib.Case):
                          [("nn.Module: Leaf_0", 1, None), ("nn.Module: Leaf_1", 2, None)])
         self.assertEqual(self.output.stdout, "within\n")
 
+    def test_steps_by_the_outermost_module(self):
+        """With --advise, where nothing better marks steps. Calls of modules are rows in detailed steps alone."""
+        text = "import time\nfor _ in range(60):\n    net.first(net(1))\n    time.sleep(0.005)\nprint('done')"
+        report = self.profile(self.python, "-c", MODEL + text, options=["-t", "nvtx", "--advise"], env=lib.environment(lib.STANDIN))
+        self.assertEqual(self.output.stdout, "done\n")
+        steps = report.rows("SELECT start, \"end\", number, phase, value FROM TACHO_STEP_TIME JOIN StringIds ON id = nameId ORDER BY start")
+        self.assertEqual(([number for _, _, number, _, _ in steps], {name for *_, name in steps}), (list(range(58)), {"Net_"}))
+        self.assertEqual({phase for *_, phase, _ in steps}, {"settling", "detailed", "traced", "timed"})
+        starts = [start for start, in report.rows("SELECT start FROM TACHO_TORCH_PYTHON")]
+        for start, end, number, phase, _ in steps:
+            if phase != "settling":
+                self.assertEqual(sum(start <= time < end for time in starts), 5 if phase == "detailed" else 0, (number, phase))
+
     def test_of_windows(self):
         """In those that ask for them alone; then __call__ is torch's own again."""
         text = """

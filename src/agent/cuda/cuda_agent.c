@@ -17,24 +17,26 @@
 struct cuda cuda;
 
 /* The kinds of records that a capture enables beside API calls. `wants`: the settings that need it (0: every capture);
- * `unless`: the setting that replaces it. */
+ * `unless`: the setting that replaces it; `stays`: its records are rare and later ones refer to them, so it stays
+ * enabled while recording pauses. */
 static const struct {
     uint32_t kind, wants, unless;
+    int stays;
 } kinds[] = {
-    { CUPTI_KIND_CONCURRENT_KERNEL, 0, 0 },
-    { CUPTI_KIND_MEMCPY, 0, 0 },
-    { CUPTI_KIND_MEMCPY2, 0, 0 },
-    { CUPTI_KIND_MEMSET, 0, 0 },
-    { CUPTI_KIND_CONTEXT, 0, 0 },
-    { CUPTI_KIND_STREAM, 0, 0 },
-    { CUPTI_KIND_OVERHEAD, 0, 0 },
-    { CUPTI_KIND_JIT, 0, 0 },
-    { CUPTI_KIND_GRAPH_TRACE, 0, WIRE_CUDA_GRAPH_NODES },
-    { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0 },
-    { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0 },
-    { CUPTI_KIND_MEMORY_POOL, WIRE_CUDA_MEMORY, 0 },
+    { CUPTI_KIND_CONCURRENT_KERNEL, 0, 0, 0 },
+    { CUPTI_KIND_MEMCPY, 0, 0, 0 },
+    { CUPTI_KIND_MEMCPY2, 0, 0, 0 },
+    { CUPTI_KIND_MEMSET, 0, 0, 0 },
+    { CUPTI_KIND_CONTEXT, 0, 0, 1 },
+    { CUPTI_KIND_STREAM, 0, 0, 1 },
+    { CUPTI_KIND_OVERHEAD, 0, 0, 0 },
+    { CUPTI_KIND_JIT, 0, 0, 1 },
+    { CUPTI_KIND_GRAPH_TRACE, 0, WIRE_CUDA_GRAPH_NODES, 0 },
+    { CUPTI_KIND_CUDA_EVENT, WIRE_CUDA_EVENTS, 0, 0 },
+    { CUPTI_KIND_MEMORY2, WIRE_CUDA_MEMORY, 0, 0 },
+    { CUPTI_KIND_MEMORY_POOL, WIRE_CUDA_MEMORY, 0, 0 },
     /* see cuda_enable_unified_memory() */
-    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0 },
+    { CUPTI_KIND_UNIFIED_MEMORY_COUNTER, WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS, 0, 0 },
 };
 
 /* ---- Records of the agent -------------------------------------------------------------------------------------- */
@@ -162,11 +164,11 @@ static int enable_kinds(void)
     return CUPTI_RESULT_SUCCESS;
 }
 
-static void disable_kinds(void)
+static void disable_kinds(int pauses)
 {
     cuda_api_records(0);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (is_wanted(i))
+        if (is_wanted(i) && !(pauses && kinds[i].stays))
             cuda.cupti.cuptiActivityDisable(kinds[i].kind);
 }
 
@@ -179,21 +181,31 @@ static void begin_recording(void)
         refuse(result, NULL);
         return;
     }
+    int goes_on = atomic_load(&cuda.stage) == CUDA_STAGE_PAUSED;
     atomic_fetch_add_explicit(&cuda.epoch, 1, memory_order_relaxed);
     cuda_api_records(1);
     cuda_events_enable(1);
     cuda_api_callbacks(cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage());
-    if (!cuda.starting)
+    if (!cuda.starting && !goes_on)
         cuda_exit_register();
     atomic_store_explicit(&cuda.state, CUDA_RECORDING, memory_order_release);
 }
 
+/* True while steps are only timed: recording pauses and will go on. The agent still sees contexts, streams and modules
+ * that come and go, because later records refer to them. */
+static int is_paused(void)
+{
+    return agent_recording(WIRE_BIT(STEPS)) && (agent.sources & WIRE_BIT(CUDA)) && !agent_recording(WIRE_BIT(CUDA));
+}
+
 static void end_recording(void)
 {
-    disable_kinds();
-    cuda_api_callbacks(CUDA_STAGE_NONE);
-    cuda_events_enable(0);
-    if (cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
+    int pauses = is_paused();
+    disable_kinds(pauses);
+    cuda_api_callbacks(pauses ? CUDA_STAGE_PAUSED : CUDA_STAGE_NONE);
+    if (!pauses)
+        cuda_events_enable(0);
+    if (!pauses && cuda.settings.flags & WIRE_CUDA_FLUSH_ON_STOP)
         cuda.cupti.cuptiActivityFlushAll(0);
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
 }
@@ -284,7 +296,7 @@ static uint32_t wanted_state(void)
         return CUDA_RECORDING;
     int may_begin = agent.arena->capture == WIRE_CAPTURE_API &&
                     atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed) > 0;
-    return may_begin ? CUDA_SUBSCRIBED : CUDA_LOADED;
+    return may_begin || is_paused() ? CUDA_SUBSCRIBED : CUDA_LOADED;
 }
 
 /* A range that ends in a callback leaves unsubscribing to the agent's thread, because CUPTI is still in that call. */

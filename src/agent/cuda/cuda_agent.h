@@ -44,10 +44,15 @@ enum cuda_state {
     CUDA_OVER,       /* refused, yielded to the program, or in a forked child: the agent does not touch CUPTI again */
 };
 
-enum cuda_stage { CUDA_STAGE_NONE, CUDA_STAGE_ALL, CUDA_STAGE_CHOSEN }; /* as in WIRE_CUDA_LOADED */
+enum cuda_stage {
+    CUDA_STAGE_NONE,
+    CUDA_STAGE_ALL,    /* these two as in WIRE_CUDA_LOADED */
+    CUDA_STAGE_CHOSEN,
+    CUDA_STAGE_PAUSED, /* recording will go on: only calls that unload modules call back */
+};
 
 struct cuda {
-    _Atomic uint32_t state;                                             /* enum cuda_state; changed under `switching` */
+    _Atomic uint32_t state;      /* enum cuda_state; changed under `switching` */
     _Atomic uint32_t switching;  /* one thread at a time changes what is enabled */
     _Atomic uint32_t entered;    /* CUDA was initialised, here or in a process that this one was forked from */
     _Atomic uint32_t stage;      /* enum cuda_stage */

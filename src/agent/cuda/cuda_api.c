@@ -146,7 +146,8 @@ void cuda_api_callbacks(enum cuda_stage stage)
     for (enum cuda_domain domain = CUDA_RUNTIME; domain <= CUDA_DRIVER; domain++)
         for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
             struct cuda_api *api = &cuda_apis[domain][id];
-            uint8_t wanted = (uint8_t)(api->range || (stage != CUDA_STAGE_NONE && has_callback(api)));
+            uint8_t wanted = (uint8_t)(api->range || (stage == CUDA_STAGE_PAUSED ? api->known && api->unloads
+                                                                                 : stage && has_callback(api)));
             if (wanted != api->called_back)
                 cuda.cupti.cuptiEnableCallback(wanted, cuda.subscriber, domains[domain].domain, id);
             api->round = (uint8_t)(api->round + (api->called_back && !wanted));

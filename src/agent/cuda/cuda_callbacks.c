@@ -255,8 +255,8 @@ static void call_made(const struct made_call *made)
     if (api->unloads)
         unload(call->site);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
-    if (!thread && !agent_recording(WIRE_BIT(CUDA)) &&
-        atomic_load_explicit(&cuda.stage, memory_order_relaxed) != CUDA_STAGE_NONE)
+    uint32_t stage = atomic_load_explicit(&cuda.stage, memory_order_relaxed);
+    if (!thread && !agent_recording(WIRE_BIT(CUDA)) && stage != CUDA_STAGE_NONE && stage != CUDA_STAGE_PAUSED)
         thread = agent_thread(); /* CUPTI records calls until the agent's thread disables it, so waits are needed too */
     if (!thread)
         return;

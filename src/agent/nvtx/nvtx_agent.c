@@ -155,7 +155,7 @@ void nvtx_count_no_thread(void)
                                   memory_order_relaxed);
 }
 
-/* ---- The range that begins a capture --------------------------------------------------------------------------- */
+/* ---- The range that begins a capture, or marks a step ---------------------------------------------------------- */
 
 /* The value of nvtx.trigger_range: the id of a start/end range, or this key for a push. It is never 0 and never an id,
  * because ids have at most 63 bits. It contains the thread, because each thread has its own levels. */
@@ -164,8 +164,17 @@ static uint64_t push_key(const struct agent_thread *thread, uint32_t domain, uin
     return UINT64_C(1) << 63 | (uint64_t)(thread->index & 0x7fff) << 48 | (uint64_t)domain << 32 | depth;
 }
 
+static inline uint32_t triggers(void)
+{
+    return atomic_load_explicit(&nvtx.trigger, memory_order_relaxed);
+}
+
 static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event, uint64_t key)
 {
+    if (triggers() & NVTX_TRIGGERS_STEPS)
+        nvtx_step_begins(event, key);
+    if (!(triggers() & NVTX_TRIGGERS_CAPTURE))
+        return;
     int begins = atomic_load_explicit(&nvtx.domains[event->domain], memory_order_relaxed) & NVTX_DOMAIN_TRIGGER;
     if ((!begins && nvtx_elsewhere_told()) || agent_recording(WIRE_BIT(NVTX)))
         return;
@@ -186,13 +195,10 @@ static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event
 
 static __attribute__((noinline)) void maybe_end(uint64_t key)
 {
+    if (triggers() & NVTX_TRIGGERS_STEPS)
+        nvtx_step_ends(key);
     if (atomic_compare_exchange_strong(&nvtx.trigger_range, &key, 0))
         agent_capture_end(WIRE_CAPTURE_NVTX);
-}
-
-static inline int triggers(void)
-{
-    return unlikely(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed));
 }
 
 /* True if the agent is attached, the thread has a slot, and the event needs nothing but its own record. */
@@ -220,7 +226,7 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
         return ABI_NO_TRACKING;
     }
     uint32_t depth = level->depth;
-    if (triggers())
+    if (unlikely(triggers()))
         maybe_begin(event, push_key(thread, event->domain, depth));
     level->depth = depth + 1;
     atomic_signal_fence(memory_order_seq_cst);
@@ -255,7 +261,7 @@ static inline __attribute__((always_inline)) int pop(const struct nvtx_event *ev
         write_event(thread, &(struct place){ .type = WIRE_NVTX_POP, .level = depth, .ticks = agent_ticks() }, event);
     atomic_signal_fence(memory_order_seq_cst);
     level->depth = depth;
-    if (triggers())
+    if (unlikely(triggers()))
         maybe_end(push_key(thread, event->domain, depth));
     return (int)depth;
 }
@@ -278,7 +284,7 @@ static inline __attribute__((always_inline)) uint64_t start(const struct nvtx_ev
         return 0;
     }
     uint64_t id = next_range(thread) | 1;
-    if (triggers())
+    if (unlikely(triggers()))
         maybe_begin(event, id >> 1);
     if (!nvtx_records(event->domain) ||
         write_event(thread, &(struct place){ .type = WIRE_NVTX_START, .range = id, .counts = 1 }, event) != 0)
@@ -293,7 +299,7 @@ static inline __attribute__((always_inline)) void end(uint64_t id, const struct 
         return;
     if (id & 1)
         write_event(thread, &(struct place){ .type = WIRE_NVTX_END, .range = id, .ticks = agent_ticks() }, event);
-    if (triggers() && id >> 1)
+    if (unlikely(triggers()) && id >> 1)
         maybe_end(id >> 1);
 }
 

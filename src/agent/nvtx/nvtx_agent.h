@@ -11,6 +11,7 @@
 #include "abi/nvtx_abi.h"
 #include "agent/core/agent.h"
 #include "agent/core/source.h"
+#include "agent/steps/step_agent.h"
 #include "wire/wire_libraries.h"
 #include "wire/wire_nvtx.h"
 
@@ -31,11 +32,16 @@ enum nvtx_domain_flag {
     NVTX_DOMAIN_TRIGGER = 0x80, /* its ranges may begin a capture */
 };
 
+enum nvtx_trigger {
+    NVTX_TRIGGERS_CAPTURE = 1, /* the capture begins with an NVTX range */
+    NVTX_TRIGGERS_STEPS = 2,   /* steps are timed, and ranges may mark them */
+};
+
 struct nvtx {
     _Atomic uint8_t domains[NVTX_DOMAIN_MAX]; /* enum nvtx_domain_flag, by id; 0 is the default domain */
     _Atomic uint32_t domain_count;            /* number of ids in use, without the default domain */
     _Atomic uint32_t string_count, resource_count, sync_count;
-    _Atomic uint32_t trigger;                 /* this capture begins with an NVTX range */
+    _Atomic uint32_t trigger;                 /* enum nvtx_trigger: events of this capture that ranges begin */
     _Atomic uint64_t trigger_range;           /* the range that began it, while it is open: see nvtx_agent.c */
     _Atomic(void *) unsent;                   /* journal entries that no buffer had room for */
     _Atomic uint32_t range_blocks;
@@ -215,6 +221,12 @@ struct nvtx_binary {
 };
 void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan);
 void nvtx_put_binary(uint64_t *to, const struct nvtx_binary *plan);
+
+/* ---- nvtx_steps.c: ranges that mark steps. The key is unique among the ranges that are open. */
+void nvtx_step_begins(const struct nvtx_event *event, uint64_t key);
+void nvtx_step_ends(uint64_t key);
+void nvtx_step_string(const struct nvtx_text *text, uint32_t id); /* a string was registered */
+void nvtx_steps_forget(void);                                     /* a new arena: no range is open */
 
 /* Callback tables: a row for each function that a program can call, by its id. */
 struct nvtx_callback {

@@ -273,6 +273,7 @@ void nvtx_after_attach(enum wire_origin origin)
     nvtx_apply_settings();
     atomic_store(&nvtx.unsent, NULL);
     atomic_store(&nvtx.trigger_range, 0);
+    nvtx_steps_forget();
     struct agent_thread *thread = agent_thread();
     for (struct block *block = atomic_load(&first_block); block; block = atomic_load(&block->next))
         tell_again(thread, block);
@@ -313,7 +314,8 @@ static uint8_t domain_flags(const struct nvtx_text *name)
 void nvtx_apply_settings(void)
 {
     atomic_store(&nvtx.domains[0], domain_flags(NULL));
-    atomic_store(&nvtx.trigger, agent.arena->capture == WIRE_CAPTURE_NVTX);
+    atomic_store(&nvtx.trigger, (agent.arena->capture == WIRE_CAPTURE_NVTX ? NVTX_TRIGGERS_CAPTURE : 0) |
+                                    (steps_are_timed() ? NVTX_TRIGGERS_STEPS : 0));
 }
 
 /* The names of the first domains that do not begin the capture, in case one of them has the range. */
@@ -322,7 +324,7 @@ static _Atomic uint32_t told_elsewhere;
 
 static void keep_name(uint32_t id, const struct nvtx_text *name)
 {
-    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) ||
+    if (!(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) & NVTX_TRIGGERS_CAPTURE) ||
         id >= sizeof other_domains / sizeof *other_domains)
         return;
     struct nvtx_text start = *name;
@@ -351,7 +353,8 @@ static _Atomic uint32_t trigger_string_count;
 static void note_trigger_string(const struct nvtx_text *text, uint32_t id)
 {
     const char *wanted = setting(wire_nvtx(agent.arena)->capture_range);
-    if (!atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) || !wanted || !nvtx_text_is(text, wanted))
+    if (!(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) & NVTX_TRIGGERS_CAPTURE) || !wanted ||
+        !nvtx_text_is(text, wanted))
         return;
     uint32_t place = atomic_fetch_add(&trigger_string_count, 1);
     if (place < sizeof trigger_strings / sizeof *trigger_strings)
@@ -448,6 +451,7 @@ static const void *register_string(const void *domain_handle, struct nvtx_text t
     if (!id)
         return NULL;
     note_trigger_string(&text, id);
+    nvtx_step_string(&text, id);
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_STRING, domain, id);
 }
 static const void *register_string_a(const void *domain, const char *text)

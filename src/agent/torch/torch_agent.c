@@ -21,6 +21,7 @@
 #include "agent/core/source.h"
 #include "agent/core/sys.h"
 #include "agent/python/python_agent.h"
+#include "agent/steps/step_agent.h"
 #include "base/path.h"
 #include "wire/wire_torch.h"
 
@@ -86,26 +87,39 @@ static const struct {
 
 static struct torch_layout layout;
 static struct torch_version version;
-static _Atomic uint32_t state; /* enum below */
+static _Atomic uint32_t state;                               /* enum below */
 enum { NOT_LOADED, INSTALLING, OBSERVED, REFUSED };
-static _Atomic int with_inputs, with_stacks;
+static _Atomic int with_inputs, with_stacks, with_operators; /* with_operators 0: annotations alone are observed */
 static uint64_t observer; /* PyTorch's handle of the callback; only the thread that took `asked` from 0 writes it */
 static _Atomic uint32_t asked;   /* calls of follow_wanted() that are not done yet; 0: no thread is working on it */
 static const char *refusal;
 static char library_path[4096];  /* written when the library is first seen, which is once */
 static _Atomic uintptr_t met_by; /* the thread that has just loaded it: the address of its agent_self; 0: none */
 _Atomic uint32_t torch_wanted;
+unsigned torch_modules_wanted;
 
 /* ---- Each operator --------------------------------------------------------------------------------------------- */
 
-/* The begin passes this to the end, to say that it was recorded. PyTorch deletes it through its table of virtual
- * functions. */
+/* The begin passes one of these to the end, to say that it was recorded or may mark a step, or both. PyTorch deletes it
+ * through its table of virtual functions. */
 static void keep(void *context)
 {
 }
 static void (*const context_functions[])(void *) = { keep, keep };
-static const void *const context_object[] = { context_functions };
-#define RECORDED ((void *)context_object)
+enum { RECORDED = 1, MARKED = 2, CONTEXTS };
+static const void *const context_objects[CONTEXTS + 1] = {
+    [RECORDED] = context_functions, [MARKED] = context_functions, [RECORDED | MARKED] = context_functions
+};
+
+static inline void *context_of(unsigned what)
+{
+    return what ? (void *)&context_objects[what] : NULL;
+}
+
+static inline unsigned what_of(const void *context)
+{
+    return context ? (unsigned)((const void *const *)context - context_objects) : 0;
+}
 
 static inline const void *fields_of(const void *function, const struct torch_layout *of)
 {
@@ -126,8 +140,8 @@ static inline uint16_t scope_of(const void *fields)
     return scope == generation->user_scope ? USER_SCOPE : scope < FUNCTION_SCOPES ? scope : EDGE_SCOPE;
 }
 
-static inline void *write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs,
-                                uint32_t input_words, uint64_t stack)
+static inline unsigned write_begin(struct agent_thread *thread, const void *function, const uint64_t *inputs,
+                                   uint32_t input_words, uint64_t stack)
 {
     const char *name = name_of(function, &layout);
     const void *fields = fields_of(function, &layout);
@@ -140,14 +154,16 @@ static inline void *write_begin(struct agent_thread *thread, const void *functio
     struct agent_lane *lane;
     struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_TORCH, WIRE_TORCH_BEGIN, words);
     if (unlikely(!record))
-        return NULL;
+        return 0;
     record->a = scope_of(fields);
     record->b = (uint16_t)input_words;
+    if (steps_are_timed())
+        record->flags = (uint8_t)(step_tag() << WIRE_TORCH_STEP_SHIFT);
     record->body[0] = torch_word(fields, layout.number);
     record->body[1] = torch_word(fields, layout.sequence);
     record->body[2] = torch_word(fields, layout.forward_thread);
     if (stack) {
-        record->flags = WIRE_TORCH_HAS_STACK;
+        record->flags |= WIRE_TORCH_HAS_STACK;
         record->body[WIRE_TORCH_HEAD_WORDS] = stack;
     }
     for (uint32_t i = 0; i < input_words; i++)
@@ -181,7 +197,7 @@ static uint32_t read_inputs(uint64_t *words, const void *fields)
                  : 0;
 }
 
-static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thread, const void *function)
+static __attribute__((noinline)) unsigned begin_with_more(struct agent_thread *thread, const void *function)
 {
     _Static_assert(WIRE_TORCH_INPUT_WORDS * sizeof(uint64_t) <= AGENT_SCRATCH_BYTES, "there is room for them");
     uint64_t stack = is_set(&with_stacks) ? python_stack_of_operator(thread) : 0;
@@ -191,25 +207,54 @@ static __attribute__((noinline)) void *begin_with_more(struct agent_thread *thre
         give_up_inputs();
         words = 0;
     }
-    void *recorded = write_begin(thread, function, inputs, words, stack);
+    unsigned recorded = write_begin(thread, function, inputs, words, stack);
     if (inputs)
         agent_scratch_give(thread, AGENT_SCRATCH_OF_HOOK);
     return recorded;
 }
 
-static inline void *begin(const void *function)
+/* The mark that an annotation is, and its name. */
+static enum step_mark mark_of(const void *function, const char **name, size_t *length)
 {
-    struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
-    if (!thread)
-        return NULL;
-    return is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function)
-                                                       : write_begin(thread, function, NULL, 0, 0);
+    *name = scope_of(fields_of(function, &layout)) == USER_SCOPE ? name_of(function, &layout) : NULL;
+    *length = *name ? emit_text_length(*name) : 0;
+    return step_mark_of(*name ? *name : "", *length);
 }
 
-static void end(const void *function, const void *context)
+static __attribute__((noinline)) unsigned mark_begin(const void *function)
+{
+    const char *name;
+    size_t length;
+    enum step_mark mark = mark_of(function, &name, &length);
+    if (mark)
+        step_mark_begin(mark, name, length);
+    return mark ? MARKED : 0;
+}
+
+static __attribute__((noinline)) void mark_end(const void *function)
+{
+    const char *name;
+    size_t length;
+    enum step_mark mark = mark_of(function, &name, &length);
+    if (mark)
+        step_mark_end(mark, name, length);
+}
+
+static inline void *begin(const void *function)
+{
+    unsigned marked = steps_are_timed() ? mark_begin(function) : 0;
+    struct agent_thread *thread = agent_enter(WIRE_BIT(TORCH));
+    if (!thread)
+        return context_of(marked);
+    return context_of(marked |
+                      (is_set(&with_inputs) | is_set(&with_stacks) ? begin_with_more(thread, function)
+                                                                   : write_begin(thread, function, NULL, 0, 0)));
+}
+
+static void write_end(const void *function)
 {
     uint64_t ticks = agent_ticks();
-    struct agent_thread *thread = context == RECORDED ? agent_thread() : NULL;
+    struct agent_thread *thread = agent_thread();
     enum wire_fate fate;
     struct agent_lane *lane;
     struct wire_record *record = thread ? emit_reserve(thread, &lane, WIRE_TORCH_END, WIRE_HEAD_WORDS + 1, &fate)
@@ -219,6 +264,15 @@ static void end(const void *function, const void *context)
     record->ticks = ticks;
     record->body[0] = torch_word(fields_of(function, &layout), layout.number);
     emit_commit(lane, record);
+}
+
+static void end(const void *function, const void *context)
+{
+    unsigned what = what_of(context);
+    if (what & RECORDED)
+        write_end(function);
+    if (unlikely(what & MARKED))
+        mark_end(function);
 }
 
 /* The start callback returns a std::unique_ptr, which has a destructor: so the caller passes the address for it. */
@@ -435,11 +489,17 @@ static const char *look_up(const char *path)
                : "Operators of PyTorch are not recorded: this PyTorch is newer than this version of Tacho.";
 }
 
+uint32_t torch_wanted_now(void)
+{
+    uint32_t details = WIRE_TORCH_SHAPES | WIRE_TORCH_STACKS | WIRE_TORCH_MODULES;
+    return atomic_load_explicit(&torch_wanted, memory_order_relaxed) | (step_has_details() ? details : 0);
+}
+
 /* True if inputs are to be recorded, and can be. */
 static int wants_inputs(void)
 {
     static int known = -1;
-    if (!(atomic_load(&torch_wanted) & WIRE_TORCH_SHAPES))
+    if (!(torch_wanted_now() & WIRE_TORCH_SHAPES))
         return 0;
     if (known < 0) {
         known = torch_inputs_prepare(&version, calls.undefined) == 0;
@@ -453,7 +513,7 @@ static int wants_inputs(void)
 static int wants_stacks(void)
 {
     static int told;
-    if (!(atomic_load(&torch_wanted) & WIRE_TORCH_STACKS))
+    if (!(torch_wanted_now() & WIRE_TORCH_STACKS))
         return 0;
     if (python_prepare() == 0)
         return 1;
@@ -471,8 +531,19 @@ static int can_be_exchanged(void)
     return generation == &generations[LAST_GENERATION];
 }
 
+/* False while steps are only timed: annotations mark them, all else would cost time. */
+static int wants_operators(void)
+{
+    return !steps_are_timed() || !can_be_exchanged() || !agent_attached() || agent_recording(WIRE_BIT(TORCH));
+}
+
 static void observe(struct callback callback)
 {
+    with_operators = wants_operators();
+    if (!with_operators) {
+        memset(callback.rest + generation->scopes, 0, generation->scope_count);
+        callback.rest[generation->scopes + generation->user_scope] = 1;
+    }
     with_stacks = wants_stacks();
     with_inputs = wants_inputs();
     callback.rest[generation->needs_inputs] = (unsigned char)(with_inputs || !can_be_exchanged());
@@ -527,7 +598,7 @@ static void follow(void)
     with_stacks = wants_stacks();
     if (!can_be_exchanged())
         with_inputs = wants_inputs();
-    if (wants_inputs() == with_inputs)
+    if (wants_inputs() == with_inputs && wants_operators() == with_operators)
         return;
     calls.remove_callback(observer);
     observe(our_callback());
@@ -553,10 +624,25 @@ static void tell(void)
         emit_note(WIRE_TORCH_REFUSED, 0, NULL, 0, refusal);
 }
 
+static void choose_modules(void)
+{
+    unsigned modules = torch_wanted_now() & WIRE_TORCH_MODULES     ? TORCH_MODULES_ALL
+                       : steps_are_timed() && step_needs_modules() ? TORCH_MODULES_OUTERMOST
+                                                                   : TORCH_MODULES_NONE;
+    __atomic_store_n(&torch_modules_wanted, modules, __ATOMIC_RELAXED);
+}
+
+/* The choice, or the phase of the steps, has changed. */
+static void switched(void)
+{
+    choose_modules();
+    follow_wanted();
+}
+
 uint32_t torch_choose(uint32_t flags)
 {
     uint32_t before = atomic_exchange(&torch_wanted, flags);
-    follow_wanted();
+    switched();
     return before;
 }
 
@@ -587,6 +673,7 @@ static int attach(struct wire_header *arena, int descriptor, enum wire_origin or
 static void attached(enum wire_origin origin)
 {
     uint32_t installing = INSTALLING;
+    choose_modules();
     if (origin != WIRE_ORIGIN_FORK)
         return;
     atomic_store(&asked, 0); /* the thread that was working on it is not in this process */
@@ -621,6 +708,7 @@ static void objects_changed(void)
 const struct agent_source agent_source_torch = {
     .attach = attach,
     .attached = attached,
+    .switched = switched,
     .object_loaded = object_loaded,
     .objects_changed = objects_changed,
     .objects_unloaded = torch_memory_forget,

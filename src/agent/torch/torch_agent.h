@@ -9,6 +9,7 @@
 #define TACHO_AGENT_TORCH_TORCH_AGENT_H
 
 #include "agent/core/agent.h"
+#include "agent/core/source.h"
 
 /* at::RecordFunction: byte offsets in the object, or (before 1.11) in the object that the pointer at `state` points
  * to. */
@@ -33,9 +34,20 @@ static inline uint64_t torch_word(const void *object, size_t offset)
 
 /* enum wire_torch_flag: what is recorded of operators, as the program chose last. */
 extern _Atomic uint32_t torch_wanted;
-uint32_t torch_choose(uint32_t flags);         /* returns the previous flags */
+uint32_t torch_choose(uint32_t flags); /* returns the previous flags */
+uint32_t torch_wanted_now(void);       /* the same, with the details of the step that runs */
 
-uint64_t torch_module_begin(const char *name); /* returns a number for the end, or 0: the call is not recorded */
+/* Calls of modules that Python is to report: as in struct tacho_calls. Python reads it without a lock. */
+extern unsigned torch_modules_wanted;
+enum { TORCH_MODULES_NONE, TORCH_MODULES_ALL, TORCH_MODULES_OUTERMOST };
+
+struct torch_thread {
+    uint32_t modules; /* calls of modules that the thread is in, while they may mark steps */
+    uint32_t unused;
+};
+AGENT_THREAD_STATE(TORCH, struct torch_thread, torch_of)
+
+uint64_t torch_module_begin(const char *name); /* returns a number for the end, or 0: it need not be called */
 void torch_module_end(uint64_t call);
 
 /* Prepares for this version: 0, or -1 if it is unknown, and then no inputs can be read. `undefined` is PyTorch's

@@ -122,7 +122,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     struct collect_cpu_options cpu = *own(settings);
 
     if (!cpu.samples_asked)
-        cpu.samples = COLLECT_SCOPE_TREE;
+        cpu.samples = settings->advise ? COLLECT_SCOPE_NONE : COLLECT_SCOPE_TREE;
     if (!cpu.switches_asked)
         cpu.switches = cpu.samples;
     if (cpu.period && cpu.frequency)
@@ -136,7 +136,7 @@ static const struct option options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_sample,
       .help = "Sample the CPU call stacks of: process-tree (the program and its descendants), system-wide, none. "
-              "Default: process-tree." },
+              "Default: process-tree, or none with --advise." },
     { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = backtraces,
       .take = take_backtrace,
       .help = "Method to unwind the call stack of a sample: dwarf (call frame information), fp (frame pointers), lbr "

@@ -93,11 +93,11 @@ free_names:
     return code;
 }
 
-/* PyTorch is watched for unless something else was asked for by name. */
+/* PyTorch is watched for unless something else was asked for by name. Advice needs it. */
 static int is_wanted(struct profile_settings *settings)
 {
     const struct settings *pytorch = own(settings);
-    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules;
+    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules || settings->advise;
 
     return pytorch->mode == ON || (pytorch->mode == UNSET && (is_asked || !settings->has_sources));
 }

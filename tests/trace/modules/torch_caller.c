@@ -218,6 +218,34 @@ static void lists(void)
     end(begin(&(struct standin_operator){ .name = "aten::deep", .sequence = -1, .inputs = &value, .input_count = 1 }));
 }
 
+/* Training: a batch, forward, backward, the optimizer. A step takes some milliseconds. Now and then it forks, in
+ * whatever phase the capture is. */
+static void train(void)
+{
+    static struct tensor matrix = { .dimensions = 2, .sizes = { 2, 3 }, .strides = { 3, 1 }, .elements = 6, .type = 6 };
+    struct value value = { (uint64_t)&matrix, 1, 0 };
+    for (int step = 0; step < 60; step++) {
+        end(open_operator("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", USER, -1, 0));
+        void *linear = begin(
+            &(struct standin_operator){ .name = "aten::linear", .sequence = step, .inputs = &value, .input_count = 1 });
+        end(open_operator("aten::addmm", FUNCTION, step, 0));
+        end(linear);
+        end(open_operator("AddmmBackward0", BACKWARD, step, 1));
+        void *optimizer = open_operator("Optimizer.step#SGD.step", USER, -1, 0);
+        end(open_operator("aten::add_", FUNCTION, -1, 0));
+        usleep(5000);
+        pid_t child = step % 8 == 7 ? fork() : -1;
+        if (child == 0) {
+            end(open_operator("child", FUNCTION, -1, 0));
+            exit(0);
+        }
+        if (child > 0)
+            waitpid(child, NULL, 0);
+        end(optimizer);
+    }
+    puts("trained");
+}
+
 static void memory(void)
 {
     void *op = open_operator("aten::empty", FUNCTION, -1, 0), *taken = allocate(4096);
@@ -277,6 +305,7 @@ int main(int argc, char **argv)
     } scenes[] = {
         { "plain", plain }, { "hostile", hostile },   { "threads", threads }, { "forks", forks },
         { "dies", dies },   { "observed", observed }, { "memory", memory },   { "forks amid the load", plain },
+        { "train", train },
     };
     int is_forked = strcmp(argv[2], "forks amid the load") == 0;
     void *library = is_forked  ? fork_amid_the_load(argv[1])

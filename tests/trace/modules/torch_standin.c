@@ -137,7 +137,7 @@ _Atomic uint64_t standin_contexts_deleted;
 
 CPP(uint64_t, add_callback, (struct callback callback), "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE")
 {
-    if (callback.probability != 1.0 || !callback.start || !callback.scopes[0] || !callback.scopes[SCOPES - 1])
+    if (callback.probability != 1.0 || !callback.start || !callback.scopes[USER_SCOPE])
         abort();
     if (standin_is_observed)
         standin_is_observed();
@@ -184,6 +184,8 @@ CPP(void, construct, (struct function * function, int scope), "_ZN2at14RecordFun
     F(function)->scope = (unsigned char)scope;
     F(function)->sequence = -1;
     for (int i = 0; i < observer_count; i++) {
+        if (scope < SCOPES && !observers[i].scopes[scope])
+            continue;
         F(function)->callbacks.list[F(function)->callbacks.count++] = (struct pair){ (start_function)observers[i].start,
                                                                                      (end_function)observers[i].end };
         F(function)->needs_inputs |= observers[i].needs_inputs;

@@ -10,6 +10,12 @@
 #include "collect/core/variables.h"
 #include "wire/wire_torch.h"
 
+/* Modules are recorded in some steps if steps are timed. */
+static int has_modules(const struct collect_options *options)
+{
+    return (options->torch_flags & WIRE_TORCH_MODULES) || (options->sources & WIRE_BIT(STEPS));
+}
+
 /* Finds that directory beside the agent. Returns 1 if an option needs it. The path stays empty if there is no such
  * directory. */
 static int find_site(struct text *path, const struct collect_options *options, const char *agent_path)
@@ -19,8 +25,7 @@ static int find_site(struct text *path, const struct collect_options *options, c
     free(agent);
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
         text_clear(path);
-    return options->torch_replace || options->torch_functions || (options->torch_flags & WIRE_TORCH_MODULES) ||
-           options->python_functions;
+    return options->torch_replace || options->torch_functions || has_modules(options) || options->python_functions;
 }
 
 /* Our directory comes first: its sitecustomize.py runs the one that it replaces. The file's name comes last, since it
@@ -32,8 +37,7 @@ void python_site_environment(struct variables *variables, const struct collect_o
     if (find_site(&path, options, agent_path) && path.length) {
         text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
         text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "",
-                  options->torch_functions ? "functions," : "",
-                  options->torch_flags & WIRE_TORCH_MODULES ? "modules," : "");
+                  options->torch_functions ? "functions," : "", has_modules(options) ? "modules," : "");
         if (options->python_functions)
             text_addf(&words, "functions-file=%s", options->python_functions);
         variables_set(variables, "PYTHONPATH", text_string(&path));

@@ -14,6 +14,7 @@
 #include "collect/core/clock_map.h"
 #include "collect/sources/nvtx/nvtx_state.h"
 #include "report/schema/torch_names.h"
+#include "torch_twins.h"
 #include "wire/wire_torch.h"
 
 enum { OPEN_MAX = 1 << 16, ENDS_MAX = 1 << 12, STACKS_MAX = 1 << 21 };
@@ -23,10 +24,10 @@ enum { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 };
 struct open {
     uint64_t number;
     int64_t start_ns, sequence, forward_thread;
-    int64_t name, dims, types, strides, values, range, stack;
-    /* The modules around it, outermost first; for the call of a module, including that module. path_bytes is then the
-     * length of this text in the thread's path. */
-    int64_t modules;
+    int64_t name, range;
+    /* details.modules: the modules around it, outermost first; for the call of a module, including that module.
+     * path_bytes is then the length of this text in the thread's path. */
+    struct torch_details details;
     size_t path_bytes;
     int64_t step;      /* N of ProfilerStep#N, or -1 */
     uint16_t scope;
@@ -65,6 +66,7 @@ struct torch_thread {
     size_t open_count, open_capacity;
     size_t call_count; /* calls of modules among them */
     struct text path;  /* of the call that began last */
+    struct torch_twins twins;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -103,10 +105,10 @@ static void range_row(const struct torch_thread *thread, const struct open *op, 
 
 static void set_inputs(struct row_TACHO_TORCH_OP *row, const struct open *op)
 {
-    ROW_SET(row, TACHO_TORCH_OP, inputDimsId, op->dims);
-    ROW_SET(row, TACHO_TORCH_OP, inputTypesId, op->types);
-    ROW_SET(row, TACHO_TORCH_OP, inputStridesId, op->strides);
-    ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, op->values);
+    ROW_SET(row, TACHO_TORCH_OP, inputDimsId, op->details.dims);
+    ROW_SET(row, TACHO_TORCH_OP, inputTypesId, op->details.types);
+    ROW_SET(row, TACHO_TORCH_OP, inputStridesId, op->details.strides);
+    ROW_SET(row, TACHO_TORCH_OP, concreteInputsId, op->details.values);
 }
 
 static int is_call(const struct open *open)
@@ -162,12 +164,12 @@ static void operator_rows(const struct torch_thread *thread, const struct open *
         ROW_SET(&row, TACHO_TORCH_OP, sequenceNumber, op->sequence);
         ROW_SET(&row, TACHO_TORCH_OP, forwardThread, op->forward_thread);
     }
-    if (op->dims)
+    if (op->details.dims)
         set_inputs(&row, op);
-    if (op->stack)
-        ROW_SET(&row, TACHO_TORCH_OP, callStackId, op->stack);
-    if (op->modules)
-        ROW_SET(&row, TACHO_TORCH_OP, moduleId, op->modules);
+    if (op->details.stack)
+        ROW_SET(&row, TACHO_TORCH_OP, callStackId, op->details.stack);
+    if (op->details.modules)
+        ROW_SET(&row, TACHO_TORCH_OP, moduleId, op->details.modules);
     if (is_unfinished)
         ROW_SET(&row, TACHO_TORCH_OP, argsId, unfinished_mark(process));
     writer_append(process->setup.writer, TABLE_TACHO_TORCH_OP, &row);
@@ -220,10 +222,10 @@ static int take_inputs(struct torch_process *process, struct open *op, const uin
                                        &process->sizes };
     if (torch_inputs_text(words, count, &texts) != 0)
         return -1;
-    op->dims = pool(process, &process->dims);
-    op->types = pool(process, &process->types);
-    op->strides = pool(process, &process->strides);
-    op->values = pool(process, &process->values);
+    op->details.dims = pool(process, &process->dims);
+    op->details.types = pool(process, &process->types);
+    op->details.strides = pool(process, &process->strides);
+    op->details.values = pool(process, &process->values);
     return 0;
 }
 
@@ -284,8 +286,8 @@ static int read_begin(struct torch_process *process, const struct wire_record *r
     const struct stack *stack = has_stack ? stack_map_find(&process->stacks, record->body[WIRE_TORCH_HEAD_WORDS])
                                           : NULL;
     if (stack)
-        op->stack = stack->text;
-    process->counts.stack_lost += has_stack && !op->stack;
+        op->details.stack = stack->text;
+    process->counts.stack_lost += has_stack && !op->details.stack;
     if (process->setup.as_nvtx)
         op->range = range_text(process, op, name, length, inputs != 0);
     return 0;
@@ -358,7 +360,7 @@ static void place_in_modules(struct torch_thread *thread, struct open *open, con
                              uint32_t words)
 {
     const struct open *around = call_around(thread, thread->open_count);
-    open->modules = around ? around->modules : 0;
+    open->details.modules = around ? around->details.modules : 0;
     if (!is_call(open))
         return;
     const char *name = (const char *)(record->body + WIRE_TORCH_HEAD_WORDS);
@@ -366,7 +368,13 @@ static void place_in_modules(struct torch_thread *thread, struct open *open, con
     text_add(&thread->path, thread->path.length ? "." : "");
     text_add_bytes(&thread->path, name, strnlen(name, (size_t)(words - WIRE_HEAD_WORDS - WIRE_TORCH_HEAD_WORDS) * 8));
     open->path_bytes = thread->path.length;
-    open->modules = pool(thread->process, &thread->path);
+    open->details.modules = pool(thread->process, &thread->path);
+}
+
+/* The names of annotations may have the number of the step. */
+static int has_twin(const struct open *op)
+{
+    return op->scope != SCOPE_USER && !is_call(op);
 }
 
 static void begin_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
@@ -380,6 +388,9 @@ static void begin_record(struct torch_thread *thread, const struct wire_record *
     }
     number_engine(thread, &op);
     place_in_modules(thread, &op, record, words);
+    if (record->flags >> WIRE_TORCH_STEP_SHIFT && has_twin(&op))
+        torch_twins_take(&thread->twins, record->flags >> WIRE_TORCH_STEP_SHIFT, record->flags & WIRE_TORCH_DETAILED,
+                         op.name, &op.details);
     thread->open[thread->open_count++] = op;
     thread->call_count += (size_t)is_call(&op);
     if (process->end_count && end_was_here(process, op.number, &end_ns))
@@ -472,6 +483,7 @@ void torch_thread_finish(struct torch_thread *thread, int64_t end_ns)
     if (*link)
         *link = thread->next;
     text_free(&thread->path);
+    torch_twins_free(&thread->twins);
     free(thread->open);
     free(thread);
 }

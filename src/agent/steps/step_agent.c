@@ -1,0 +1,274 @@
+/* Times the steps of the program, and switches what is recorded between them: see step_agent.h.
+ *
+ * A step is closed and the next one opened in the thread that makes the mark, one after the other, so that the time of
+ * a change lies between two steps and in neither. A change stores the sources that record from now on and calls every
+ * source, as the begin and the end of a capture range do. If the program has switched recording off, steps are neither
+ * timed nor counted. A thread that finds another one at work leaves its mark out: marks of a step come from one
+ * thread. */
+#include "step_agent.h"
+
+#include "agent/core/source.h"
+#include "agent/core/sys.h"
+#include "step_schedule.h"
+
+/* How marks make steps. A range is a step itself; between other marks, steps follow one another. */
+static const struct {
+    const char *prefix; /* of the names of annotations that are this mark; NULL: it has no name of its own */
+    uint8_t is_range, at_end;
+} marks[] = {
+    [STEP_MARK_MODULE] = { NULL, 0, 0 },
+    [STEP_MARK_LOADER] = { "enumerate(DataLoader)#", 0, 0 },
+    [STEP_MARK_OPTIMIZER] = { "Optimizer.step#", 0, 1 },
+    [STEP_MARK_NAMED] = { NULL, 1, 0 },
+    [STEP_MARK_PROFILER] = { "ProfilerStep#", 1, 0 },
+};
+enum { CANDIDATES = 16, NAME_BYTES = 64, SEEN_OFTEN = 2, MUCH_MORE = 8 };
+
+/* A mark that has come: ranges of one name, in one thread. */
+struct candidate {
+    enum step_mark mark;
+    const struct agent_thread *thread;
+    uint32_t begins;
+    size_t length; /* of the name without the number at its end */
+    char name[NAME_BYTES];
+};
+
+static struct {
+    _Atomic uint32_t busy;
+    struct candidate candidates[CANDIDATES];
+    _Atomic(const struct candidate *) current; /* NULL: none has come twice */
+    struct step_schedule schedule;
+    struct step_plan plan;
+    uint64_t start_ticks, number;              /* of the step that is open; 0 ticks: none is */
+    uint64_t count;
+    _Atomic uint32_t tag;
+} steps;
+
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
+
+static int is_digit(char c)
+{
+    return (unsigned char)(c - '0') <= 9;
+}
+
+static size_t without_number(const char *name, size_t length)
+{
+    while (length && is_digit(name[length - 1]))
+        length--;
+    return length;
+}
+
+/* "iteration 7", "Step_7", "iter7", "step". */
+static int is_counted(const char *name, size_t length)
+{
+    static const char *const words[] = { "iteration", "iter", "step" };
+    size_t left = without_number(name, length);
+    if (left < length && left && strchr(" _-:#=", name[left - 1]))
+        left--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t at = 0;
+        while (at < left && words[i][at] && (name[at] | 0x20) == words[i][at])
+            at++;
+        if (at == left && !words[i][at])
+            return 1;
+    }
+    return 0;
+}
+
+enum step_mark step_mark_of(const char *name, size_t length)
+{
+    for (enum step_mark mark = STEP_MARK_PROFILER; mark > STEP_MARK_NONE; mark--) {
+        size_t prefix = marks[mark].prefix ? strlen(marks[mark].prefix) : 0;
+        if (prefix && length >= prefix && memcmp(name, marks[mark].prefix, prefix) == 0)
+            return mark;
+    }
+    return is_counted(name, length) ? STEP_MARK_NAMED : STEP_MARK_NONE;
+}
+
+/* The number at the end of the name of a range, else the steps so far. */
+static uint64_t number_of(const char *name, size_t length)
+{
+    enum { DIGITS_MAX = 18 };
+    size_t first = without_number(name, length);
+    if (!marks[steps.current->mark].is_range || first == length || length - first > DIGITS_MAX)
+        return steps.count;
+    uint64_t number = 0;
+    for (size_t i = first; i < length; i++)
+        number = number * 10 + (uint64_t)(name[i] - '0');
+    return number;
+}
+
+/* ---- Candidates ------------------------------------------------------------------------------------------------ */
+
+/* The begin or the end of an event that may mark steps. */
+struct event {
+    enum step_mark mark;
+    int is_begin;
+    struct agent_thread *thread;
+    uint64_t ticks;
+    const char *name;
+    size_t length;
+};
+
+static struct candidate *candidate_of(const struct event *event)
+{
+    size_t kept = without_number(event->name, event->length < NAME_BYTES ? event->length : NAME_BYTES - 1);
+    for (size_t i = 0; i < CANDIDATES; i++) {
+        struct candidate *candidate = &steps.candidates[i];
+        if (!candidate->mark) {
+            *candidate = (struct candidate){ .mark = event->mark, .thread = event->thread, .length = kept };
+            memcpy(candidate->name, event->name, kept);
+        }
+        if (candidate->mark == event->mark && candidate->thread == event->thread && candidate->length == kept &&
+            memcmp(candidate->name, event->name, kept) == 0)
+            return candidate;
+    }
+    return NULL;
+}
+
+/* A better mark than the one in use, or one of its kind that comes so much more often that the other was none: a text
+ * encoder is called twice, the model behind it for every step. */
+static int is_better(const struct candidate *candidate, const struct candidate *current)
+{
+    return candidate->begins >= SEEN_OFTEN &&
+           (!current || candidate->mark > current->mark ||
+            (candidate->mark == current->mark && candidate->begins / MUCH_MORE > current->begins));
+}
+
+/* Steps are counted anew. What is recorded stays as it is until the next step. */
+static void choose(const struct candidate *candidate)
+{
+    if (!is_better(candidate, steps.current))
+        return;
+    steps.current = candidate;
+    steps.schedule = (struct step_schedule){ 0 };
+    steps.start_ticks = 0;
+    steps.count = 0;
+    sources_switched();
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Fails if the program or the collector switches recording at the same time: then their word counts until the next
+ * change. */
+static void switch_to(enum step_records records)
+{
+    _Atomic uint32_t *recording = &agent.arena->recording;
+    uint32_t before = atomic_load(recording);
+    uint32_t wanted = records == STEP_RECORDS_NOTHING ? WIRE_BIT(STEPS) : atomic_load(&agent.chosen);
+    if (before & WIRE_BIT(STEPS))
+        atomic_compare_exchange_strong(recording, &before, wanted);
+    sources_switched();
+}
+
+static void close_step(const struct event *event)
+{
+    const struct candidate *current = steps.current;
+    uint64_t start = steps.start_ticks;
+    steps.start_ticks = 0;
+    if (!start)
+        return;
+    struct agent_lane *lane;
+    uint32_t words = WIRE_HEAD_WORDS + 2 + emit_text_words(current->length);
+    struct wire_record *record = emit_begin(event->thread, &lane, WIRE_SOURCE_STEPS, WIRE_STEP, words);
+    if (!record)
+        return;
+    record->a = (uint16_t)steps.plan.phase;
+    record->ticks = start;
+    record->body[0] = event->ticks;
+    record->body[1] = steps.number;
+    emit_text(record->body + 2, current->name, current->length);
+    emit_commit(lane, record);
+}
+
+static void open_step(const struct event *event)
+{
+    enum step_records before = steps.plan.records;
+    steps.plan = step_schedule_next(&steps.schedule, now_ns());
+    steps.number = number_of(event->name, event->length);
+    steps.count++;
+    uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
+    tag |= steps.plan.records == STEP_RECORDS_DETAILS ? STEP_TAG_DETAILED : 0;
+    atomic_store_explicit(&steps.tag, tag, memory_order_relaxed);
+    if (steps.plan.records != before)
+        switch_to(steps.plan.records);
+    steps.start_ticks = agent_ticks();
+}
+
+static void take(const struct event *event)
+{
+    struct candidate *candidate = candidate_of(event);
+    if (!candidate)
+        return;
+    candidate->begins += (uint32_t)event->is_begin;
+    if (event->is_begin)
+        choose(candidate);
+    int is_range = marks[event->mark].is_range;
+    if (candidate != steps.current || (!is_range && event->is_begin == marks[event->mark].at_end))
+        return;
+    close_step(event);
+    if (!is_range || event->is_begin)
+        open_step(event);
+}
+
+/* Holds signals back: a handler that left by longjmp() would keep all later marks out. */
+static void take_alone(struct event *event)
+{
+    event->ticks = agent_ticks();
+    event->thread = agent_enter(WIRE_BIT(STEPS));
+    if (!event->thread)
+        return;
+    int saved_errno = errno;
+    uint64_t mask = sys_hold_signals();
+    if (!atomic_exchange_explicit(&steps.busy, 1, memory_order_acquire)) {
+        take(event);
+        atomic_store_explicit(&steps.busy, 0, memory_order_release);
+    }
+    sys_release_signals(mask);
+    errno = saved_errno;
+}
+
+void step_mark_begin(enum step_mark mark, const char *name, size_t length)
+{
+    take_alone(&(struct event){ .mark = mark, .is_begin = 1, .name = name, .length = length });
+}
+
+void step_mark_end(enum step_mark mark, const char *name, size_t length)
+{
+    take_alone(&(struct event){ .mark = mark, .name = name, .length = length });
+}
+
+uint32_t step_tag(void)
+{
+    return atomic_load_explicit(&steps.tag, memory_order_relaxed);
+}
+
+int step_needs_modules(void)
+{
+    const struct candidate *current = atomic_load_explicit(&steps.current, memory_order_relaxed);
+    return !current || current->mark == STEP_MARK_MODULE;
+}
+
+int step_has_details(void)
+{
+    return (step_tag() & STEP_TAG_DETAILED) != 0;
+}
+
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+/* A forked child counts steps of its own and records all of them until then. */
+static void forked(void)
+{
+    memset(&steps, 0, sizeof steps);
+}
+
+const struct agent_source agent_source_steps = {
+    .forked = forked,
+};

@@ -1,0 +1,29 @@
+/* Which steps of a program are only timed, which are recorded, and which are recorded with details.
+ *
+ * A pure state machine: number and time of the steps go in, the phase of the next step comes out. A round records a few
+ * steps and then times some; each round is about twice as long as the one before it, so a program of a million steps
+ * has some four hundred recorded ones, and one of twenty steps has a few of each kind. */
+#ifndef TACHO_AGENT_STEPS_STEP_SCHEDULE_H
+#define TACHO_AGENT_STEPS_STEP_SCHEDULE_H
+
+#include "wire/wire_steps.h"
+
+/* What is recorded in a step beside its time. */
+enum step_records { STEP_RECORDS_EVENTS, STEP_RECORDS_DETAILS, STEP_RECORDS_NOTHING };
+
+/* All zero: before the first step. */
+struct step_schedule {
+    uint32_t round, block; /* the part of the round */
+    uint32_t steps;        /* steps of the block that have begun */
+    uint64_t since_ns;     /* begin of the block */
+};
+
+struct step_plan {
+    enum wire_step_phase phase;
+    enum step_records records;
+};
+
+/* The plan of the step that begins now. */
+struct step_plan step_schedule_next(struct step_schedule *schedule, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,50 @@
+/* Steps as a source: its row. */
+#include "collect/core/collector.h"
+#include "collect/core/record.h"
+#include "collect/process/process.h"
+#include "wire/wire_steps.h"
+
+static const char *const phases[] = {
+#define PHASE(name, text) [WIRE_STEP_##name] = text,
+    WIRE_STEP_PHASES(PHASE)
+#undef PHASE
+};
+
+static void step(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct collector *collector = origin->collector;
+    struct process *process = origin->process;
+    if (words < WIRE_HEAD_WORDS + 3 || record->a >= WIRE_STEP_PHASE_COUNT) {
+        process->counts[WIRE_SOURCE_STEPS].damaged++;
+        return;
+    }
+    int64_t start_ns = record_time(origin, record), end_ns = clock_map_time(&collector->clock, record->body[0]);
+    struct row_TACHO_STEP_TIME row = { 0 };
+    ROW_SET(&row, TACHO_STEP_TIME, start, start_ns);
+    ROW_SET(&row, TACHO_STEP_TIME, end, end_ns < start_ns ? start_ns : end_ns);
+    ROW_SET(&row, TACHO_STEP_TIME, globalTid, process_global_tid(process, origin->reader->tid));
+    ROW_SET(&row, TACHO_STEP_TIME, number, (int64_t)record->body[1]);
+    ROW_SET(&row, TACHO_STEP_TIME, phase, collector_string(collector, phases[record->a]));
+    ROW_SET(&row, TACHO_STEP_TIME, nameId, record_text_id(origin, record, words, 2));
+    writer_append(collector->writer, TABLE_TACHO_STEP_TIME, &row);
+    process->counts[WIRE_SOURCE_STEPS].recorded++;
+}
+
+static void finish(struct collector *collector)
+{
+    if ((collector->sources & WIRE_BIT(STEPS)) && !collector->result->counts[WIRE_SOURCE_STEPS].recorded)
+        collector_warn(collector, 0,
+                       "--advise found no steps, so everything was recorded as without it. It knows ProfilerStep#N, "
+                       "NVTX ranges and annotations such as 'step N' or 'iteration N', Optimizer.step(), DataLoader "
+                       "and calls of the outermost nn.Module.");
+}
+
+static const struct collect_records records[] = { { WIRE_STEP, WIRE_STEP, step }, { 0 } };
+static const struct collect_table tables[] = { { TABLE_TACHO_STEP_TIME, "steps", COLLECT_RECORDED_OF(STEPS) }, { 0 } };
+
+const struct collect_source collect_source_steps = {
+    .records = records,
+    .tables = tables,
+    .cost = { .recorded_reads = 4, .recorded_ns = 500, .counted_reads = 4, .counted_ns = 500 },
+    .finish = finish,
+};

@@ -1,0 +1,130 @@
+"""tacho profile --advise: every step is timed, some are recorded, a few with details. On stand-ins of PyTorch and CUDA."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
+import fakelib
+import lib
+
+MODULES = os.path.join(lib.SOURCE, "tests/trace/modules")
+STEPS = """SELECT start, "end", number, phase, value FROM TACHO_STEP_TIME JOIN StringIds ON id = nameId ORDER BY start"""
+LETTERS = {"timed": "t", "traced": "T", "detailed": "D", "settling": "s"}
+# Warm-up, then rounds: details, traced steps, timed steps, with settling steps where recording changes.
+ROUNDS = re.compile(r"s{3}D+sT+sst+(sD+sT+sst+)*(s(D+(s(T+(s(s)?)?)?)?)?)?")
+
+
+def letters(steps):
+    return "".join(LETTERS[phase] for *_, phase, _ in steps)
+
+
+class Training(lib.Case):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="tacho-test-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.mkdir(os.path.join(folder, "lib"))
+        with open(os.path.join(folder, "version.py"), "w") as file:
+            file.write("__version__ = '2.1.2'\n")
+
+        def build(path, source, *arguments):
+            subprocess.run([*os.environ["CC"].split(), "-O1", "-g", "-w", "-fPIC", "-fsemantic-interposition", os.path.join(MODULES, source), *arguments,
+                            "-o", os.path.join(folder, path), "-ldl", "-lpthread"], check=True)
+            return os.path.join(folder, path)
+
+        cls.caller = build("caller", "torch_caller.c", "-rdynamic")
+        c10 = build("lib/libc10.so", "torch_c10.c", "-shared", "-Wl,-soname,libc10.so")
+        cls.library = build("lib/libtorch_cpu.so", "torch_standin.c", "-shared", "-DSTRING_BYTES=8", "-DNAMED_INPUTS=0", "-Wl,--no-as-needed", c10,
+                            "-Wl,-rpath,$ORIGIN")
+
+    def train(self, *options):
+        return self.profile(self.caller, self.library, "train", options=["--advise", "-t", "osrt", *options])
+
+    def test_phases_take_turns(self):
+        report = self.train()
+        steps = report.rows(STEPS)
+        self.assertEqual(self.output.stdout, "trained\n")
+        self.assertEqual([number for _, _, number, _, _ in steps], list(range(58)))  # behind the second Optimizer.step
+        self.assertEqual({name for *_, name in steps}, {"Optimizer.step#SGD.step"})
+        self.assertRegex(letters(steps), "^" + ROUNDS.pattern + "$")
+        self.assertIn("t", letters(steps))
+        for (_, end, *_), (start, *_) in zip(steps, steps[1:]):
+            self.assertLessEqual(end, start)
+        self.assertTrue(all(end - start >= 5000000 for start, end, *_ in steps))
+        self.assertEqual(report.rows("SELECT fate, sum(count) FROM TACHO_COUNT WHERE source = 'steps' GROUP BY 1"), [("recorded", 58)])
+
+    def test_recorded_steps_are_whole_and_the_others_empty(self):
+        report = self.train()
+        parent = report.value("SELECT globalTid >> 24 FROM TACHO_STEP_TIME LIMIT 1")
+        names = report.rows("SELECT start, value FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE globalTid >> 24 = ? ORDER BY start", parent)
+        for start, end, number, phase, _ in report.rows(STEPS):
+            inside = [name for time, name in names if start <= time < end]
+            expected = [] if phase == "timed" else ["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "aten::linear", "aten::addmm",
+                                                    "AddmmBackward0", "Optimizer.step#SGD.step", "aten::add_"]
+            if phase != "settling":
+                self.assertEqual(inside, expected, (number, phase))
+
+    def test_traced_steps_have_the_details_of_detailed_ones(self):
+        report = self.train()
+        shapes = """SELECT s.phase, d.value FROM TACHO_STEP_TIME s JOIN TACHO_TORCH_OP o ON o.start >= s.start AND o.start < s."end"
+                    JOIN StringIds n ON n.id = o.nameId AND n.value = 'aten::linear' LEFT JOIN StringIds d ON d.id = o.inputDimsId
+                    WHERE s.phase IN ('traced', 'detailed')"""
+        self.assertEqual(set(report.rows(shapes)), {("traced", "[[2, 3]]"), ("detailed", "[[2, 3]]")})
+
+    def test_children_are_recorded_in_any_phase(self):
+        report = self.train()
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE value = 'child'"), 7)
+
+    def test_no_steps(self):
+        report = self.profile(self.caller, self.library, "threads", options=["--advise", "-t", "osrt"])
+        self.assertFalse(report.has("TACHO_STEP_TIME"))
+        self.assertEqual(report.value("SELECT count(*) FROM TACHO_TORCH_OP"), 8001)
+        self.assertIn("--advise found no steps", self.output.stderr)
+
+    def test_options_that_exclude_it(self):
+        for options in (["-c", "nvtx", "-p", "work"], ["-c", "cudaProfilerApi"]):
+            result = subprocess.run([lib.TACHO, "profile", "--advise", *options, "true"], capture_output=True, text=True, check=False)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("--advise cannot be combined with --capture-range", result.stderr)
+
+
+class Kernels(fakelib.Case):
+    def advise(self, *arguments, **more):
+        return self.cuda("cuda_steps", *arguments, source="cuda,nvtx", options=["--advise", *more.pop("options", ())], **more)
+
+    def test_recorded_steps_have_all_their_launches_and_kernels(self):
+        report = self.advise(60)
+        steps = report.rows(STEPS)
+        self.assertEqual([number for _, _, number, _, _ in steps], list(range(1, 60)))
+        self.assertEqual({name for *_, name in steps}, {"step "})
+        self.assertRegex(letters(steps), "^" + ROUNDS.pattern + "$")
+        launches = report.rows("""SELECT r.start, k.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s ON s.id = r.nameId
+                                  LEFT JOIN CUPTI_ACTIVITY_KIND_KERNEL k ON k.correlationId = r.correlationId WHERE s.value LIKE 'cudaLaunchKernel%'""")
+        for start, end, number, phase, _ in steps:
+            inside = [kernel for time, kernel in launches if start <= time < end]
+            if phase in ("traced", "detailed"):
+                self.assertEqual((len(inside), inside.count(None)), (5, 0), number)
+            elif phase == "timed":
+                self.assertEqual(inside, [], number)
+        self.assertEqual(fakelib.findings(report), {})
+
+    def test_end_in_any_phase(self):
+        """With one step more each time, the program ends in every part of the first round."""
+        for steps in range(2, 24, 3):
+            with self.subTest(steps=steps):
+                report = self.advise(steps, "exit", status=7)
+                self.assertEqual(len(report.rows(STEPS)) if report.has("TACHO_STEP_TIME") else 0, steps - 2)
+                self.assertEqual(fakelib.findings(report), {})
+
+    def test_cupti_that_cannot_choose_calls(self):
+        """Their records come from callbacks, which are switched with the rest."""
+        report = self.advise(40, variables={"TACHO_CUPTI": fakelib.cupti("12.4")})
+        self.assertIn("t", letters(report.rows(STEPS)))
+        self.assertEqual(fakelib.findings(report), {})
+
+
+if __name__ == "__main__":
+    fakelib.main()
