@@ -156,6 +156,14 @@ struct cupti_resource_data {
 };
 _Static_assert(sizeof(struct cupti_resource_data) == 24, "as CUPTI has it");
 
+/* What `descriptor` of a module points to. */
+struct cupti_module_data {
+    uint32_t id;
+    size_t cubin_bytes;
+    const char *cubin;
+};
+_Static_assert(sizeof(struct cupti_module_data) == 24, "as CUPTI has it");
+
 /* The argument of cuptiSubscribe_v2, which stores the name of the current subscriber in old_name. */
 struct cupti_subscriber_parameters {
     size_t bytes;          /* CUPTI_SUBSCRIBER_BYTES: the size in 13.0, which newer versions accept too */

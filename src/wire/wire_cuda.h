@@ -32,8 +32,21 @@ enum wire_cuda_type {
     /* An API call for which CUPTI writes no record. a: callback id, b: 0 runtime, 1 driver; the time is its begin;
      * body: [correlation id | result << 32][duration in ticks] */
     WIRE_CUDA_CALL,
+    /* Kernels of a module that was loaded. a: architecture, 90 for sm_90; body: wire_cuda_code() of each */
+    WIRE_CUDA_CODE,
 };
-WIRE_TYPES_END_AT(CUDA, WIRE_CUDA_CALL);
+WIRE_TYPES_END_AT(CUDA, WIRE_CUDA_CODE);
+
+/* A kernel and the types of the operands that its code has instructions of tensor cores for (enum cuda_code_type), in a
+ * word: the name is a hash of 48 bits, because modules have thousands of kernels of which few are launched. */
+#define WIRE_CUDA_CODE_TYPES UINT64_C(0xffff)
+static inline uint64_t wire_cuda_code(const char *name, unsigned types)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return (hash & ~WIRE_CUDA_CODE_TYPES) | (types & WIRE_CUDA_CODE_TYPES);
+}
 
 /* The key of a WIRE_STACK is the correlation id of the call, with this bit for calls of the driver API. */
 #define WIRE_CUDA_STACK_OF_DRIVER (UINT64_C(1) << 32)

@@ -66,4 +66,7 @@ struct gpu_context *context_create(int device);
 void context_drain(void);                           /* waits for the calling thread's context */
 struct gpu_kernel *kernel_create(const char *name); /* the name is kept as it is */
 
+/* gpu_cubin.c: the image of a module with these kernels, texts one behind the other; the caller frees it. */
+char *gpu_cubin(const char *names, size_t bytes, size_t *size);
+
 #endif

@@ -363,8 +363,11 @@ EXPORT int gpu_module_load(void **handle, const char *kernels)
         uint32_t id;
         size_t bytes;
         const char *image;
-    } descriptor = { module->id, module->bytes, module->names };
+    } descriptor = { .id = module->id };
+    char *image = gpu_cubin(module->names, module->bytes, &descriptor.bytes);
+    descriptor.image = image;
     report_resource(RESOURCE_MODULE_LOADED, gpu_current(), NULL, &descriptor);
+    free(image); /* CUPTI promises it for the callback only */
     *handle = module;
     return 0;
 }

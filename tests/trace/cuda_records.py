@@ -92,6 +92,12 @@ class Kernels(fakelib.Case):
         self.assertEqual(found, {kernel["correlation"]: kernel["name"] for kernel in self.truth("kernel")})
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_CUDA_JIT"), 6)
 
+    def test_the_machine_code_of_modules(self):
+        """Kernels that ran have a row that says whether their code uses tensor cores; "shared_name" did not run."""
+        report = self.cuda("cuda_work", "modules")
+        rows = report.rows("SELECT value, sm, tensorTypes, isMixed FROM TACHO_KERNEL_CODE JOIN StringIds ON id = mangledName ORDER BY value")
+        self.assertEqual(rows, [("first_kernel", 90, None, None), ("other_hmma_kernel", 90, "bf16", None)])
+
 
 class Copies(fakelib.Case):
     def test_copies(self):

@@ -197,11 +197,11 @@ static void memory(void)
 
 static void modules(void)
 {
-    const char *images[] = { "first_kernel\nshared_name", "other_kernel\nshared_name" };
+    const char *images[] = { "first_kernel\nshared_name", "other_hmma_kernel\nshared_name" };
     for (int i = 0; i < 6; i++) {
         void *module;
         CUfunction kernel;
-        const char *name = i % 2 ? "other_kernel" : "first_kernel";
+        const char *name = i % 2 ? "other_hmma_kernel" : "first_kernel";
         if (i < 4) {
             MUST(cudaLibraryLoadData(&module, images[i % 2], NULL, NULL, 0, NULL, NULL, 0));
             MUST(cudaLibraryGetKernel(&kernel, module, name));

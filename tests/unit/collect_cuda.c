@@ -1,4 +1,5 @@
 /* CUPTI's records, as CUPTI 11.8, 12.4, 12.9 and 13.0 write them, become the rows that nsys has for them. */
+#include "abi/cuda_code.h"
 #include "cuda_scene.h"
 #include "wire/wire_cuda.h"
 
@@ -582,9 +583,52 @@ static void overhead_and_compilation(void **state)
     scene_end(scene);
 }
 
+/* ---- Machine code ---------------------------------------------------------------------------------------------- */
+
+#define CODE "TACHO_KERNEL_CODE"
+
+/* The order in which names and code arrive does not matter, and only kernels that ran have rows. */
+static void code_of_kernels_that_ran_becomes_rows(void **state)
+{
+    enum { BYTES = 208 };
+    static const char *const names[] = { "with", "without", "mixed", "of an unseen module" };
+    struct scene *scene = scene_begin(22, 0);
+    unsigned char kernels[4 * BYTES] = { 0 };
+
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++) {
+        put_kernel(kernels + i * BYTES, (uint32_t)(70 + i), 5000 + 100 * i, 5050 + 100 * i, NAME + i);
+        scene_text(scene, WIRE_CUDA_NAME_POINTER, NAME + i, names[i]);
+    }
+    scene_tell(scene, WIRE_CUDA_CODE, 90, 0, 2000,
+               (uint64_t[]){ wire_cuda_code("with", CUDA_CODE_FP16), wire_cuda_code("without", 0),
+                             wire_cuda_code("mixed", 0), wire_cuda_code("never launched", CUDA_CODE_FP8) },
+               4, NULL);
+    scene_send(scene, kernels, sizeof kernels);
+    scene_tell(scene, WIRE_CUDA_CODE, 90, 0, 2000,
+               (uint64_t[]){ wire_cuda_code("with", CUDA_CODE_BF16), wire_cuda_code("mixed", CUDA_CODE_INT8) }, 2,
+               NULL);
+    scene_finish(scene);
+    assert_int_equal(scene_rows(scene, CODE), 3);
+    for (size_t row = 0; row < 3; row++) {
+        const char *name = scene_cell_text(scene, CODE, "mangledName", row);
+        int is_mixed = strcmp(name, "mixed") == 0;
+
+        if (strcmp(name, "without") != 0)
+            assert_string_equal(scene_cell_text(scene, CODE, "tensorTypes", row), is_mixed ? "int8" : "fp16,bf16");
+        scene_expect(scene, CODE, row,
+                     (struct scene_expected[]){ { "sm", 90 },
+                                                { "globalPid", SCENE_GLOBAL_PID },
+                                                { "isMixed", is_mixed ? 1 : SCENE_NULL },
+                                                { 0 } });
+    }
+    scene_end(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_of_kernels_that_ran_becomes_rows),
         cmocka_unit_test(gpu_work_of_every_version_becomes_rows),
         cmocka_unit_test(what_a_kernel_does_not_have_is_null),
         cmocka_unit_test(calls_have_names_threads_and_results),

@@ -208,12 +208,13 @@ static void strange_keys_do_no_harm(void **state)
 static void short_records_are_damage(void **state)
 {
     struct scene *scene = scene_begin(22, 0);
-    static const unsigned types[] = { WIRE_CUDA_DEVICE, WIRE_CUDA_STREAM, WIRE_CUDA_WAIT, WIRE_CUDA_CALL };
+    static const unsigned types[] = { WIRE_CUDA_DEVICE, WIRE_CUDA_STREAM, WIRE_CUDA_WAIT, WIRE_CUDA_CALL,
+                                      WIRE_CUDA_CODE };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         scene_tell(scene, types[i], 1, 60000, 2000, (uint64_t[]){ 1 }, 1, NULL);
     scene_tell(scene, WIRE_CUDA_WAIT, 99, 0, 2000, (uint64_t[]){ 1, 2, 3 }, 3, NULL); /* of no kind */
     scene_finish(scene);
-    assert_int_equal(scene->counts.damaged, 5);
+    assert_int_equal(scene->counts.damaged, 6);
     scene_end(scene);
 }
 

@@ -257,6 +257,7 @@ static int subscribe(void)
     }
     cuda_api_forget_callbacks();
     cuda_api_callbacks(CUDA_STAGE_NONE);
+    cuda_modules_enable();
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
 }

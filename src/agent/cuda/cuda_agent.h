@@ -10,6 +10,7 @@
  *     cuda_exit.c       the last flush of a process
  *     cuda_range.c      cudaProfilerStart() and its variants, also where CUDA is not recorded
  *     cuda_client.c     programs that use CUPTI themselves
+ *     cuda_modules.c    the machine code of modules that are loaded
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a
  * call into CUPTI, allocate nothing, and keep errno. From CUPTI they request only ids, with these exceptions:
@@ -186,6 +187,10 @@ void cuda_flush(void);         /* waits for the GPU, and for CUPTI to hand over 
 void cuda_exit(void);          /* the same, because the process ends */
 void cuda_exit_register(void); /* the flush at exit() runs before all handlers that were registered until now */
 void cuda_exit_flushed(void);  /* what is left to do after the last flush */
+
+/* ---- cuda_modules.c -------------------------------------------------------------------------------------------- */
+void cuda_modules_enable(void); /* for as long as the subscription lasts: modules are loaded before a capture, too */
+void cuda_module_loaded(const struct cupti_module_data *module);
 
 /* ---- cuda_range.c ---------------------------------------------------------------------------------------------- */
 void cuda_range_begin(void); /* the program has called cuProfilerStart() or a variant of it */

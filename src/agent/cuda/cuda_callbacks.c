@@ -106,6 +106,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
         cuda.cupti.cuptiGetContextId(data->context, &context_id);
         tell_stream(data->context, data->stream, context_id);
         break;
+    case CUPTI_RESOURCE_MODULE_LOADED: cuda_module_loaded(data->descriptor); break;
     case CUPTI_RESOURCE_MODULE_UNLOAD_STARTING: cuda_names_forget(); break;
     }
 }

@@ -279,7 +279,7 @@ static void end_process(struct process *process)
 static const struct collect_records records[] = {
     { WIRE_CUDA_LOADED, WIRE_CUDA_LOADED, loaded },
     { WIRE_CUDA_REFUSED, WIRE_CUDA_REFUSED, refused },
-    { WIRE_CUDA_DEVICE, WIRE_CUDA_CALL, told },
+    { WIRE_CUDA_DEVICE, WIRE_CUDA_CODE, told },
     { 0 },
 };
 

@@ -31,6 +31,7 @@ void cuda_process_free(struct cuda_process *cuda)
     cuda_names_free(cuda);
     cuda_chains_free(cuda);
     cuda_waits_free(cuda);
+    cuda_code_free(cuda);
     cuda_launches_free(&cuda->pairs);
     free(cuda->target.streams);
     free(cuda->target.names);
@@ -280,10 +281,8 @@ void cuda_settle_goal(struct cuda_process *cuda)
 /* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 static const cuda_told told[] = {
-    [WIRE_CUDA_DEVICE] = cuda_device_told,
-    [WIRE_CUDA_STREAM] = cuda_stream_told,
-    [WIRE_CUDA_WAIT] = cuda_wait_told,
-    [WIRE_CUDA_CALL] = cuda_call_told,
+    [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
+    [WIRE_CUDA_CALL] = cuda_call_told,     [WIRE_CUDA_CODE] = cuda_code_told,
 };
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
@@ -322,6 +321,7 @@ void cuda_finish(struct cuda_process *cuda)
     cuda->recovering = 0;
     cuda_waits_finish(cuda);
     cuda_target_finish(cuda);
+    cuda_code_finish(cuda);
     take_pairs(cuda);
 }
 

@@ -59,6 +59,7 @@ static struct cuda_name *add_name(struct cuda_process *cuda, uint64_t pointer, c
         .short_id = intern(cuda, &bare),
     };
     add_torch_name(cuda, text, &demangled);
+    cuda_code_run(cuda, text, name.text_id);
     text_free(&demangled);
     text_free(&bare);
     cuda->names.last = NULL; /* adding moves entries */

@@ -29,6 +29,15 @@ struct cuda_names {
     const struct cuda_name *last; /* found last: mostly the next record names it too. NULL: none */
 };
 
+/* A name of kernels, from the code of a module, from a record of a kernel, or both; see wire_cuda_code(). */
+struct cuda_code_seen {
+    uint64_t name;      /* the hash; never 0 */
+    int64_t text_id;    /* if is_run */
+    uint16_t types, sm; /* if is_told; types: of all kernels with this name */
+    uint8_t is_run, is_told, is_mixed;
+};
+MAP(cuda_code_map, struct cuda_code_seen, uint64_t, name, name, hash_number, map_is_same_number)
+
 /* The call that a callback id stands for. */
 struct cuda_call_name {
     int64_t name_id;
@@ -148,6 +157,7 @@ struct cuda_process {
     struct cuda_target target;
     struct cuda_waits waits;
     struct cuda_chains chains;
+    struct cuda_code_map code;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -194,6 +204,7 @@ CUDA_TOLD(cuda_device_told); /* cuda_devices.c */
 CUDA_TOLD(cuda_stream_told); /* cuda_devices.c */
 CUDA_TOLD(cuda_wait_told);   /* cuda_waits.c */
 CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
+CUDA_TOLD(cuda_code_told);   /* cuda_code_rows.c */
 
 /* ---- cuda_names.c ---------------------------------------------------------------------------------------------- */
 
@@ -244,6 +255,12 @@ void cuda_waits_call(struct cuda_process *cuda, uint32_t correlation, int64_t st
 void cuda_waits_settle(struct cuda_process *cuda, uint64_t ticks);
 void cuda_waits_finish(struct cuda_process *cuda);
 void cuda_waits_free(struct cuda_process *cuda);
+
+/* ---- cuda_code_rows.c ------------------------------------------------------------------------------------------ */
+
+void cuda_code_run(struct cuda_process *cuda, const char *name, int64_t text_id); /* a kernel of this name ran */
+void cuda_code_finish(struct cuda_process *cuda); /* writes the rows of the kernels that ran */
+void cuda_code_free(struct cuda_process *cuda);
 
 /* ---- cuda_chains.c --------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,52 @@
+/* Images of modules as CUPTI shows them: a cubin for sm_90 with a section .text.NAME for each kernel. A kernel with
+ * "hmma" in its name has an instruction of tensor cores. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_state.h"
+
+enum { MACHINE_CUDA = 190, ABI_CUDA = 51, SM = 90, CODE_WORDS = 4 };
+
+static const uint64_t plain[CODE_WORDS] = { 0x000000020205a223, 0x000fe20000000003,  /* FFMA, EXIT */
+                                            0x000000000000794d, 0x000fea0003800000 };
+static const uint64_t tensor[CODE_WORDS] = { 0x000000082010723c, 0x000fe20000041810, /* HMMA.16816.F32.BF16, EXIT */
+                                             0x000000000000794d, 0x000fea0003800000 };
+
+/* Names are texts one behind the other, bytes in all. The section names come first, then a section for each kernel. */
+char *gpu_cubin(const char *names, size_t bytes, size_t *size)
+{
+    size_t count = 0;
+    for (const char *name = names; name < names + bytes; name += strlen(name) + 1)
+        count++;
+    size_t sections = sizeof(Elf64_Ehdr), texts = sections + (count + 1) * sizeof(Elf64_Shdr);
+    size_t code = (texts + 1 + bytes + count * strlen(".text.") + 7) / 8 * 8;
+    *size = code + count * sizeof plain;
+    char *image = calloc(1, *size);
+    Elf64_Ehdr *head = (Elf64_Ehdr *)image;
+    Elf64_Shdr *section = (Elf64_Shdr *)(image + sections);
+    char *text = image + texts + 1;
+
+    memcpy(head->e_ident, ELFMAG, SELFMAG);
+    head->e_ident[EI_CLASS] = ELFCLASS64;
+    head->e_ident[EI_DATA] = ELFDATA2LSB;
+    head->e_ident[EI_OSABI] = ABI_CUDA;
+    head->e_ident[EI_ABIVERSION] = 7;
+    head->e_machine = MACHINE_CUDA;
+    head->e_flags = SM << 16 | SM;
+    head->e_shoff = sections;
+    head->e_shentsize = sizeof *section;
+    head->e_shnum = (Elf64_Half)(count + 1);
+    *section++ = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = texts, .sh_size = code - texts };
+    for (const char *name = names; name < names + bytes; name += strlen(name) + 1) {
+        *section++ = (Elf64_Shdr){ .sh_name = (Elf64_Word)(text - image - (ptrdiff_t)texts),
+                                   .sh_type = SHT_PROGBITS,
+                                   .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                                   .sh_offset = code,
+                                   .sh_size = sizeof plain };
+        memcpy(image + code, strstr(name, "hmma") ? tensor : plain, sizeof plain);
+        code += sizeof plain;
+        text = stpcpy(stpcpy(text, ".text."), name) + 1;
+    }
+    return image;
+}
