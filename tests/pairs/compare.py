@@ -31,11 +31,21 @@ def advice(tacho, report):
     return json.loads(done.stdout or "[]")
 
 
+UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def together(tacho, report):
+    """What the first findings promise together, (bound, estimate) in µs per step, as the summary prints it; None: it has fewer than two."""
+    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    match = re.search(r"(?:both|all three): ≤ ([\d.,]+) (ns|µs|ms|s), about ([\d.,]+) (ns|µs|ms|s)", done.stdout)
+    return match and (float(match[1].replace(",", "")) * UNITS[match[2]], float(match[3].replace(",", "")) * UNITS[match[4]])
+
+
 def causes(rows):
     """The findings with a saving, in the order of the table, in µs per step."""
     found = []
     for row in rows or []:
-        if row.get("Saves per Step (ns)") is not None:
+        if isinstance(row.get("Saves per Step (ns)"), int):
             place = re.search(r"([^\s/]+):(\d+)", row.get("Where") or "")
             found.append({"rule": row["Rule"], "bound": row["Saves per Step (ns)"] / 1000, "estimate": row["About (ns)"] / 1000,
                           "confidence": row["Confidence"], "file": place and place[1], "line": place and int(place[2]), "finding": row["Finding"]})
@@ -46,12 +56,25 @@ def is_on_line(cause, pair):
     return cause["file"] == pair["file"] and cause["line"] in pair["fault"] + pair["seen"]
 
 
-def judge(pair):
-    """Whether each criterion holds; None: it could not be checked."""
+def chosen(pair):
+    """The finding about the fault and its rank; without one, the first finding. Of two faults: what is promised for both, and the rank of the second."""
     found = causes(pair["advice_faulty"])
-    rank = next((place for place, cause in enumerate(found, 1) if is_on_line(cause, pair)), None)
-    cause = found[rank - 1] if rank else (found[0] if found else None)
-    left = max((cause["bound"] for cause in causes(pair["advice_fixed"])), default=0.0) if pair["advice_fixed"] is not None else None
+    ranks = [rank for rank, cause in enumerate(found, 1) if is_on_line(cause, pair)]
+    if pair["faults"] == 1:
+        return (found[ranks[0] - 1], ranks[0]) if ranks else (found[0] if found else None, None)
+    lines = {found[rank - 1]["line"] for rank in ranks if rank <= 3} & set(pair["fault"])
+    if not pair["together"]:
+        return None, None
+    confidence = "modelled" if any(cause["confidence"] == "modelled" for cause in found[:3]) else "measured"
+    promised = {"rule": "together", "bound": pair["together"][0], "estimate": pair["together"][1], "confidence": confidence}
+    return promised, (1 if len(lines) == pair["faults"] else None)
+
+
+def judge(pair):
+    """Whether each criterion holds. first: the fault is the first finding, on its line. bound: the repair saved no more. estimate: it saved about that.
+    clean: nothing is left to advise on the repaired program; None: it was not profiled."""
+    cause, rank = chosen(pair)
+    left = None if pair["advice_fixed"] is None else max((left["bound"] for left in causes(pair["advice_fixed"])), default=0.0)
     verdict = {"first": rank == 1, "bound": False, "estimate": False, "clean": None if left is None else left <= OF_STEP * pair["fixed"]}
     if cause:
         error = abs(cause["estimate"] - pair["saved"])
@@ -73,8 +96,11 @@ def show(pairs):
         missed = [name for name, value in verdict.items() if not value]
         left = f"{100 * judged['left'] / pair['fixed']:7.1f}" if judged["left"] is not None else f"{'?':>7}"
         between = f"({pair['low']:.0f} to {pair['high']:.0f})"
-        print(f"{pair['name']:22}{pair['step']:9.0f}{pair['traced_faulty'] or 0:9.0f}{pair['saved']:9.0f} {between:18}"
+        print(f"{pair['name']:22}{pair['step']:9.0f}{pair.get('traced_faulty') or 0:9.0f}{pair['saved']:9.0f} {between:18}"
               f"{cause.get('bound', 0):9.0f}{cause.get('estimate', 0):9.0f} {cause.get('confidence') or '-':11}{cause.get('rule') or '-':24}"
               f"{cause.get('line') or '-':>5}{judged['rank'] or '-':>5}{left}  {'missed: ' + ', '.join(missed) if missed else 'all right'}")
+        for rank, other in enumerate(causes(pair["advice_faulty"])[:3], 1):
+            if "first" in missed:
+                print(f"{'':22}{rank}. ≤ {other['bound']:.0f}, about {other['estimate']:.0f}: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
     for name, values in totals.items():
         print(f"{name}: {sum(bool(value) for value in values)} of {len(values)}")

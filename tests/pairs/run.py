@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares what Tacho advises with what a repair saves, on a GPU host:
 
-    TACHO=build/bin/tacho python3 tests/pairs/run.py [--parts bare,profile,advice,unplanted] [NAME …]
+    TACHO=build/bin/tacho python3 tests/pairs/run.py [--parts PART,…] [NAME …]
 
     bare        times the faulty and the repaired program of each pair without a profiler, in turn and in one process
     profile     profiles both, with the options that a user gets by default
     advice      asks for advice on the captures, and compares
     unplanted   profiles the programs of unplanted/, in which no fault was planted, and times what follows the advice
+    keep        cuts the captures small for golden/pairs, and writes the results of `advice` to bench/results
 
 What the parts find is kept in FOLDER (build/pairs) and added to by the next run, so that parts can be repeated alone.
 The part `advice` prints a table and writes FOLDER/pairs.json. With OUT set, that and the captures, without the stacks of
@@ -30,7 +31,7 @@ import compare
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODULES = ("waits", "host", "loaders", "copies", "kernels", "excess", "two")
-PARTS = ("bare", "profile", "advice", "unplanted")
+PARTS = ("bare", "profile", "advice", "unplanted", "keep")
 BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
 AT_ONCE = 4                             # programs that are started or written while one has the GPU
 TABLES = "^CUPTI_,^NVTX_EVENTS,^OSRT_API,^SCHED,^TACHO_,^TARGET,^META,^ANALYSIS,^PROFILER,^PROCESSES,^ThreadNames"  # of packed captures
@@ -139,16 +140,22 @@ def capture(command, report, log, results, options):
     return None
 
 
+def facts_of(kind):
+    """What a comparison must know of a pair, at the time of its capture."""
+    import pair
+    file, fault, seen = pair.marked_lines(kind)
+    return {"family": kind.family, "faults": kind.faults, "about": kind.__doc__, "file": file, "fault": fault, "seen": seen}
+
+
 def profile_pair(kind, what, results, options):
     name, start = kind.__name__, time.monotonic()
     log = os.path.join(results.folder, f"{name}-{what}.log")
     out = capture([sys.executable, f"{kind.__module__}.py", name, what], results.report(name, what), log, results, options)
     if out is None:
-        return None
+        return {}
     traced = json.loads(out.splitlines()[-1])["step"]
-    with open(log) as summary:
-        say(f"profile {name} {what}: {traced:.0f} µs, {time.monotonic() - start:.1f} s")
-        return {f"traced_{what}": traced, f"summary_{what}": summary.read()}
+    say(f"profile {name} {what}: {traced:.0f} µs, {time.monotonic() - start:.1f} s")
+    return {f"traced_{what}": traced, **facts_of(kind)}
 
 
 def run_profile(kinds, results, options):
@@ -156,32 +163,73 @@ def run_profile(kinds, results, options):
         jobs = {(name, what): pool.submit(profile_pair, kind, what, results, options) for name, kind in kinds.items() for what in ("faulty", "fixed")}
         for (name, what), job in jobs.items():
             try:
-                results.add(name, **(job.result() or {}))
+                results.add(name, **job.result())
             except Exception as error:
                 say(f"profile {name} {what}: FAILED: {error!r}")
 
 
 # ---- advice ----
 
-def run_advice(kinds, results):
-    import pair
+def read_advice(name, results):
+    """Asks for advice on the captures of a pair."""
+    advice = {"advice_faulty": None, "advice_fixed": None, "together": None}
+    for what in ("faulty", "fixed"):
+        report = results.report(name, what)
+        if os.path.exists(report):
+            try:
+                advice[f"advice_{what}"] = compare.advice(TACHO, report)
+                if what == "faulty":
+                    advice["together"] = compare.together(TACHO, report)
+            except (subprocess.SubprocessError, ValueError) as error:
+                say(f"advice {name} {what}: FAILED: {error!r}")
+    return advice
+
+
+def run_advice(names, results):
     rows = []
-    for name, kind in kinds.items():
-        known = results.of.get(name, {})
-        for what in ("faulty", "fixed"):
-            if os.path.exists(results.report(name, what)):
-                try:
-                    results.add(name, **{f"advice_{what}": compare.advice(TACHO, results.report(name, what))})
-                except (subprocess.SubprocessError, ValueError) as error:
-                    say(f"advice {name} {what}: FAILED: {error!r}")
-        if "times" in known and "advice_faulty" in known:
-            file, fault, seen = pair.marked_lines(kind)
-            facts = {"name": name, "family": kind.family, "faults": kind.faults, "about": kind.__doc__, "file": file, "fault": fault, "seen": seen,
-                     **compare.bare(known["times"]), **{key: known.get(key) for key in ("traced_faulty", "traced_fixed", "advice_faulty", "advice_fixed")}}
-            rows.append(facts)
+    for name, known in results.of.items():
+        if "times" in known and "fault" in known and (not names or name in names):
+            facts = {key: value for key, value in known.items() if key != "times"}
+            rows.append({"name": name, **facts, **compare.bare(known["times"]), **read_advice(name, results)})
     with open(os.path.join(results.folder, "pairs.json"), "w") as out:
         json.dump(rows, out, indent=1)
     compare.show(rows)
+
+
+# ---- kept for tests ----
+
+def kernel_start(report, share):
+    """When the kernel started before which this share of all kernels did, in ns; None: there are none."""
+    kernels = "(SELECT start, row_number() OVER (ORDER BY start) AS number, count(*) OVER () AS count FROM CUPTI_ACTIVITY_KIND_KERNEL)"
+    done = subprocess.run([TACHO, "sql", report, "-f", "csv", f"SELECT min(start) FROM {kernels} WHERE number > {share} * count"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    last = done.stdout.split()[-1:]
+    return int(last[0]) if last and last[0].isdigit() else None
+
+
+def export(report, small, times):
+    """Writes a part of a capture; 0 if that went well."""
+    return subprocess.run([TACHO, "export", "-q", "-f", "true", "-t", "tacho", f"--tables={TABLES}", *times, "-o", small, report],
+                          stderr=subprocess.DEVNULL).returncode
+
+
+def run_keep(names, results):
+    """Cuts the captures for golden/pairs, and writes what was measured beside other results."""
+    kept = os.path.join(ROOT, "tests", "golden", "pairs")
+    with open(os.path.join(results.folder, "pairs.json")) as file:
+        pairs = [pair for pair in json.load(file) if not names or pair["name"] in names]
+    for pair in pairs:
+        for what in ("faulty", "fixed"):
+            report = results.report(pair["name"], what)
+            if export(report, os.path.join(kept, os.path.basename(report)), [f"--times={kernel_start(report, 0.4)}/{kernel_start(report, 0.75)}"]) != 0:
+                say(f"keep {pair['name']} {what}: FAILED")
+    for pair in pairs:
+        pair["promised"] = compare.judge(pair)
+        for key in ("advice_faulty", "advice_fixed", "together"):
+            del pair[key]
+    with open(os.path.join(ROOT, "bench", "results", f"pairs-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
+        json.dump(pairs, out, indent=1)
+        out.write("\n")
 
 
 # ---- unplanted ----
@@ -227,14 +275,11 @@ def run_unplanted(names, results, options):
 # ---- all ----
 
 def cut(results, file):
-    """Path of a capture without what is large, and without what was before the first kernel."""
+    """Path of a capture without the stacks of samples, and without what was before the first kernel."""
     path, small = os.path.join(results.folder, file), os.path.join(results.folder, "cut", file)
     os.makedirs(os.path.dirname(small), exist_ok=True)
-    first = subprocess.run([TACHO, "sql", path, "-f", "csv", "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"], stdout=subprocess.PIPE,
-                           stderr=subprocess.DEVNULL, text=True).stdout.split()
-    times = [f"--times={int(first[-1]) - 100000000}/"] if first and first[-1].isdigit() else []
-    done = subprocess.run([TACHO, "export", "-q", "-f", "true", "-t", "tacho", f"--tables={TABLES}", *times, "-o", small, path], stderr=subprocess.DEVNULL)
-    return small if done.returncode == 0 else path
+    first = kernel_start(path, 0)
+    return small if export(path, small, [f"--times={first - 100000000}/"] if first else []) == 0 else path
 
 
 def pack(results):
@@ -270,7 +315,7 @@ def main():
     parts, options = arguments.parts.split(","), arguments.options.split()
     results = Results(os.path.abspath(arguments.folder))
     sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", os.path.join(results.folder, "pycache"))  # torch may be installed without its own
-    if {"bare", "profile", "advice"} & set(parts):
+    if {"bare", "profile"} & set(parts):
         import pair
         kinds = {}
         for module in MODULES:
@@ -280,10 +325,12 @@ def main():
             run_bare(kinds, results)
         if "profile" in parts:
             run_profile(kinds, results, options)
-        if "advice" in parts:
-            run_advice(kinds, results)
+    if "advice" in parts:
+        run_advice(arguments.names, results)
     if "unplanted" in parts:
         run_unplanted(arguments.names, results, options)
+    if "keep" in parts:
+        run_keep(arguments.names, results)
     if os.environ.get("OUT"):
         pack(results)
 
