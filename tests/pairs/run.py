@@ -214,20 +214,19 @@ def export(report, small, times):
 
 
 def run_keep(names, results):
-    """Cuts the captures for golden/pairs, and writes what was measured beside other results."""
-    kept = os.path.join(ROOT, "tests", "golden", "pairs")
+    """Cuts the captures for golden/pairs, and writes what was measured and what the advice on them is worth beside other results."""
     with open(os.path.join(results.folder, "pairs.json")) as file:
-        pairs = [pair for pair in json.load(file) if not names or pair["name"] in names]
+        pairs = [pair for pair in json.load(file) if pair["advice_fixed"] is not None and (not names or pair["name"] in names)]
+    kept = Results(os.path.join(ROOT, "tests", "golden", "pairs"))
     for pair in pairs:
         for what in ("faulty", "fixed"):
             report = results.report(pair["name"], what)
-            if export(report, os.path.join(kept, os.path.basename(report)), [f"--times={kernel_start(report, 0.4)}/{kernel_start(report, 0.75)}"]) != 0:
+            if export(report, kept.report(pair["name"], what), [f"--times={kernel_start(report, 0.4)}/{kernel_start(report, 0.75)}"]) != 0:
                 say(f"keep {pair['name']} {what}: FAILED")
-    for pair in pairs:
-        pair["promised"] = compare.judge(pair)
+        pair["promised"] = compare.judge({**pair, **read_advice(pair["name"], kept)})
         for key in ("advice_faulty", "advice_fixed", "together"):
             del pair[key]
-    with open(os.path.join(ROOT, "bench", "results", f"pairs-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
+    with open(os.path.join(ROOT, "bench", "results", f"advice-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
         json.dump(pairs, out, indent=1)
         out.write("\n")
 
