@@ -104,3 +104,14 @@ def show(pairs):
                 print(f"{'':22}{rank}. ≤ {other['bound']:.0f}, about {other['estimate']:.0f}: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
     for name, values in totals.items():
         print(f"{name}: {sum(bool(value) for value in values)} of {len(values)}")
+
+
+def markdown(pairs):
+    """The table of the docs, from results that were kept."""
+    lines = ["| Pair | Fault | Step | Saved | Bound | Estimate | Confidence | Misses |", "|---|---|---|---|---|---|---|---|"]
+    for pair in pairs:
+        cause, verdict = pair["promised"]["cause"] or {}, pair["promised"]["verdict"]
+        missed = ", ".join(name for name, value in verdict.items() if not value) or "none"
+        lines.append(f"| {pair['name']} | {pair['about'].split('. Fixed')[0].rstrip('.')} | {pair['step']:,.0f} µs | {pair['saved']:,.0f} ({pair['low']:,.0f} to "
+                     f"{pair['high']:,.0f}) | {cause.get('bound', 0):,.0f} | {cause.get('estimate', 0):,.0f} | {cause.get('confidence', '')} | {missed} |")
+    return "\n".join(lines)

@@ -7,7 +7,7 @@
     profile     profiles both, with the options that a user gets by default
     advice      asks for advice on the captures, and compares
     unplanted   profiles the programs of unplanted/, in which no fault was planted, and times what follows the advice
-    keep        cuts the captures small for golden/pairs, and writes the results of `advice` to bench/results
+    keep        cuts the captures small for golden/pairs, writes the results of `advice` to bench/results, and prints a table for the docs
 
 What the parts find is kept in FOLDER (build/pairs) and added to by the next run, so that parts can be repeated alone.
 The part `advice` prints a table and writes FOLDER/pairs.json. With OUT set, that and the captures, without the stacks of
@@ -20,6 +20,7 @@ import importlib
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -36,6 +37,7 @@ BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
 AT_ONCE = 4                             # programs that are started or written while one has the GPU
 TABLES = "^CUPTI_,^NVTX_EVENTS,^OSRT_API,^SCHED,^TACHO_,^TARGET,^META,^ANALYSIS,^PROFILER,^PROCESSES,^ThreadNames"  # of packed captures
 TAR_BYTES = 14 << 20
+LEAST = 0.1  # of the step, that a repair must save
 TACHO = os.path.abspath(os.environ.get("TACHO") or os.path.join(ROOT, "build", "bin", "tacho"))
 
 
@@ -123,20 +125,28 @@ def run_bare(kinds, results):
 
 # ---- profiled ----
 
+def finish(process, seconds):
+    """What a program printed, and its status; None if it took too long: then all of its processes are ended."""
+    try:
+        out, _ = process.communicate(timeout=seconds)
+        return out, process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return "", None
+
+
 def capture(command, report, log, results, options):
     """Profiles a command; what it printed, or None."""
     env = {**os.environ, "PAIRS_TURN": os.path.join(results.folder, "turn")}
-    try:
-        with open(log, "w") as errors:
-            done = subprocess.run([TACHO, "profile", "-f", "true", *options, "-o", report, *command], stdout=subprocess.PIPE, stderr=errors,
-                                  timeout=PROFILE_SECONDS, env=env, cwd=HERE, text=True)
-        if done.returncode == 0:
-            return done.stdout
-        why = f"status {done.returncode}"
-    except subprocess.TimeoutExpired:
-        why = "took too long"
+    with open(log, "w") as errors:
+        process = subprocess.Popen([TACHO, "profile", "-f", "true", *options, "-o", report, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=errors, env=env, cwd=HERE, text=True, start_new_session=True)
+        out, status = finish(process, PROFILE_SECONDS)
+    if status == 0:
+        return out
     with open(log) as errors:
-        say(f"profile {os.path.basename(report)}: FAILED: {why}:", errors.read()[-600:])
+        say(f"profile {os.path.basename(report)}: FAILED: {'took too long' if status is None else f'status {status}'}:", errors.read()[-600:])
     return None
 
 
@@ -216,7 +226,11 @@ def export(report, small, times):
 def run_keep(names, results):
     """Cuts the captures for golden/pairs, and writes what was measured and what the advice on them is worth beside other results."""
     with open(os.path.join(results.folder, "pairs.json")) as file:
-        pairs = [pair for pair in json.load(file) if pair["advice_fixed"] is not None and (not names or pair["name"] in names)]
+        pairs = [pair for pair in json.load(file) if pair["advice_faulty"] is not None and pair["advice_fixed"] is not None and (not names or pair["name"] in names)]
+    for pair in pairs:
+        if pair["saved"] < LEAST * pair["step"]:
+            say(f"keep {pair['name']}: left out: the repair saves {100 * pair['saved'] / pair['step']:.1f} % of the step")
+    pairs = [pair for pair in pairs if pair["saved"] >= LEAST * pair["step"]]
     kept = Results(os.path.join(ROOT, "tests", "golden", "pairs"))
     for pair in pairs:
         for what in ("faulty", "fixed"):
@@ -229,6 +243,7 @@ def run_keep(names, results):
     with open(os.path.join(ROOT, "bench", "results", f"advice-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
         json.dump(pairs, out, indent=1)
         out.write("\n")
+    print(compare.markdown(pairs))
 
 
 # ---- unplanted ----
