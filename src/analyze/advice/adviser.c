@@ -27,8 +27,7 @@ static int no_memory(struct error *err)
 
 /* ---- replays --------------------------------------------------------------------------------------------------- */
 
-/* Replays with the base and these edits. Returns the time of a step. */
-static int replay_step(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
+int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
 {
     struct replay_result result;
     struct replay_step_times step;
@@ -49,7 +48,7 @@ static int replay_step(struct adviser *adviser, const struct replay_edits *edits
 static int saving(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
 {
     int64_t step_ns;
-    int code = replay_step(adviser, edits, &step_ns, err);
+    int code = adviser_replay(adviser, edits, &step_ns, err);
 
     if (code != 0)
         return code;
@@ -79,7 +78,8 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
     if (request->span)
         adviser->span = *request->span;
     if ((code = replay_read(&adviser->replay, report, err)) != 0 || (code = read_steps(adviser, request, err)) != 0 ||
-        (code = replay_step(adviser, &adviser->base, &adviser->step_ns, err)) != 0)
+        (code = adviser_use_bare_step(adviser, err)) != 0 ||
+        (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &adviser->step_ns, err)) != 0)
         adviser_free(adviser);
     return code;
 }

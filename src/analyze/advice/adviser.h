@@ -66,6 +66,11 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
                  struct error *err);
 void adviser_free(struct adviser *adviser);
 
+/* Replays with the base and these edits. Returns the time of a step. */
+int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);
+/* Sets the base, if the capture has the time of the bare step: advice_bare.c. */
+int adviser_use_bare_step(struct adviser *adviser, struct error *err);
+
 /* Adds the causes that a rule finds. */
 int adviser_find(struct adviser *adviser, const struct analysis *rule, struct error *err);
 /* For rules: adds a cause and takes over what it owns, also after an error. A cause without edits is freed at once. */

@@ -341,6 +341,11 @@ int steps_read(struct steps *steps, struct report *report, const struct steps_re
     int code;
 
     *steps = (struct steps){ 0 };
+    if (!request->range && !request->op && ((code = steps_timed_read(steps, report, err)) != 0 || steps->count)) {
+        if (code != 0)
+            steps_free(steps);
+        return code;
+    }
     if ((code = find_steps(steps, report, request, err)) != 0 || (code = steps_arrange(steps, report, err)) != 0) {
         steps_free(steps);
         return code;

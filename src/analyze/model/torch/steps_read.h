@@ -4,13 +4,18 @@
 
 #include "analyze/model/steps.h"
 
-/* Defines the steps. If both are NULL, they are the first of these that the report has: steps of PyTorch's profiler,
- * ranges and annotations named ProfilerStep#N, ranges and annotations named "iteration N" or "step N". */
+/* Defines the steps. If both are NULL, they are the first of these that the report has: steps that --advise recorded,
+ * of which the others than traced ones are not chosen, steps of PyTorch's profiler, ranges and annotations named
+ * ProfilerStep#N, ranges and annotations named "iteration N" or "step N". */
 struct steps_request {
     const char *range; /* a basic regular expression that ranges and annotations match, upper and lower case alike */
     const char *op;    /* each call of it begins a step */
     int may_guess;     /* else only steps that the program names */
 };
+
+/* The recorded steps of a capture with --advise, of which the traced ones are chosen; none in other captures. After an
+ * error the caller frees the steps. */
+int steps_timed_read(struct steps *steps, struct report *report, struct error *err);
 
 /* All steps, all chosen; ERR_NO_DATA, with a sentence, if there are none. */
 int steps_read(struct steps *steps, struct report *report, const struct steps_request *request, struct error *err);

@@ -1,0 +1,167 @@
+/* Steps that were only timed, and those that were recorded: see bare_step.h. */
+#include "bare_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+#include "base/saturating.h"
+
+static const char *const phase_names[STEP_PHASES] = {
+    [STEP_TIMED] = "timed",
+    [STEP_TRACED] = "traced",
+    [STEP_DETAILED] = "detailed",
+    [STEP_SETTLING] = "settling",
+};
+
+static enum step_phase phase_of(struct report *report, int64_t text)
+{
+    const char *name = report_string(report, text, NULL);
+
+    for (enum step_phase phase = STEP_TIMED; phase < STEP_PHASES; phase++)
+        if (strcmp(phase_names[phase], name) == 0)
+            return phase;
+    return STEP_SETTLING;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct timed_step *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+int timed_steps_read(struct timed_steps *steps, struct report *report, struct error *err)
+{
+    enum { START, END, THREAD, NUMBER, PHASE, NAME };
+    static const char *const names[] = { "start", "end", "globalTid", "number", "phase", "nameId", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_STEP_TIME", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        if (array_reserve(&steps->list, &steps->room, steps->count + 1, sizeof *steps->list) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto close_rows;
+        }
+        steps->list[steps->count++] = (struct timed_step){
+            .thread = row_int_or(&rows, THREAD, 0),
+            .start_ns = row_int(&rows, START),
+            .end_ns = row_int(&rows, END),
+            .number = row_int_or(&rows, NUMBER, 0),
+            .name = row_int_or(&rows, NAME, 0),
+            .phase = phase_of(report, row_int_or(&rows, PHASE, 0)),
+        };
+    }
+    if (steps->count)
+        qsort(steps->list, steps->count, sizeof *steps->list, by_thread);
+close_rows:
+    row_cursor_close(&rows);
+    if (code != 0)
+        timed_steps_free(steps);
+    return code;
+}
+
+void timed_steps_free(struct timed_steps *steps)
+{
+    free(steps->list);
+    *steps = (struct timed_steps){ 0 };
+}
+
+/* ---- means ----------------------------------------------------------------------------------------------------- */
+
+enum { STRETCH_MAX = 16, FAR_OFF = 2 };
+
+/* Consecutive steps of a phase. */
+struct stretch {
+    double mean_ns;
+    size_t steps;
+};
+
+static int by_mean(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+
+    return (x->mean_ns > y->mean_ns) - (x->mean_ns < y->mean_ns);
+}
+
+/* Splits the steps of a phase into stretches and returns their number. The time of a stretch counts from the end of the
+ * step before it, because the time between two ranges belongs to the period, too. */
+static size_t find_stretches(const struct timed_step *list, size_t count, enum step_phase phase, struct stretch *out)
+{
+    size_t found = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        if (list[i].phase != phase)
+            continue;
+        size_t first = i;
+        while (i + 1 < count && list[i + 1].phase == phase && i + 1 - first < STRETCH_MAX)
+            i++;
+        size_t steps = i + 1 - first;
+        double ns = (double)saturating_duration(list[first - 1].end_ns, list[i].end_ns);
+        out[found++] = (struct stretch){ ns / (double)steps, steps };
+    }
+    return found;
+}
+
+static int64_t mean_of(struct stretch *stretches, size_t count, size_t *steps)
+{
+    double sum = 0, kept = 0;
+
+    *steps = 0;
+    if (count)
+        qsort(stretches, count, sizeof *stretches, by_mean);
+    for (size_t i = 0; i < count; i++) {
+        *steps += stretches[i].steps;
+        if (stretches[i].mean_ns > FAR_OFF * stretches[count / 2].mean_ns)
+            continue;
+        sum += stretches[i].mean_ns * (double)stretches[i].steps;
+        kept += (double)stretches[i].steps;
+    }
+    return kept > 0 ? saturating_from_double(sum / kept) : 0;
+}
+
+/* The steps of the thread that has most of them. */
+static const struct timed_step *longest_run(const struct timed_steps *steps, size_t *length)
+{
+    const struct timed_step *best = steps->list;
+
+    *length = 0;
+    for (size_t first = 0, end; first < steps->count; first = end) {
+        for (end = first + 1; end < steps->count && steps->list[end].thread == steps->list[first].thread;)
+            end++;
+        if (end - first > *length) {
+            *length = end - first;
+            best = &steps->list[first];
+        }
+    }
+    return best;
+}
+
+int bare_step_read(struct bare_step *out, struct report *report, struct error *err)
+{
+    struct timed_steps steps = { 0 };
+    size_t count;
+    int code = timed_steps_read(&steps, report, err);
+
+    *out = (struct bare_step){ 0 };
+    if (code != 0 || !steps.count)
+        return code;
+    const struct timed_step *list = longest_run(&steps, &count);
+    struct stretch *stretches = malloc(count * sizeof *stretches);
+    if (!stretches) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        goto free_steps;
+    }
+    out->bare_ns = mean_of(stretches, find_stretches(list, count, STEP_TIMED, stretches), &out->timed);
+    out->traced_ns = mean_of(stretches, find_stretches(list, count, STEP_TRACED, stretches), &out->traced);
+    mean_of(stretches, find_stretches(list, count, STEP_DETAILED, stretches), &out->detailed);
+    free(stretches);
+free_steps:
+    timed_steps_free(&steps);
+    return code;
+}

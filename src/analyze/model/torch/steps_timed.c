@@ -1,0 +1,59 @@
+/* The steps of a capture with --advise: those that were recorded. Only traced steps count. Detailed ones and those
+ * beside a change of phase are there, so that each traced step has its neighbour before it. */
+#include <stdio.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/model/bare_step.h"
+#include "base/array.h"
+#include "steps_read.h"
+
+static int add(struct steps *steps, size_t *room, const struct timed_step *from)
+{
+    if (array_reserve(&steps->list, room, steps->count + 1, sizeof *steps->list) != 0)
+        return ERR_NO_MEMORY;
+    steps->list[steps->count++] = (struct step){
+        .process = global_process(from->thread),
+        .start_ns = from->start_ns,
+        .end_ns = from->end_ns,
+        .number = from->number,
+        .name = from->name,
+        .is_chosen = from->phase == STEP_TRACED,
+        .is_warm_up = from->phase != STEP_TRACED,
+    };
+    return 0;
+}
+
+/* A program that ends early has no traced steps: then all count. */
+static void choose_some(struct steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->list[i].is_chosen)
+            return;
+    for (size_t i = 0; i < steps->count; i++) {
+        steps->list[i].is_chosen = 1;
+        steps->list[i].is_warm_up = 0;
+    }
+}
+
+int steps_timed_read(struct steps *steps, struct report *report, struct error *err)
+{
+    struct timed_steps timed = { 0 };
+    size_t room = 0;
+    int code;
+
+    if ((code = timed_steps_read(&timed, report, err)) != 0)
+        return code;
+    for (size_t i = 0; i < timed.count; i++)
+        if (timed.list[i].phase != STEP_TIMED && add(steps, &room, &timed.list[i]) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto free_timed;
+        }
+    if (!steps->count)
+        goto free_timed;
+    choose_some(steps);
+    snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
+    code = steps_arrange(steps, report, err);
+free_timed:
+    timed_steps_free(&timed);
+    return code;
+}

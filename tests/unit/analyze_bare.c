@@ -1,0 +1,172 @@
+/* The bare step of captures made by hand, with figures that can be worked out on paper, in µs. */
+#include "analyze/advice/adviser.h"
+#include "analyze/model/bare_step.h"
+#include "analyze/model/torch/steps_read.h"
+#include "made_cuda.h"
+
+static void step(struct writer *writer, int64_t from, int64_t to, int64_t number, const char *phase)
+{
+    struct row_TACHO_STEP_TIME row = { 0 };
+
+    ROW_SET(&row, TACHO_STEP_TIME, start, from * US);
+    ROW_SET(&row, TACHO_STEP_TIME, end, to * US);
+    ROW_SET(&row, TACHO_STEP_TIME, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_STEP_TIME, number, number);
+    ROW_SET(&row, TACHO_STEP_TIME, phase, made_string(writer, phase));
+    ROW_SET(&row, TACHO_STEP_TIME, nameId, made_string(writer, "Optimizer.step#SGD.step"));
+    writer_append(writer, TABLE_TACHO_STEP_TIME, &row);
+}
+
+/* Steps of this length, one behind the other. Returns the end of the last. */
+static int64_t several(struct writer *writer, int64_t from, int count, int64_t length, const char *phase)
+{
+    for (int i = 0; i < count; i++)
+        step(writer, from + i * length, from + (i + 1) * length, i, phase);
+    return from + count * length;
+}
+
+static struct bare_step read_bare(struct report *report)
+{
+    struct bare_step bare;
+    struct error err;
+
+    if (bare_step_read(&bare, report, &err) != 0)
+        fail_msg("%s", err.text);
+    return bare;
+}
+
+/* 16 timed steps of 100 µs, 16 of 110, and 16 that hold an evaluation; between them four traced steps of 130 µs. */
+static void means_leave_out_what_is_far_off(void **state)
+{
+    struct writer *writer = start();
+    int64_t at = 0;
+
+    for (int i = 0; i < 3; i++) {
+        at = several(writer, at, 1, 500, "settling");
+        at = several(writer, at, 2, 300, "detailed");
+        at = several(writer, at, 1, 200, "settling");
+        at = several(writer, at, 4, 130, "traced");
+        at = several(writer, at, 2, 120, "settling");
+        at = several(writer, at, 16, i == 0 ? 100 : i == 1 ? 110 : 1000, "timed");
+    }
+    struct report *report = finish(writer);
+    struct bare_step bare = read_bare(report);
+    assert_int_equal(bare.bare_ns, 105 * US);
+    assert_int_equal(bare.traced_ns, 130 * US);
+    assert_int_equal(bare.timed, 48);
+    assert_int_equal(bare.traced, 12);
+    assert_int_equal(bare.detailed, 6);
+    report_close(report);
+}
+
+/* Ranges of 80 µs that begin every 100 µs. */
+static void time_between_ranges_counts(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 6; i++)
+        step(writer, 100 * i, 100 * i + 80, i, i ? "timed" : "settling");
+    struct report *report = finish(writer);
+    assert_int_equal(read_bare(report).bare_ns, 100 * US);
+    report_close(report);
+}
+
+static void no_steps(void **state)
+{
+    struct writer *writer = start();
+
+    launch(writer, 0, 5, 10, 1, 7);
+    struct report *report = finish(writer);
+    assert_int_equal(read_bare(report).timed, 0);
+    assert_int_equal(read_bare(report).bare_ns, 0);
+    report_close(report);
+}
+
+static void traced_steps_are_the_steps(void **state)
+{
+    struct writer *writer = start();
+    struct steps steps;
+    struct error err;
+    size_t chosen = 0;
+
+    int64_t at = several(writer, 0, 3, 200, "settling");
+    at = several(writer, at, 4, 130, "traced");
+    several(writer, at, 20, 100, "timed");
+    struct report *report = finish(writer);
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ 0 }, &err), 0);
+    assert_int_equal(steps.count, 7);
+    for (size_t i = 0; i < steps.count; i++) {
+        assert_int_equal(steps.list[i].is_chosen, i >= 3);
+        assert_int_equal(steps.list[i].is_warm_up, i < 3);
+        chosen += (size_t)steps.list[i].is_chosen;
+    }
+    assert_int_equal(chosen, 4);
+    steps_free(&steps);
+    report_close(report);
+}
+
+/* Ten launches a step, each of 5 µs behind 20 µs on the CPU, with kernels of 2 µs: 250 µs a step. */
+static void launching_steps(struct writer *writer, int count)
+{
+    for (int i = 0; i < 10 * count; i++)
+        launch(writer, 25 * i + 20, 25 * i + 25, 25 * i + 27, i + 1, 7);
+}
+
+static void open_adviser(struct adviser *adviser, struct writer *writer)
+{
+    struct report *report = finish(writer);
+    struct error err;
+
+    if (adviser_open(adviser, report, &(struct analysis_request){ 0 }, &err) != 0)
+        fail_msg("%s", err.text);
+    report_close(report);
+}
+
+/* A bare step takes 200 µs: calls cost 5 µs each, five times the usual. */
+static void replayed_steps_are_bare(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    several(writer, 0, 1, 250, "settling");
+    several(writer, 250, 8, 250, "traced");
+    several(writer, 2250, 1, 250, "settling");
+    launching_steps(writer, 10);
+    several(writer, 10000, 1, 200, "settling");
+    several(writer, 10200, 16, 200, "timed");
+    open_adviser(&adviser, writer);
+    assert_int_equal(adviser.recorded_ns, 250 * US);
+    assert_in_range(adviser.step_ns, 199 * US, 201 * US);
+    adviser_free(&adviser);
+}
+
+/* The GPU is busy all the time: whatever the calls cost, a step takes as long. */
+static void busy_gpu_keeps_its_step(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 40; i++)
+        launch(writer, 10 * i, 10 + 100 * i, 110 + 100 * i, i + 1, 7);
+    for (int i = 0; i < 10; i++)
+        step(writer, 40 * i, 40 * i + 40, i, i == 0 ? "settling" : "traced");
+    several(writer, 10000, 1, 395, "settling");
+    several(writer, 10395, 8, 395, "timed");
+    open_adviser(&adviser, writer);
+    assert_in_range(adviser.step_ns, 399 * US, 400 * US);
+    adviser_free(&adviser);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_leave_out_what_is_far_off),
+        cmocka_unit_test(time_between_ranges_counts),
+        cmocka_unit_test(no_steps),
+        cmocka_unit_test(traced_steps_are_the_steps),
+        cmocka_unit_test(replayed_steps_are_bare),
+        cmocka_unit_test(busy_gpu_keeps_its_step),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
