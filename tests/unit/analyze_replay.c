@@ -46,7 +46,7 @@ static void open_replay(struct replay *replay, struct writer *writer)
     struct replay_result result;
     struct error err;
 
-    if (replay_read(replay, report, &err) != 0 || replay_run(replay, &result, &err) != 0)
+    if (replay_read(replay, report, &err) != 0 || replay_run(replay, NULL, &result, &err) != 0)
         fail_msg("%s", err.text);
     report_close(report);
     for (size_t i = 0; i < replay->graph.points; i++)
@@ -64,35 +64,37 @@ static int all_work(void *context, const struct replay_work *work)
     return 1;
 }
 
-/* How long the changed program takes. */
-static int64_t replayed_us(struct replay *replay)
+/* How long the changed program takes. Frees the edits. */
+static int64_t replayed_us(struct replay *replay, struct replay_edits *edits)
 {
     struct replay_result result;
     struct error err;
     int64_t on_path = 0;
 
-    assert_int_equal(replay_run(replay, &result, &err), 0);
+    assert_int_equal(replay_run(replay, REPLAY_EDITS(edits), &result, &err), 0);
     for (int kind = 0; kind < REPLAY_KINDS; kind++)
         on_path += result.path_ns[kind];
-    assert_int_equal(on_path, result.replayed_ns); /* here, all paths begin with the first call */
-    replay_reset(replay);
+    assert_int_equal(on_path + result.before_path_ns, result.replayed_ns);
+    replay_edits_free(edits);
     return result.replayed_ns / US;
 }
 
 static int64_t without_waits_us(struct replay *replay)
 {
+    struct replay_edits edits = { 0 };
     struct error err;
 
-    assert_int_equal(replay_drop_waits(replay, all_calls, NULL, &err), 0);
-    return replayed_us(replay);
+    assert_int_equal(replay_drop_waits(replay, all_calls, NULL, &edits, &err), 0);
+    return replayed_us(replay, &edits);
 }
 
 static int64_t with_half_work_us(struct replay *replay)
 {
+    struct replay_edits edits = { 0 };
     struct error err;
 
-    assert_int_equal(replay_scale_work(replay, all_work, NULL, 0.5, &err), 0);
-    return replayed_us(replay);
+    assert_int_equal(replay_scale_work(replay, all_work, NULL, 0.5, &edits, &err), 0);
+    return replayed_us(replay, &edits);
 }
 
 /* Cuts a share of the time of a thread, as far as it lies in a span. */
@@ -109,6 +111,16 @@ static int64_t cut_time(void *context, uint32_t at, int64_t from_ns, int64_t to_
     from_ns = from_ns > cut->from_us * US ? from_ns : cut->from_us * US;
     to_ns = to_ns < cut->to_us * US ? to_ns : cut->to_us * US;
     return (to_ns - from_ns) * cut->share / 100;
+}
+
+static int64_t with_cut_us(struct replay *replay, struct cut *cut)
+{
+    struct replay_edits edits = { 0 };
+    struct error err;
+
+    cut->events = &replay->events;
+    assert_int_equal(replay_cut_host(replay, cut_time, cut, &edits, &err), 0);
+    return replayed_us(replay, &edits);
 }
 
 /* ---- streams --------------------------------------------------------------------------------------------------- */
@@ -141,6 +153,43 @@ static void a_stream_waits_for_an_event(void **state)
     launch(writer, 10, 112, 162, 4, 8);
     open_replay(&replay, writer);
     assert_int_equal(with_half_work_us(&replay), 87); /* 10 to 60, 62 to 87 */
+    replay_free(&replay);
+}
+
+/* Of many streams that it waits for, the one that is done last was recorded first. */
+static void a_stream_waits_for_many_events(void **state)
+{
+    enum { STREAMS = 20 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    for (int64_t i = 0; i < STREAMS; i++) {
+        launch(writer, 8 * i, 8 * i + 10, i ? 8 * i + 12 : 1000, i, 7 + i);
+        call(writer, MAIN, 8 * i + 6, 8 * i + 7, "cudaEventRecord", 100 + i);
+        event_record(writer, 7 + i, 100 + i, 40 + i);
+    }
+    for (int64_t i = 0; i < STREAMS; i++) {
+        call(writer, MAIN, 200 + 2 * i, 201 + 2 * i, "cudaStreamWaitEvent", 200 + i);
+        sync_record(writer, STREAM_WAITS, 50, 200 + i, 40 + i);
+    }
+    launch(writer, 300, 1002, 1012, 300, 50);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 512); /* 10 to 505, 507 to 512 */
+    replay_free(&replay);
+}
+
+/* Kernels of a graph on one stream: two side by side, the first one longer, and one behind both. */
+static void a_stream_forks_and_joins(void **state)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 0, 5, "cudaGraphLaunch", 1);
+    kernel(writer, 10, 110, 1, 7);
+    kernel(writer, 20, 40, 1, 7);
+    kernel(writer, 111, 161, 1, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(with_half_work_us(&replay), 86); /* 10 to 60, 20 to 30, 61 to 86 */
     replay_free(&replay);
 }
 
@@ -202,6 +251,40 @@ static void full_kernels_share_a_device(void **state)
     replay_free(&replay);
 }
 
+static void see_gpu(struct writer *writer, int64_t pid, int64_t number, int64_t gpu)
+{
+    struct row_TARGET_INFO_CUDA_DEVICE row = { 0 };
+
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, gpuId, gpu);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, cudaId, number);
+    ROW_SET(&row, TARGET_INFO_CUDA_DEVICE, pid, pid);
+    writer_append(writer, TABLE_TARGET_INFO_CUDA_DEVICE, &row);
+}
+
+/* Two processes, each with a kernel that fills its GPU, one behind the other. */
+static int64_t with_half_work_of_processes_us(int64_t other_number, int64_t other_gpu)
+{
+    struct writer *writer = start();
+    struct replay replay;
+
+    see_gpu(writer, 1, 0, 0);
+    see_gpu(writer, 2, other_number, other_gpu);
+    launch(writer, 0, 10, 1010, 1, 7);
+    made_kernel(writer, (struct made_kernel){ 1011 * US, 2011 * US, 2, 2, other_number, 7, "k", NULL, NULL });
+    open_replay(&replay, writer);
+    int64_t result = with_half_work_us(&replay);
+    replay_free(&replay);
+    return result;
+}
+
+/* A process that sees one GPU has the number 0 for it, whichever it is. */
+static void processes_number_gpus_in_their_own_way(void **state)
+{
+    assert_int_equal(with_half_work_of_processes_us(0, 0), 1011); /* 10 to 510, 511 to 1011 */
+    assert_int_equal(with_half_work_of_processes_us(1, 0), 1011);
+    assert_int_equal(with_half_work_of_processes_us(0, 1), 1511); /* nothing ties the second kernel to the first */
+}
+
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
 
 static void a_wait_that_drains_the_queue_costs_time(void **state)
@@ -242,7 +325,6 @@ static void a_wait_for_nothing_may_become_one(void **state)
     struct cut cut = { NULL, MAIN, 0, 200, 100 };
     struct writer *writer = start();
     struct replay replay;
-    struct error err;
 
     launch(writer, 0, 10, 60, 1, 7);
     call(writer, MAIN, 100, 103, "cudaStreamSynchronize", 2);
@@ -250,9 +332,7 @@ static void a_wait_for_nothing_may_become_one(void **state)
     launch(writer, 103, 113, 163, 3, 7);
     open_replay(&replay, writer);
     assert_int_equal(replay.events.calls[1].wait, REPLAY_READY);
-    cut.events = &replay.events;
-    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
-    assert_int_equal(replayed_us(&replay), 125); /* back at 65, and from there 10 and 50 */
+    assert_int_equal(with_cut_us(&replay, &cut), 125); /* back at 65, and from there 10 and 50 */
     replay_free(&replay);
 }
 
@@ -280,10 +360,63 @@ static void copies_wait_if_memory_is_pageable(void **state)
     replay_free(&replay);
 }
 
+/* Copies and fills on the GPU alone are like kernels: their calls return at once, even if it took a while. */
+static void work_on_device_memory_does_not_hold_up_its_call(void **state)
+{
+    enum { DEVICE = 2, PINNED = 1, DEVICE_TO_DEVICE = 8, TO_DEVICE = 1 };
+    struct writer *writer = start();
+    struct replay replay;
+
+    call(writer, MAIN, 0, 100, "cudaMemcpy", 1);
+    made_copy(writer, (struct made_memory){ 10 * US, 98 * US, 1, 1000, DEVICE_TO_DEVICE, DEVICE, DEVICE });
+    call(writer, MAIN, 200, 300, "cudaMemset", 2);
+    made_fill(writer, (struct made_memory){ 210 * US, 298 * US, 2, 1000, DEVICE, 0, 0 });
+    call(writer, MAIN, 400, 500, "cudaMemset", 3);
+    made_fill(writer, (struct made_memory){ 410 * US, 498 * US, 3, 1000, PINNED, 0, 0 });
+    call(writer, MAIN, 600, 700, "cudaMemcpy", 4); /* of pinned memory; nothing is staged */
+    made_copy(writer, (struct made_memory){ 610 * US, 730 * US, 4, 1000, TO_DEVICE, PINNED, DEVICE });
+    open_replay(&replay, writer);
+    const struct replay_call *calls = replay.events.calls;
+    assert_int_equal(calls[0].wait, REPLAY_NO_WAIT);
+    assert_int_equal(calls[1].wait, REPLAY_NO_WAIT);
+    assert_int_equal(calls[2].wait, REPLAY_WAITED);
+    assert_int_equal(calls[3].wait, REPLAY_NO_WAIT);
+    replay_free(&replay);
+}
+
+static int is_at_305(void *context, const struct replay_call *chosen)
+{
+    return chosen->start_ns == 305 * US;
+}
+
+/* Other calls return 5 µs after their work, so 85 of the 90 behind the fourth kernel are cudaFree's own. */
+static void a_call_that_waits_keeps_its_own_work(void **state)
+{
+    struct replay_edits edits = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    for (int64_t i = 0; i < 3; i++) {
+        launch(writer, 100 * i, 100 * i + 10, 100 * i + 50, 2 * i, 7);
+        call(writer, MAIN, 100 * i + 5, 100 * i + 55, "cudaDeviceSynchronize", 2 * i + 1);
+    }
+    launch(writer, 300, 310, 360, 10, 7);
+    call(writer, MAIN, 305, 450, "cudaFree", 11);
+    launch(writer, 450, 460, 510, 12, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay.events.return_ns, 5 * US);
+    assert_int_equal(replay_drop_waits(&replay, is_at_305, NULL, &edits, &err), 0);
+    assert_int_equal(replayed_us(&replay, &edits),
+                     450); /* launched at 305 + 85 = 390; the kernel runs from 400 to 450 */
+    replay_free(&replay);
+}
+
 /* A queue of 551 kernels of 10 µs is full: a launch of 1 µs takes 100, until one is done. */
 static void a_launch_waits_for_a_full_queue(void **state)
 {
     enum { LAUNCHES = 700 };
+    struct replay_edits edits = { 0 };
     struct writer *writer = start();
     struct replay replay;
     struct replay_result result;
@@ -296,10 +429,11 @@ static void a_launch_waits_for_a_full_queue(void **state)
     open_replay(&replay, writer);
     assert_int_equal(replay.events.calls[LAUNCHES].waits_for, 148); /* it ended at 1500 */
     assert_int_equal(replay.events.calls[LAUNCHES].wait, REPLAY_QUEUED);
-    assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
-    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.95, &err), 0);
-    assert_int_equal(replay_run(&replay, &result, &err), 0);
+    assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &edits, &err), 0);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.95, &edits, &err), 0);
+    assert_int_equal(replay_run(&replay, REPLAY_EDITS(&edits), &result, &err), 0);
     assert_int_equal(replay.times[replay_call_end(LAUNCHES)], 1425500); /* 10 + 149 × 9.5; that is no wait */
+    replay_edits_free(&edits);
     replay_free(&replay);
 }
 
@@ -377,7 +511,6 @@ static int64_t with_fast_thread_us(void (*record)(struct writer *writer))
     struct cut cut = { NULL, OTHER, 0, 2000, 100 };
     struct writer *writer = start();
     struct replay replay;
-    struct error err;
 
     launch(writer, 0, 10, 30, 1, 7);
     call(writer, OTHER, 300, 305, "cudaLaunchKernel", 2);
@@ -388,9 +521,7 @@ static int64_t with_fast_thread_us(void (*record)(struct writer *writer))
     if (record)
         record(writer);
     open_replay(&replay, writer);
-    cut.events = &replay.events;
-    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
-    int64_t result = replayed_us(&replay);
+    int64_t result = with_cut_us(&replay, &cut);
     replay_free(&replay);
     return result;
 }
@@ -422,7 +553,6 @@ static void own_time_of_a_thread_remains(void **state)
     struct cut cut = { NULL, OTHER, 0, 2000, 100 };
     struct writer *writer = start();
     struct replay replay;
-    struct error err;
 
     launch(writer, 0, 10, 30, 1, 7);
     call(writer, OTHER, 100, 105, "cudaLaunchKernel", 2);
@@ -430,9 +560,7 @@ static void own_time_of_a_thread_remains(void **state)
     os_call(writer, MAIN, 300, 990, "pthread_cond_wait");
     launch(writer, 1000, 1010, 1030, 4, 7);
     open_replay(&replay, writer);
-    cut.events = &replay.events;
-    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
-    assert_int_equal(replayed_us(&replay), 340); /* 5 + 295 + 10, and 30 to the end of the kernel */
+    assert_int_equal(with_cut_us(&replay, &cut), 340); /* 5 + 295 + 10, and 30 to the end of the kernel */
     replay_free(&replay);
 }
 
@@ -457,14 +585,11 @@ static void only_the_span_of_a_thread_is_changed(void **state)
     struct cut cut = { NULL, MAIN, 50, 70, 50 };
     struct writer *writer = start();
     struct replay replay;
-    struct error err;
 
     launch(writer, 0, 10, 30, 1, 7);
     launch(writer, 100, 110, 130, 2, 7);
     open_replay(&replay, writer);
-    cut.events = &replay.events;
-    assert_int_equal(replay_cut_host(&replay, cut_time, &cut, &err), 0);
-    assert_int_equal(replayed_us(&replay), 120);
+    assert_int_equal(with_cut_us(&replay, &cut), 120);
     replay_free(&replay);
 }
 
@@ -479,7 +604,6 @@ static void steps_end_with_their_work(void **state)
     struct replay_step_times times;
     struct writer *writer = start();
     struct replay replay;
-    struct replay_result result;
     struct error err;
 
     launch(writer, 0, 10, 110, 1, 7);
@@ -495,10 +619,34 @@ static void steps_end_with_their_work(void **state)
     assert_int_equal(times.steps, 1);
     assert_int_equal(times.measured_ns, 101 * US); /* 312 − 211 */
     list[0].is_warm_up = list[1].is_warm_up = 0;
-    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &err), 0);
-    assert_int_equal(replay_run(&replay, &result, &err), 0);
+    with_half_work_us(&replay);
     assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);
     assert_int_equal(times.replayed_ns, 100 * US); /* the CPU takes as long as before: 100, 200, 300 */
+    replay_free(&replay);
+}
+
+/* Edits of one edge are made one after the other, and leave no trace. */
+static void edits_are_made_in_order(void **state)
+{
+    struct replay_edits half = { 0 }, less = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct replay_result result;
+    struct error err;
+
+    launch(writer, 0, 10, 110, 1, 7);
+    open_replay(&replay, writer);
+    assert_int_equal(replay_scale_work(&replay, all_work, NULL, 0.5, &half, &err), 0);
+    assert_int_equal(replay_edit_cut(&less, replay_edge_to(&replay, replay_work_end(&replay, 0), REPLAY_RUN), 20 * US),
+                     0);
+    assert_int_equal(replay_run(&replay, REPLAY_EDITS(&half, &half, &less), &result, &err), 0);
+    assert_int_equal(result.replayed_ns, 15 * US); /* 10, and 100 / 2 / 2 − 20 */
+    assert_int_equal(replay_run(&replay, REPLAY_EDITS(&less, &half), &result, &err), 0);
+    assert_int_equal(result.replayed_ns, 50 * US); /* 10, and (100 − 20) / 2 */
+    assert_int_equal(replay_run(&replay, NULL, &result, &err), 0);
+    assert_int_equal(result.replayed_ns, 110 * US);
+    replay_edits_free(&half);
+    replay_edits_free(&less);
     replay_free(&replay);
 }
 
@@ -597,11 +745,9 @@ static void events_without_length(void **state)
 static void nothing_to_replay(void **state)
 {
     struct replay replay;
-    struct error err;
 
     open_replay(&replay, start());
-    assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
-    assert_int_equal(replayed_us(&replay), 0);
+    assert_int_equal(without_waits_us(&replay), 0);
     replay_free(&replay);
 }
 
@@ -637,17 +783,18 @@ static void hostile_reports_are_harmless(void **state)
         struct hostile hostile = hostile_of((const uint8_t *)&seed, sizeof seed);
         struct writer *writer = start();
         struct replay replay;
+        struct replay_edits edits = { 0 };
         struct replay_result result;
         struct table *table;
         struct error err;
         hostile_fill(&hostile, writer, 60);
         struct report *report = finish(writer);
         assert_int_equal(replay_read(&replay, report, &err), 0);
-        assert_int_equal(replay_run(&replay, &result, &err), 0);
-        assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &err), 0);
-        assert_int_equal(replay_scale_work(&replay, all_work, NULL, 1e300, &err), 0);
-        assert_int_equal(replay_level_lags(&replay, &err), 0);
-        assert_int_equal(replay_run(&replay, &result, &err), 0);
+        assert_int_equal(replay_run(&replay, NULL, &result, &err), 0);
+        assert_int_equal(replay_drop_waits(&replay, all_calls, NULL, &edits, &err), 0);
+        assert_int_equal(replay_scale_work(&replay, all_work, NULL, 1e300, &edits, &err), 0);
+        assert_int_equal(replay_run(&replay, REPLAY_EDITS(&edits), &result, &err), 0);
+        replay_edits_free(&edits);
         replay_free(&replay);
         if (analysis_run(&analysis_advice_sum, report, &(struct analysis_request){ 0 }, &table, &err) == 0)
             table_delete(table);
@@ -660,13 +807,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_a_stream_follows_on),
         cmocka_unit_test(a_stream_waits_for_an_event),
+        cmocka_unit_test(a_stream_waits_for_many_events),
+        cmocka_unit_test(a_stream_forks_and_joins),
         cmocka_unit_test(an_event_passes_on_what_its_stream_waits_for),
         cmocka_unit_test(a_call_waits_for_an_event),
         cmocka_unit_test(full_kernels_share_a_device),
+        cmocka_unit_test(processes_number_gpus_in_their_own_way),
         cmocka_unit_test(a_wait_that_drains_the_queue_costs_time),
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
         cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
+        cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
+        cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),
         cmocka_unit_test(threads_hand_over),
         cmocka_unit_test(a_thread_that_did_not_wait_was_not_handed_over_to),
@@ -674,6 +826,7 @@ int main(void)
         cmocka_unit_test(a_new_thread_is_not_tied_to_a_busy_one),
         cmocka_unit_test(only_the_span_of_a_thread_is_changed),
         cmocka_unit_test(steps_end_with_their_work),
+        cmocka_unit_test(edits_are_made_in_order),
         cmocka_unit_test(only_outermost_calls_count),
         cmocka_unit_test(migrations_are_no_work),
         cmocka_unit_test(waits_on_the_critical_path_cost_time),

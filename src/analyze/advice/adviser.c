@@ -33,10 +33,7 @@ int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, in
     struct replay_step_times step;
     int code;
 
-    replay_reset(&adviser->replay);
-    if ((code = replay_apply(&adviser->replay, &adviser->base, err)) != 0 ||
-        (code = replay_apply(&adviser->replay, edits, err)) != 0 ||
-        (code = replay_run(&adviser->replay, &result, err)) != 0 ||
+    if ((code = replay_run(&adviser->replay, REPLAY_EDITS(&adviser->base, edits), &result, err)) != 0 ||
         (code = replay_steps(&adviser->replay, adviser->steps, &step, err)) != 0)
         return code;
     adviser->step_count = step.steps ? step.steps : 1;

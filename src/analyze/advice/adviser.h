@@ -17,7 +17,7 @@
 #define TACHO_ANALYZE_ADVICE_ADVISER_H
 
 #include "analyze/engine/analysis.h"
-#include "analyze/replay/replay_edits.h"
+#include "analyze/replay/replay.h"
 #include "base/text.h"
 
 enum advice_confidence {

@@ -1,20 +1,22 @@
 /* The replay of a capture: how long would it have taken, had something been different?
  *
  *     struct replay replay;
+ *     struct replay_edits edits = { 0 };
  *     int code = replay_read(&replay, report, err);
  *     …
- *     replay_drop_waits(&replay, is_concerned, context);
- *     code = replay_run(&replay, &result);
+ *     code = replay_drop_waits(&replay, is_concerned, context, &edits, err);
+ *     code = replay_run(&replay, REPLAY_EDITS(&edits), &result, err);
+ *     replay_edits_free(&edits);
  *     replay_free(&replay);
  *
- * Starts and ends of CUDA calls and of work on GPUs become points of a graph (replay_graph.h). A change alters the lags
- * of edges; several add up. Between two calls a thread takes as long as it was measured to take. */
+ * Starts and ends of CUDA calls and of work on GPUs become points of a graph (replay_graph.h). A change is a list of
+ * edits to the lags of edges (replay_edits.h). Between two calls a thread takes as long as it was measured to take. */
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_H
 #define TACHO_ANALYZE_REPLAY_REPLAY_H
 
 #include "analyze/model/steps.h"
+#include "replay_edits.h"
 #include "replay_events.h"
-#include "replay_graph.h"
 
 /* Lags that work has if nothing else delays it, by table of work. */
 enum { TYPICAL_LAUNCH, TYPICAL_GAP, TYPICALS };
@@ -23,7 +25,6 @@ struct replay {
     struct replay_events events;
     struct replay_graph graph;
     int64_t typical_ns[TYPICALS][REPLAY_TABLES];
-    int64_t *lags;  /* owned; with the changes; NULL: there are none */
     int64_t *times; /* owned; by point: of the last replay_run() */
 };
 
@@ -64,10 +65,12 @@ struct replay_result {
     int64_t replayed_ns;           /* the same with the changes */
     uint32_t last;                 /* the last point, at which the critical path ends */
     int64_t path_ns[REPLAY_KINDS]; /* the critical path of the replay: time in each kind of edge */
+    int64_t before_path_ns;        /* from the first point to the start of the path */
 };
 
-/* Replays with the changes so far. */
-int replay_run(struct replay *replay, struct replay_result *out, struct error *err);
+/* Replays with the edits of these lists, which end with NULL. NULL: as it was measured. */
+int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
+               struct error *err);
 
 /* The mean time of a step, measured and in the last replay_run(): from the completion of one step to that of the next.
  * A step is complete when its own time has passed and all work that it launched is done. Steps of the warm-up do not
@@ -79,35 +82,33 @@ struct replay_step_times {
 int replay_steps(const struct replay *replay, const struct steps *steps, struct replay_step_times *out,
                  struct error *err);
 
-/* ---- changes: replay_change.c ---------------------------------------------------------------------------------- */
-
-/* Forgets all changes. */
-void replay_reset(struct replay *replay);
-/* The first change copies the lags. */
-int replay_open_lags(struct replay *replay, struct error *err);
-
-/* The calls for which choose() returns non-zero do not wait. */
-int replay_drop_waits(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
-                      void *context, struct error *err);
-
-/* What the waits of these calls cost together, as a replay without them tells, and of that the share of each call: out
- * has an element for each call. Forgets all changes. */
+/* What the waits of the calls for which choose() returns non-zero cost together, as a replay without them tells, and of
+ * that the share of each call: out has an element for each call. */
 int replay_wait_costs(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
                       void *context, int64_t *out, struct error *err);
 
+/* What a kind of edge stands for, in words. */
+extern const char *const replay_kind_names[REPLAY_KINDS];
+
+/* ---- changes: replay_change.c ---------------------------------------------------------------------------------- */
+
+/* The edge of this kind that leads to a point, or REPLAY_NO_EDGE. */
+uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay_kind kind);
+
+/* The functions below add the edits of a change to a list. */
+
+/* The calls for which choose() returns non-zero do not wait. */
+int replay_drop_waits(const struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
+                      void *context, struct replay_edits *edits, struct error *err);
+
 /* Work for which choose() returns non-zero takes `factor` of its time. */
-int replay_scale_work(struct replay *replay, int (*choose)(void *context, const struct replay_work *work),
-                      void *context, double factor, struct error *err);
+int replay_scale_work(const struct replay *replay, int (*choose)(void *context, const struct replay_work *work),
+                      void *context, double factor, struct replay_edits *edits, struct error *err);
 
 /* Threads take less time between their calls: cut() returns how much less of the time up to the start of a call, from
  * the end of the call before it, or of the call of another thread that handed over. */
-int replay_cut_host(struct replay *replay, int64_t (*cut)(void *context, uint32_t call, int64_t from_ns, int64_t to_ns),
-                    void *context, struct error *err);
-
-/* All work starts with the typical lag behind what it waits for: how much of the time the model explains. */
-int replay_level_lags(struct replay *replay, struct error *err);
-
-/* What a kind of edge stands for, in words. */
-extern const char *const replay_kind_names[REPLAY_KINDS];
+int replay_cut_host(const struct replay *replay,
+                    int64_t (*cut)(void *context, uint32_t call, int64_t from_ns, int64_t to_ns), void *context,
+                    struct replay_edits *edits, struct error *err);
 
 #endif

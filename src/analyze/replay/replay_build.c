@@ -10,7 +10,9 @@ enum {
     LATE_NS = 10000,     /* work that starts so late behind all that it is known to wait for, */
     CLOSE_NS = 8000,     /* and so close behind other work of the device, waited for that */
     LOOK_BACK = 16,
-    MOST_CAUSES = 16,
+    MOST_BRANCHES = 4,   /* of a stream that forks: the last of them count */
+    MOST_EVENTS = 12,
+    MOST_CAUSES = 5 + MOST_BRANCHES + MOST_EVENTS, /* of other kinds, a work has at most 5 */
 };
 
 /* What work may have waited for. */
@@ -22,20 +24,55 @@ struct cause {
 
 struct build {
     struct replay *replay;
-    uint32_t *by_end; /* owned; the works */
-    size_t ended;     /* the number of works that ended before the last one of this stream started */
-    int64_t *end;     /* owned; by work */
+    uint32_t *previous; /* owned, as all below; by work: the last of its stream to end before it starts, or NO_WORK */
+    uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
+    uint32_t *first_of; /* by GPU, and one more: its first place there */
+    int64_t *end;       /* by work */
+    size_t ended;       /* place behind the works of the GPU that ended before the last one of this stream started */
     struct cause causes[MOST_CAUSES];
     int cause_count;
 };
 
 /* ---- typical lags ---------------------------------------------------------------------------------------------- */
 
-/* Work that found its stream empty shows how long a launch takes; work that was queued, the gap between two works. */
-static uint32_t lag_of(const struct replay_events *events, uint32_t at, int64_t *lag)
+/* Work of a stream comes by its start, and nearly always the last one is the last to end. But kernels of a graph run
+ * side by side on the stream of the graph, and one that starts may follow the longest of them. */
+static uint32_t previous_of(const struct replay_work *works, uint32_t at, uint32_t last)
 {
+    const struct replay_work *work = &works[at];
+    uint32_t found = NO_WORK;
+
+    if (works[last].end_ns <= work->start_ns)
+        return last;
+    for (uint32_t i = 1; i <= LOOK_BACK && i <= at && works[at - i].stream == work->stream; i++)
+        if (works[at - i].end_ns <= work->start_ns && (found == NO_WORK || works[at - i].end_ns > works[found].end_ns))
+            found = at - i;
+    return found;
+}
+
+static int find_previous(struct build *build)
+{
+    const struct replay_events *events = &build->replay->events;
+    const struct replay_work *works = events->works;
+    uint32_t last = 0; /* of those of the stream so far, the last to end */
+
+    build->previous = malloc((events->work_count + 1u) * sizeof *build->previous);
+    if (!build->previous)
+        return ERR_NO_MEMORY;
+    for (uint32_t at = 0; at < events->work_count; at++) {
+        int is_first = !at || works[at - 1].stream != works[at].stream;
+        build->previous[at] = is_first ? NO_WORK : previous_of(works, at, last);
+        last = is_first || works[at].end_ns >= works[last].end_ns ? at : last;
+    }
+    return 0;
+}
+
+/* Work that found its stream empty shows how long a launch takes; work that was queued, the gap between two works. */
+static uint32_t lag_of(const struct build *build, uint32_t at, int64_t *lag)
+{
+    const struct replay_events *events = &build->replay->events;
     const struct replay_work *work = &events->works[at];
-    const struct replay_work *before = at && work[-1].stream == work->stream ? work - 1 : NULL;
+    const struct replay_work *before = build->previous[at] == NO_WORK ? NULL : &events->works[build->previous[at]];
     uint32_t table = (uint32_t)replay_table_of(events, work->at);
 
     if (work->call == NO_CALL || work->events != NO_LINK)
@@ -49,9 +86,10 @@ static uint32_t lag_of(const struct replay_events *events, uint32_t at, int64_t 
     return *lag >= 0 && *lag < QUEUED_NS ? TYPICAL_GAP * REPLAY_TABLES + table : NO_KEY;
 }
 
-static int find_typical_lags(struct replay *replay)
+static int find_typical_lags(const struct build *build)
 {
     static const int64_t unknown[TYPICALS] = { 5000, 1000 };
+    struct replay *replay = build->replay;
     size_t count = replay->events.work_count;
     struct keys_figures figures[TYPICALS * REPLAY_TABLES];
     uint32_t *group = malloc((count + 1) * sizeof *group);
@@ -61,7 +99,7 @@ static int find_typical_lags(struct replay *replay)
     if (!group || !lag)
         goto done;
     for (uint32_t i = 0; i < count; i++)
-        group[i] = lag_of(&replay->events, i, &lag[i]);
+        group[i] = lag_of(build, i, &lag[i]);
     if ((code = keys_summarize(figures, TYPICALS * REPLAY_TABLES, group, lag, count)) != 0)
         goto done;
     for (int i = 0; i < TYPICALS * REPLAY_TABLES; i++)
@@ -79,7 +117,7 @@ done:
 /* Adds a cause unless it came later than the work. */
 static void add_cause(struct build *build, const struct replay_work *work, struct cause cause)
 {
-    if (cause.time_ns <= work->start_ns && build->cause_count < MOST_CAUSES)
+    if (cause.time_ns <= work->start_ns)
         build->causes[build->cause_count++] = cause;
 }
 
@@ -103,33 +141,38 @@ static void add_end(struct build *build, const struct replay_work *work, uint32_
 }
 
 /* Work of a stream runs in order. Nodes of a graph, and kernels that may start early, overlap the work before them:
- * they start after its start, and after the last of the others to end. */
+ * they start after its start, and after the last of the others to end. Those that ran beside that one were waited for
+ * as well, and count once it is shorter. */
 static void add_stream(struct build *build, uint32_t at, int64_t gap_ns)
 {
     const struct replay_work *works = build->replay->events.works, *work = &works[at];
-    uint32_t last = NO_WORK;
+    uint32_t previous = build->previous[at];
 
-    if (!at || works[at - 1].stream != work->stream)
-        return;
-    if (works[at - 1].end_ns > work->start_ns)
+    if (at && works[at - 1].stream == work->stream && works[at - 1].end_ns > work->start_ns)
         add_cause(build, work,
                   (struct cause){ replay_work_start(build->replay, at - 1), works[at - 1].start_ns, 0, REPLAY_STREAM });
-    for (uint32_t i = 1; i <= LOOK_BACK && i <= at && works[at - i].stream == work->stream; i++) {
-        if (works[at - i].end_ns <= work->start_ns && (last == NO_WORK || works[at - i].end_ns > works[last].end_ns))
-            last = at - i;
-        if (i == 1 && last != NO_WORK)
-            break;
-    }
-    if (last != NO_WORK)
-        add_end(build, work, last, gap_ns, REPLAY_STREAM);
+    if (previous == NO_WORK)
+        return;
+    add_end(build, work, previous, gap_ns, REPLAY_STREAM);
+    for (uint32_t i = 1; i <= MOST_BRANCHES && at - i > previous; i++)
+        add_end(build, work, at - i, gap_ns, REPLAY_STREAM);
 }
 
+/* Of many events, those that happened last. */
 static void add_events(struct build *build, const struct replay_work *work, int64_t gap_ns)
 {
     const struct replay_link *links = build->replay->events.links;
+    int first = build->cause_count;
 
-    for (uint32_t link = work->events; link != NO_LINK && build->cause_count < MOST_CAUSES; link = links[link].next)
+    for (uint32_t link = work->events; link != NO_LINK; link = links[link].next) {
         add_end(build, work, links[link].work, gap_ns, REPLAY_EVENT);
+        if (build->cause_count - first <= MOST_EVENTS)
+            continue;
+        int earliest = first;
+        for (int i = first + 1; i < build->cause_count; i++)
+            earliest = build->causes[i].time_ns < build->causes[earliest].time_ns ? i : earliest;
+        build->causes[earliest] = build->causes[--build->cause_count];
+    }
 }
 
 /* The cause that came last, with its typical lag; NULL: there is none. */
@@ -146,15 +189,15 @@ static const struct cause *last_cause(const struct build *build)
     return last;
 }
 
-/* The number of works that ended by this time. Works of a stream come in order of time, so that the search begins where
- * the last one ended, and looks further and further ahead. */
-static size_t count_ended(const struct build *build, size_t low, int64_t time_ns)
+/* The place behind the works of a GPU that ended by this time. Works of a stream come in order of time, so that the
+ * search begins where the last one ended, and looks further and further ahead. */
+static size_t find_ended(const struct build *build, size_t low, size_t end, int64_t time_ns)
 {
-    size_t count = build->replay->events.work_count, step = 1, high = low;
+    size_t step = 1, high = low;
 
-    while (high < count && build->end[build->by_end[high]] <= time_ns) {
+    while (high < end && build->end[build->by_end[high]] <= time_ns) {
         low = high + 1;
-        high = count - high > step ? high + step : count;
+        high = end - high > step ? high + step : end;
         step *= 2;
     }
     while (low < high) {
@@ -167,11 +210,10 @@ static size_t count_ended(const struct build *build, size_t low, int64_t time_ns
     return low;
 }
 
-/* Whether two works of different streams compete for a device: each has enough blocks for all of it. */
+/* Whether two works of a GPU compete for it: each has enough blocks for all of it. */
 static int compete(const struct replay_events *events, const struct replay_work *a, const struct replay_work *b)
 {
-    return a->stream != b->stream && events->devices[a->stream] == events->devices[b->stream] &&
-           replay_fills_device(events, a) && replay_fills_device(events, b);
+    return a->stream != b->stream && replay_fills_device(events, a) && replay_fills_device(events, b);
 }
 
 /* Work that fills the device starts behind other such work, also where that was not in its way: a replay must not
@@ -180,13 +222,13 @@ static int compete(const struct replay_events *events, const struct replay_work 
 static void add_ended(struct build *build, const struct replay_work *work, int64_t gap_ns, int is_late)
 {
     const struct replay_events *events = &build->replay->events;
+    size_t first = build->first_of[events->gpu_of[work->stream]];
 
-    for (size_t i = build->ended; i > 0 && build->ended - i < LOOK_BACK; i--) {
+    for (size_t i = build->ended; i > first && build->ended - i < LOOK_BACK; i--) {
         uint32_t at = build->by_end[i - 1];
         const struct replay_work *other = &events->works[at];
         int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
-        if (other->stream != work->stream && events->devices[other->stream] == events->devices[work->stream] &&
-            ((is_late && is_close) || compete(events, work, other))) {
+        if (other->stream != work->stream && ((is_late && is_close) || compete(events, work, other))) {
             add_end(build, work, at, gap_ns, REPLAY_EVENT);
             return;
         }
@@ -197,8 +239,9 @@ static void add_ended(struct build *build, const struct replay_work *work, int64
 static void add_running(struct build *build, const struct replay_work *work)
 {
     const struct replay_events *events = &build->replay->events;
+    size_t end = build->first_of[events->gpu_of[work->stream] + 1];
 
-    for (size_t i = build->ended; i < events->work_count && i - build->ended < LOOK_BACK; i++) {
+    for (size_t i = build->ended; i < end && i - build->ended < LOOK_BACK; i++) {
         uint32_t at = build->by_end[i];
         const struct replay_work *other = &events->works[at];
         if (other->start_ns < work->start_ns && compete(events, work, other)) {
@@ -221,13 +264,15 @@ static void find_causes(struct build *build, uint32_t at)
     add_launch(build, work, table);
     add_stream(build, at, gap_ns);
     add_events(build, work, gap_ns);
-    if (!replay->events.has_shared_device)
+    uint32_t gpu = replay->events.gpu_of[work->stream];
+    if (replay->events.streams_of[gpu] < 2)
         return;
     const struct cause *last = last_cause(build);
     int is_late = last &&
                   saturating_duration(saturating_add(last->time_ns, last->typical_ns), work->start_ns) > LATE_NS;
     int is_first = !at || work[-1].stream != work->stream;
-    build->ended = count_ended(build, is_first ? 0 : build->ended, work->start_ns);
+    build->ended = find_ended(build, is_first ? build->first_of[gpu] : build->ended, build->first_of[gpu + 1],
+                              work->start_ns);
     add_ended(build, work, gap_ns, is_late);
     if (is_late)
         add_running(build, work);
@@ -290,22 +335,33 @@ static int add_wait(struct replay *replay, const struct replay_call *call)
                             call->wait == REPLAY_QUEUED ? REPLAY_QUEUE : REPLAY_WAIT);
 }
 
+/* What a call takes apart from its wait. What cudaFree() or a copy does after the wait, it would still do. */
+static int64_t own_time(const struct replay_events *events, const struct replay_call *call)
+{
+    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = events->call_ns[call->name];
+
+    if (call->wait != REPLAY_WAITED && call->wait != REPLAY_QUEUED)
+        return took;
+    if (call->wait == REPLAY_WAITED && events->has_work[call->name]) {
+        int64_t after = saturating_subtract(saturating_duration(events->works[call->waits_for].end_ns, call->end_ns),
+                                            events->return_ns);
+        own = after > own ? after : own;
+    }
+    return own < took ? own : took;
+}
+
 static int add_call_end(struct replay *replay, uint32_t at)
 {
     const struct replay_call *call = &replay->events.calls[at];
-    int64_t took = saturating_duration(call->start_ns, call->end_ns), own = replay->events.call_ns[call->name];
-    int has_waited = call->wait == REPLAY_WAITED || call->wait == REPLAY_QUEUED;
 
     replay_graph_next(&replay->graph);
-    if (replay_graph_add(&replay->graph, replay_call_start(at), has_waited && own < took ? own : took, REPLAY_CALL) !=
-        0)
+    if (replay_graph_add(&replay->graph, replay_call_start(at), own_time(&replay->events, call), REPLAY_CALL) != 0)
         return ERR_NO_MEMORY;
     return call->wait == REPLAY_NO_WAIT ? 0 : add_wait(replay, call);
 }
 
-static int set_times(struct build *build)
+static int set_times(struct replay *replay)
 {
-    struct replay *replay = build->replay;
     const struct replay_events *events = &replay->events;
 
     if (replay_graph_open(&replay->graph, 2 * ((size_t)events->call_count + events->work_count)) != 0)
@@ -316,17 +372,45 @@ static int set_times(struct build *build)
     }
     for (uint32_t i = 0; i < events->work_count; i++) {
         replay->graph.time[replay_work_start(replay, i)] = events->works[i].start_ns;
-        replay->graph.time[replay_work_end(replay, i)] = build->end[i] = events->works[i].end_ns;
-        build->by_end[i] = i;
+        replay->graph.time[replay_work_end(replay, i)] = events->works[i].end_ns;
     }
-    return order_by_time(build->by_end, events->work_count, build->end);
+    return 0;
+}
+
+/* Lists the works of each GPU by their end. */
+static int list_by_end(struct build *build)
+{
+    const struct replay_events *events = &build->replay->events;
+    size_t works = events->work_count, gpus = events->gpus.count;
+    int code;
+
+    if (!events->has_shared_gpu)
+        return 0;
+    build->by_end = malloc((works + 1) * sizeof *build->by_end);
+    build->end = malloc((works + 1) * sizeof *build->end);
+    build->first_of = calloc(gpus + 2, sizeof *build->first_of);
+    if (!build->by_end || !build->end || !build->first_of)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < works; i++) {
+        build->end[i] = events->works[i].end_ns;
+        build->first_of[events->gpu_of[events->works[i].stream] + 2]++;
+    }
+    for (size_t gpu = 0; gpu < gpus; gpu++)
+        build->first_of[gpu + 2] += build->first_of[gpu + 1];
+    for (uint32_t i = 0; i < works; i++)
+        build->by_end[build->first_of[events->gpu_of[events->works[i].stream] + 1]++] = i;
+    for (size_t gpu = 0; gpu < gpus; gpu++)
+        if ((code = order_by_time(build->by_end + build->first_of[gpu], build->first_of[gpu + 1] - build->first_of[gpu],
+                                  build->end)) != 0)
+            return code;
+    return 0;
 }
 
 static int add_edges(struct build *build)
 {
     struct replay *replay = build->replay;
 
-    if (find_typical_lags(replay) != 0 || set_times(build) != 0)
+    if (find_previous(build) != 0 || find_typical_lags(build) != 0 || set_times(replay) != 0 || list_by_end(build) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < replay->events.call_count; i++)
         if (add_call_start(replay, i) != 0 || add_call_end(replay, i) != 0)
@@ -339,13 +423,12 @@ static int add_edges(struct build *build)
 
 static int build_graph(struct replay *replay)
 {
-    size_t works = replay->events.work_count;
-    struct build build = { .replay = replay,
-                           .by_end = malloc((works + 1) * sizeof *build.by_end),
-                           .end = malloc((works + 1) * sizeof *build.end) };
-    int code = build.by_end && build.end ? add_edges(&build) : ERR_NO_MEMORY;
+    struct build build = { .replay = replay };
+    int code = add_edges(&build);
 
+    free(build.previous);
     free(build.by_end);
+    free(build.first_of);
     free(build.end);
     return code;
 }
@@ -375,7 +458,6 @@ void replay_free(struct replay *replay)
 {
     replay_events_free(&replay->events);
     replay_graph_free(&replay->graph);
-    free(replay->lags);
     free(replay->times);
     *replay = (struct replay){ 0 };
 }

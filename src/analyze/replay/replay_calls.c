@@ -102,9 +102,12 @@ void replay_events_free(struct replay_events *events)
     free(events->threads);
     keys_free(&events->names);
     keys_free(&events->scopes);
-    free(events->devices);
+    keys_free(&events->gpus);
+    free(events->streams_of);
+    free(events->gpu_of);
     free(events->call_ns);
-    free(events->is_pageable);
+    free(events->has_work);
+    free(events->memory);
     free(events->is_full);
     free(events->handovers);
     free(events->links);

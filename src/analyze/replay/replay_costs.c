@@ -47,22 +47,24 @@ int replay_wait_costs(struct replay *replay, int (*choose)(void *context, const 
                       void *context, int64_t *out, struct error *err)
 {
     struct weights weights = { .of_call = out };
+    struct replay_edits edits = { 0 };
     struct replay_result result;
     int code;
 
-    replay_reset(replay);
     memset(out, 0, replay->events.call_count * sizeof *out);
     if (!replay->graph.points)
         return 0;
-    if ((code = replay_run(replay, &result, err)) != 0)
+    if ((code = replay_run(replay, NULL, &result, err)) != 0)
         return code;
-    replay_graph_path(&replay->graph, NULL, replay->times, result.last, weigh, &weights);
-    if ((code = replay_drop_waits(replay, choose, context, err)) != 0 || (code = replay_run(replay, &result, err)) != 0)
-        return code;
-    replay_reset(replay);
+    replay_graph_path(&replay->graph, replay->times, result.last, weigh, &weights);
+    if ((code = replay_drop_waits(replay, choose, context, &edits, err)) != 0 ||
+        (code = replay_run(replay, REPLAY_EDITS(&edits), &result, err)) != 0)
+        goto free_edits;
     double saving = (double)saturating_subtract(result.measured_ns, result.replayed_ns),
            sum = choose_weights(replay, choose, context, out);
     for (uint32_t i = 0; i < replay->events.call_count; i++)
         out[i] = saving > 0 && sum > 0 ? saturating_from_double(saving * ((double)out[i] / sum)) : 0;
-    return 0;
+free_edits:
+    replay_edits_free(&edits);
+    return code;
 }

@@ -1,9 +1,12 @@
 /* Changes as data: see replay_edits.h. */
 #include "replay_edits.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/error.h"
+#include "base/saturating.h"
 
 void replay_edits_free(struct replay_edits *edits)
 {
@@ -11,14 +14,24 @@ void replay_edits_free(struct replay_edits *edits)
     *edits = (struct replay_edits){ 0 };
 }
 
-int replay_edit_cut(struct replay_edits *edits, uint32_t edge, int64_t cut_ns)
+static int add(struct replay_edits *edits, struct replay_edit edit)
 {
-    if (edge == REPLAY_NO_EDGE || !cut_ns)
+    if (edit.edge == REPLAY_NO_EDGE)
         return 0;
     if (array_reserve(&edits->list, &edits->room, edits->count + 1, sizeof *edits->list) != 0)
         return ERR_NO_MEMORY;
-    edits->list[edits->count++] = (struct replay_edit){ edge, cut_ns };
+    edits->list[edits->count++] = edit;
     return 0;
+}
+
+int replay_edit_cut(struct replay_edits *edits, uint32_t edge, int64_t cut_ns)
+{
+    return cut_ns ? add(edits, (struct replay_edit){ edge, 1, cut_ns }) : 0;
+}
+
+int replay_edit_scale(struct replay_edits *edits, uint32_t edge, double factor)
+{
+    return add(edits, (struct replay_edit){ edge, factor < FLT_MAX ? (float)factor : FLT_MAX, 0 });
 }
 
 int replay_edit_drop(struct replay_edits *edits, uint32_t edge)
@@ -29,34 +42,55 @@ int replay_edit_drop(struct replay_edits *edits, uint32_t edge)
 int replay_edits_add(struct replay_edits *edits, const struct replay_edits *more)
 {
     for (size_t i = 0; i < more->count; i++)
-        if (replay_edit_cut(edits, more->list[i].edge, more->list[i].cut_ns) != 0)
+        if (add(edits, more->list[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-int replay_apply(struct replay *replay, const struct replay_edits *edits, struct error *err)
-{
-    int code = replay_open_lags(replay, err);
+/* ---- in a graph ------------------------------------------------------------------------------------------------ */
 
-    if (code != 0)
-        return code;
-    for (size_t i = 0; i < edits->count; i++) {
-        const struct replay_edit *edit = &edits->list[i];
-        int64_t *lag = &replay->lags[edit->edge];
-        if (edit->cut_ns == REPLAY_DROPPED)
-            *lag = REPLAY_DROPPED;
-        else if (*lag != REPLAY_DROPPED)
-            *lag = *lag > edit->cut_ns ? saturating_subtract(*lag, edit->cut_ns) : 0;
-    }
+static int64_t edited(int64_t lag, const struct replay_edit *edit)
+{
+    if (lag == REPLAY_DROPPED || edit->cut_ns == REPLAY_DROPPED)
+        return REPLAY_DROPPED;
+    if (edit->factor != 1)
+        lag = saturating_from_double((double)lag * (double)edit->factor + 0.5);
+    return lag > edit->cut_ns ? saturating_subtract(lag, edit->cut_ns) : 0;
+}
+
+static size_t count_edits(const struct replay_edits *const *lists)
+{
+    size_t count = 0;
+
+    for (; *lists; lists++)
+        count += (*lists)->count;
+    return count;
+}
+
+int replay_edits_make(struct replay_graph *graph, const struct replay_edits *const *lists, int64_t **undo)
+{
+    size_t made = 0;
+
+    *undo = malloc((count_edits(lists) + 1) * sizeof **undo);
+    if (!*undo)
+        return ERR_NO_MEMORY;
+    for (; *lists; lists++)
+        for (size_t i = 0; i < (*lists)->count; i++) {
+            const struct replay_edit *edit = &(*lists)->list[i];
+            (*undo)[made++] = graph->lag[edit->edge];
+            graph->lag[edit->edge] = edited(graph->lag[edit->edge], edit);
+        }
     return 0;
 }
 
-uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay_kind kind)
+void replay_edits_take_back(struct replay_graph *graph, const struct replay_edits *const *lists, const int64_t *undo)
 {
-    const struct replay_graph *graph = &replay->graph;
+    size_t left = count_edits(lists);
+    const struct replay_edits *const *end = lists;
 
-    for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++)
-        if (graph->kind[edge] == kind)
-            return edge;
-    return REPLAY_NO_EDGE;
+    while (*end)
+        end++;
+    while (end-- > lists)
+        for (size_t i = (*end)->count; i-- > 0;)
+            graph->lag[(*end)->list[i].edge] = undo[--left];
 }

@@ -20,6 +20,13 @@ enum replay_wait {
     REPLAY_QUEUED, /* the work made room in the queue that the call launched into */
 };
 
+/* The memory that a copy or fill concerns, as far as its call depends on that. */
+enum replay_memory {
+    REPLAY_DEVICE_MEMORY, /* no call waits */
+    REPLAY_HOST_MEMORY,   /* a blocking call waits until it is done */
+    REPLAY_PAGEABLE,      /* so does any call, and until the last part is staged */
+};
+
 struct replay_call {
     int64_t start_ns, end_ns;
     uint32_t row;       /* in the table of calls */
@@ -66,15 +73,19 @@ struct replay_events {
     struct replay_thread *threads;
     uint32_t thread_count;
     size_t thread_room;
-    struct keys names;     /* of calls, as string ids */
-    struct keys scopes;    /* streams have the numbers of their scopes */
-    int64_t *devices;      /* by scope: the device of a stream */
-    size_t device_room;
-    int64_t *call_ns;      /* by name: what a call takes that does not wait */
-    int64_t return_ns;     /* what a call takes from the end of the work that it waits for to its own */
-    uint8_t *is_pageable;  /* by row of the table of copies: from or to pageable memory */
-    uint8_t *is_full;      /* by row of the table of kernels: it has a block for every multiprocessor */
-    int has_shared_device; /* a device has several streams; else is_full is NULL */
+    struct keys names;    /* of calls, as string ids */
+    struct keys scopes;   /* streams have the numbers of their scopes */
+    struct keys gpus;     /* with work, whatever number processes have for them */
+    uint32_t *streams_of; /* by GPU: the number of its streams */
+    uint32_t *gpu_of;     /* by stream */
+    size_t gpu_room, stream_room;
+    int64_t *call_ns;     /* by name: what a call takes that does not wait */
+    uint8_t *has_work;    /* by name: a call that waits, and does more than that */
+    int64_t return_ns;    /* what a call takes from the end of the work that it waits for to its own */
+    uint8_t *memory;      /* by row of the tables of copies and fills, as one: enum replay_memory */
+    size_t memory_room;
+    uint8_t *is_full;     /* by row of the table of kernels: it has a block for every multiprocessor */
+    int has_shared_gpu;   /* a GPU has several streams; else is_full is NULL */
     struct replay_handover *handovers;
     uint32_t handover_count;
     struct replay_link *links;
@@ -109,6 +120,15 @@ static inline int replay_table_of(const struct replay_events *events, uint32_t a
     while (at >= events->first_at[table + 1])
         table++;
     return table;
+}
+
+static inline enum replay_memory replay_memory_of(const struct replay_events *events, const struct replay_work *work)
+{
+    int table = replay_table_of(events, work->at);
+
+    return table == REPLAY_COPY || table == REPLAY_FILL
+               ? (enum replay_memory)events->memory[work->at - events->first_at[REPLAY_COPY]]
+               : REPLAY_DEVICE_MEMORY;
 }
 
 /* Whether work can fill its device alone. */

@@ -158,17 +158,16 @@ int replay_graph_arrange(struct replay_graph *graph)
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
 
-void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int64_t *times)
+void replay_graph_run(const struct replay_graph *graph, int64_t *times)
 {
-    lags = lags ? lags : graph->lag;
     for (size_t i = 0; i < graph->points; i++) {
         uint32_t point = graph->order[i];
         int64_t latest = INT64_MIN;
         int is_bound = 0;
         for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++) {
-            if (lags[edge] == REPLAY_DROPPED)
+            if (graph->lag[edge] == REPLAY_DROPPED)
                 continue;
-            int64_t time = saturating_add(times[graph->from[edge]], lags[edge]);
+            int64_t time = saturating_add(times[graph->from[edge]], graph->lag[edge]);
             latest = time > latest ? time : latest;
             is_bound = 1;
         }
@@ -176,16 +175,16 @@ void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int
     }
 }
 
-void replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+void replay_graph_path(const struct replay_graph *graph, const int64_t *times, uint32_t point,
                        replay_graph_visit *visit, void *context)
 {
-    lags = lags ? lags : graph->lag;
     for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1];) {
-        if (lags[edge] == REPLAY_DROPPED || saturating_add(times[graph->from[edge]], lags[edge]) != times[point]) {
+        int64_t lag = graph->lag[edge];
+        if (lag == REPLAY_DROPPED || saturating_add(times[graph->from[edge]], lag) != times[point]) {
             edge++;
             continue;
         }
-        visit(context, (enum replay_kind)graph->kind[edge], lags[edge], point);
+        visit(context, (enum replay_kind)graph->kind[edge], lag, point);
         point = graph->from[edge];
         edge = graph->first[point];
     }

@@ -4,7 +4,7 @@
  * point without edges happens when it was measured. With the lags of the build a run yields the measured times; a
  * change to the program is a change to some lags. The graph knows nothing of calls and kernels.
  *
- * A point takes 16 bytes, an edge 13; a run takes 8 more for a point, and a change 8 for an edge. */
+ * A point takes 16 bytes, an edge 13; a run takes 8 more for a point. */
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
 #define TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
 
@@ -52,13 +52,13 @@ int replay_graph_add(struct replay_graph *graph, uint32_t from, int64_t lag, enu
 /* Ends the last point and puts the points in order. An edge that closes a circle is dropped. */
 int replay_graph_arrange(struct replay_graph *graph);
 
-/* Computes the time of every point with these lags; NULL: those of the graph. */
-void replay_graph_run(const struct replay_graph *graph, const int64_t *lags, int64_t *times);
+/* Computes the time of every point. */
+void replay_graph_run(const struct replay_graph *graph, int64_t *times);
 
 /* Walks back the critical path of a run, from a point to the start of the path. visit gets each edge with its lag and
  * the point that it leads to. */
 typedef void replay_graph_visit(void *context, enum replay_kind kind, int64_t lag, uint32_t to);
-void replay_graph_path(const struct replay_graph *graph, const int64_t *lags, const int64_t *times, uint32_t point,
+void replay_graph_path(const struct replay_graph *graph, const int64_t *times, uint32_t point,
                        replay_graph_visit *visit, void *context);
 
 #endif

@@ -195,9 +195,10 @@ static int ended_in(const struct replay_events *events, uint32_t work, const str
 
 /* A call that copies from pageable memory returns when the last part is staged, before the GPU has it: it waited since
  * the start of the copy. */
-static int started_in(const struct replay_events *events, uint32_t work, const struct replay_call *call)
+static int staged_in(const struct replay_events *events, uint32_t work, const struct replay_call *call)
 {
-    return work != NO_WORK && events->works[work].start_ns <= call->end_ns;
+    return work != NO_WORK && events->works[work].start_ns <= call->end_ns &&
+           replay_memory_of(events, &events->works[work]) == REPLAY_PAGEABLE;
 }
 
 /* The later to end of two that ended in the call. */
@@ -240,20 +241,15 @@ static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const stru
     return work == NO_WORK ? latest_of_process(sweep, process) : work;
 }
 
-/* The last copy or fill that a call launched; of asynchronous ones only copies of pageable memory make it wait. */
-static uint32_t own_wait(const struct sweep *sweep, uint32_t at, int pageable_only)
+/* The last copy or fill that a call launched, of memory that makes it wait. */
+static uint32_t own_wait(const struct sweep *sweep, uint32_t at, enum replay_memory least)
 {
     const struct replay_events *events = sweep->events;
     uint32_t found = NO_WORK;
 
     for (uint32_t i = sweep->first_work[at]; i < sweep->first_work[at + 1]; i++) {
         const struct replay_work *work = &events->works[sweep->work[i]];
-        int table = replay_table_of(events, work->at);
-        if (table != REPLAY_COPY && (table != REPLAY_FILL || pageable_only))
-            continue;
-        if (pageable_only && !events->is_pageable[work->at - events->first_at[REPLAY_COPY]])
-            continue;
-        if (found == NO_WORK || work->end_ns > events->works[found].end_ns)
+        if (replay_memory_of(events, work) >= least && (found == NO_WORK || work->end_ns > events->works[found].end_ns))
             found = sweep->work[i];
     }
     return found;
@@ -269,13 +265,13 @@ static void find_wait(struct sweep *sweep, uint32_t at)
     uint32_t work = NO_WORK;
 
     if (is_own)
-        work = own_wait(sweep, at, wait == WAIT_OWN_PAGEABLE);
+        work = own_wait(sweep, at, wait == WAIT_OWN ? REPLAY_HOST_MEMORY : REPLAY_PAGEABLE);
     else if (wait == WAIT_RECORDED)
         work = recorded_wait(sweep, at, call, process);
     else if (wait == WAIT_PROCESS)
         work = latest_of_process(sweep, process);
     int has_ended = ended_in(events, work, call);
-    if (has_ended || (is_own && started_in(events, work, call)))
+    if (has_ended || (is_own && staged_in(events, work, call)))
         call->wait = REPLAY_WAITED;
     else if (wait == WAIT_RECORDED && work != NO_WORK && events->works[work].end_ns <= call->start_ns)
         call->wait = REPLAY_READY;
@@ -452,7 +448,8 @@ static int find_typical_calls(const struct sweep *sweep)
     int code = ERR_NO_MEMORY;
 
     events->call_ns = malloc((names + 1) * sizeof *events->call_ns);
-    if (!group || !values || !figures || !events->call_ns)
+    events->has_work = malloc(names + 1);
+    if (!group || !values || !figures || !events->call_ns || !events->has_work)
         goto done;
     for (size_t i = 0; i < calls; i++) {
         const struct replay_call *call = &events->calls[i];
@@ -465,6 +462,7 @@ static int find_typical_calls(const struct sweep *sweep)
         int64_t most = sweep->wait[i] == WAIT_NONE || sweep->wait[i] == WAIT_PROCESS ? INT64_MAX : LONG_CALL_NS,
                 median = figures[i].figures.count ? saturating_from_double(figures[i].median) : SHORT_CALL_NS;
         events->call_ns[i] = median < most ? median : most;
+        events->has_work[i] = sweep->wait[i] != WAIT_NONE && sweep->wait[i] != WAIT_RECORDED;
     }
 done:
     free(group);

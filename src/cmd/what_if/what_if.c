@@ -64,7 +64,7 @@ static int take_changes(struct job *job, const struct settings *settings, struct
     for (int kind = 0; kind < WHAT_IF_KINDS; kind++)
         for (size_t i = 0; i < settings->changes[kind].count; i++) {
             struct what_if_change *change = &job->changes[job->count++];
-            *change = (struct what_if_change){ (enum what_if_kind)kind, settings->changes[kind].values[i] };
+            *change = (struct what_if_change){ (enum what_if_kind)kind, settings->changes[kind].values[i], { 0 } };
             if (what_if_check(change, err) != 0)
                 return err->code;
         }
@@ -91,13 +91,14 @@ static const struct table_column change_columns[CHANGE_COLUMNS] = {
     [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_result(struct table *table, struct job *job, const char *label, struct error *err)
+static int add_result(struct table *table, struct job *job, const struct replay_edits *const *lists, const char *label,
+                      struct error *err)
 {
     struct replay_result result;
     struct replay_step_times step;
     int code;
 
-    if ((code = replay_run(&job->replay, &result, err)) != 0 ||
+    if ((code = replay_run(&job->replay, lists, &result, err)) != 0 ||
         (code = replay_steps(&job->replay, &job->steps, &step, err)) != 0)
         return code;
     struct table_cell *cells = table_add_row(table);
@@ -115,36 +116,33 @@ static int add_result(struct table *table, struct job *job, const char *label, s
     return cell_set_string(table, &cells[CHANGE], label) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
-static int add_change(struct table *table, struct job *job, const struct what_if_change *change, struct error *err)
+static int add_change(struct table *table, struct job *job, struct what_if_change *change, struct error *err)
 {
     struct text label = { 0 };
-    int code = what_if_apply(change, &job->replay, job->report, err);
+    int code = what_if_find(change, &job->replay, job->report, err);
 
     if (code != 0)
         return code;
     text_addf(&label, "--%s %s", what_if_option(change->kind), change->text);
-    code = add_result(table, job, text_string(&label), err);
+    code = add_result(table, job, REPLAY_EDITS(&change->edits), text_string(&label), err);
     text_free(&label);
-    replay_reset(&job->replay);
     return code;
 }
 
 /* A row for each change alone, and one for all of them. */
 static int add_changes(struct table *table, struct job *job, struct error *err)
 {
+    const struct replay_edits *all[MOST_CHANGES + 1] = { NULL };
     int code;
 
-    if ((code = add_result(table, job, "unchanged", err)) != 0)
+    if ((code = add_result(table, job, NULL, "unchanged", err)) != 0)
         return code;
-    for (size_t i = 0; i < job->count; i++)
+    for (size_t i = 0; i < job->count; i++) {
         if ((code = add_change(table, job, &job->changes[i], err)) != 0)
             return code;
-    if (job->count == 1)
-        return 0;
-    for (size_t i = 0; i < job->count; i++)
-        if ((code = what_if_apply(&job->changes[i], &job->replay, job->report, err)) != 0)
-            return code;
-    return add_result(table, job, "all of these", err);
+        all[i] = &job->changes[i].edits;
+    }
+    return job->count == 1 ? 0 : add_result(table, job, all, "all of these", err);
 }
 
 /* ---- the critical path ----------------------------------------------------------------------------------------- */
@@ -161,22 +159,31 @@ static int by_time(const struct table_cell *a, const struct table_cell *b, void 
     return (a[PATH_TIME].integer < b[PATH_TIME].integer) - (a[PATH_TIME].integer > b[PATH_TIME].integer);
 }
 
+static int add_part(struct table *table, const char *name, int64_t part_ns, int64_t whole_ns, struct error *err)
+{
+    if (!part_ns)
+        return 0;
+    struct table_cell *cells = table_add_row(table);
+    if (!cells || cell_set_string(table, &cells[SPENT], name) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    cell_set_int(&cells[PATH_TIME], part_ns);
+    cell_set_real(&cells[SHARE], 100 * (double)part_ns / (double)whole_ns);
+    return 0;
+}
+
+/* The path may begin later than the run: with a thread or a process that no other one is known to have started. */
 static int add_path(struct table *table, struct job *job, struct error *err)
 {
     struct replay_result result;
-    int code = replay_run(&job->replay, &result, err);
+    int code = replay_run(&job->replay, NULL, &result, err);
 
     if (code != 0)
         return code;
-    for (int kind = 0; kind < REPLAY_KINDS; kind++) {
-        if (!result.path_ns[kind])
-            continue;
-        struct table_cell *cells = table_add_row(table);
-        if (!cells || cell_set_string(table, &cells[SPENT], replay_kind_names[kind]) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
-        cell_set_int(&cells[PATH_TIME], result.path_ns[kind]);
-        cell_set_real(&cells[SHARE], 100 * (double)result.path_ns[kind] / (double)result.replayed_ns);
-    }
+    for (int kind = 0; kind < REPLAY_KINDS; kind++)
+        if ((code = add_part(table, replay_kind_names[kind], result.path_ns[kind], result.replayed_ns, err)) != 0)
+            return code;
+    if ((code = add_part(table, "before its first event", result.before_path_ns, result.replayed_ns, err)) != 0)
+        return code;
     table_sort(table, by_time, NULL);
     return 0;
 }
@@ -245,6 +252,8 @@ static int run(const struct command *self, int argc, char **argv)
     if (take_changes(&job, &settings, &err) != 0 || open_report(files[0], &job.report, &err) != 0)
         return command_fail(self, &err);
     status = replay_report(&out, &job, &settings, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
+    for (size_t i = 0; i < job.count; i++)
+        replay_edits_free(&job.changes[i].edits);
     close_report(job.report, files[0]);
     text_free(&out);
     return status;

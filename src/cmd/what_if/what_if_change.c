@@ -31,7 +31,7 @@ static struct regex *parse_kernel(const char *text, double *factor, struct error
 }
 
 struct kernels {
-    struct replay *replay;
+    const struct replay *replay;
     struct report *report;
     struct report_columns rows; /* owned */
     struct regex *regex;        /* owned */
@@ -69,7 +69,8 @@ no_memory:
     return error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
 }
 
-static int scale_kernels(const char *text, struct replay *replay, struct report *report, struct error *err)
+static int scale_kernels(const char *text, const struct replay *replay, struct report *report,
+                         struct replay_edits *edits, struct error *err)
 {
     static const char *const names[] = { "demangledName" };
     struct kernels kernels = { .replay = replay, .report = report, .names.width = 1 };
@@ -81,7 +82,7 @@ static int scale_kernels(const char *text, struct replay *replay, struct report 
         return code;
     if ((code = columns_read(report, gpu_busy_tables[REPLAY_KERNEL], names, 1, &kernels.rows, err)) != 0 ||
         (code = match_names(&kernels, err)) != 0 ||
-        (code = replay_scale_work(replay, is_chosen_kernel, &kernels, factor, err)) != 0)
+        (code = replay_scale_work(replay, is_chosen_kernel, &kernels, factor, edits, err)) != 0)
         goto done;
     if (!kernels.found)
         code = error_set(err, ERR_NO_DATA, "--kernel '%s': no kernel has such a name", text);
@@ -118,14 +119,15 @@ static int is_chosen_call(void *context, const struct replay_call *call)
     return !place->replay || what_if_place_has(place, (uint32_t)(call - place->replay->events.calls));
 }
 
-static int drop_waits(const char *text, struct replay *replay, struct report *report, struct error *err)
+static int drop_waits(const char *text, const struct replay *replay, struct report *report, struct replay_edits *edits,
+                      struct error *err)
 {
     struct what_if_place place = { 0 };
     int code = find_place(&place, replay, report, text, err);
 
     if (code != 0)
         goto free_place;
-    code = replay_drop_waits(replay, is_chosen_call, &place, err);
+    code = replay_drop_waits(replay, is_chosen_call, &place, edits, err);
 free_place:
     what_if_place_free(&place);
     return code;
@@ -138,14 +140,15 @@ static int64_t chosen_time(void *context, uint32_t call, int64_t from_ns, int64_
     return place->replay ? what_if_place_time(place, call, from_ns, to_ns) : saturating_duration(from_ns, to_ns);
 }
 
-static int cut_host(const char *text, struct replay *replay, struct report *report, struct error *err)
+static int cut_host(const char *text, const struct replay *replay, struct report *report, struct replay_edits *edits,
+                    struct error *err)
 {
     struct what_if_place place = { 0 };
     int code = find_place(&place, replay, report, text, err);
 
     if (code != 0)
         goto free_place;
-    code = replay_cut_host(replay, chosen_time, &place, err);
+    code = replay_cut_host(replay, chosen_time, &place, edits, err);
 free_place:
     what_if_place_free(&place);
     return code;
@@ -161,7 +164,8 @@ static int check_place(const char *text, struct error *err)
 static const struct {
     const char *option;
     int (*check)(const char *text, struct error *err);
-    int (*apply)(const char *text, struct replay *replay, struct report *report, struct error *err);
+    int (*find)(const char *text, const struct replay *replay, struct report *report, struct replay_edits *edits,
+                struct error *err);
 } kinds[WHAT_IF_KINDS] = {
     [WHAT_IF_KERNEL] = { "kernel", check_kernels, scale_kernels },
     [WHAT_IF_NO_WAIT] = { "no-wait", check_place, drop_waits },
@@ -178,7 +182,7 @@ int what_if_check(const struct what_if_change *change, struct error *err)
     return kinds[change->kind].check(change->text, err);
 }
 
-int what_if_apply(const struct what_if_change *change, struct replay *replay, struct report *report, struct error *err)
+int what_if_find(struct what_if_change *change, const struct replay *replay, struct report *report, struct error *err)
 {
-    return kinds[change->kind].apply(change->text, replay, report, err);
+    return kinds[change->kind].find(change->text, replay, report, &change->edits, err);
 }

@@ -8,14 +8,15 @@ enum what_if_kind { WHAT_IF_KERNEL, WHAT_IF_NO_WAIT, WHAT_IF_NO_HOST, WHAT_IF_KI
 
 struct what_if_change {
     enum what_if_kind kind;
-    const char *text; /* the value of the option: REGEX=FACTORx, or a place; "all": everywhere */
+    const char *text;          /* the value of the option: REGEX=FACTORx, or a place; "all": everywhere */
+    struct replay_edits edits; /* owned */
 };
 
 /* The option without its dashes. */
 const char *what_if_option(enum what_if_kind kind);
 /* Checks the value before a report is opened: 0, or ERR_BAD_ARGUMENT with a sentence. */
 int what_if_check(const struct what_if_change *change, struct error *err);
-/* Adds the change to those that the replay has. */
-int what_if_apply(const struct what_if_change *change, struct replay *replay, struct report *report, struct error *err);
+/* Finds what the change edits in the replay. */
+int what_if_find(struct what_if_change *change, const struct replay *replay, struct report *report, struct error *err);
 
 #endif
