@@ -1,6 +1,7 @@
 /* The bare step of captures made by hand, with figures that can be worked out on paper, in µs. */
 #include "analyze/advice/adviser.h"
 #include "analyze/model/bare_step.h"
+#include "analyze/model/gpu_busy.h"
 #include "analyze/model/torch/steps_read.h"
 #include "made_cuda.h"
 
@@ -157,6 +158,30 @@ static void busy_gpu_keeps_its_step(void **state)
     adviser_free(&adviser);
 }
 
+/* Kernels of 10 µs, the first half every 20 µs and the second half 1000 µs later: nothing was recorded in between. */
+static void pauses_are_no_idle_time(void **state)
+{
+    struct writer *writer = start();
+    struct gpu_busy busy;
+    struct error err;
+
+    for (int i = 0; i < 20; i++) {
+        int64_t at = 20 * i + (i < 10 ? 0 : 1000);
+        launch(writer, at, at + 5, at + 15, i + 1, 7);
+    }
+    several(writer, 0, 2, 100, "traced");
+    several(writer, 200, 9, 100, "timed");
+    several(writer, 1100, 2, 100, "traced");
+    struct report *report = finish(writer);
+    assert_int_equal(gpu_busy_read(&busy, report, &(struct analysis_request){ 0 }, 3, &err), 0);
+    assert_int_equal(busy.devices[0].busy_ns, 200 * US);
+    assert_int_equal(busy.devices[0].paused_ns, 1010 * US);
+    assert_int_equal(gpu_busy_span(&busy.devices[0]), 380 * US); /* 18 gaps of 10 µs */
+    assert_int_equal(busy.devices[0].largest.length_ns, 10 * US);
+    gpu_busy_free(&busy);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +191,7 @@ int main(void)
         cmocka_unit_test(traced_steps_are_the_steps),
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(busy_gpu_keeps_its_step),
+        cmocka_unit_test(pauses_are_no_idle_time),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

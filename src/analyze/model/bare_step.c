@@ -72,6 +72,52 @@ void timed_steps_free(struct timed_steps *steps)
     *steps = (struct timed_steps){ 0 };
 }
 
+/* ---- pauses ---------------------------------------------------------------------------------------------------- */
+
+static int add_pause(struct step_pauses *pauses, const struct timed_step *first, const struct timed_step *last)
+{
+    if (array_reserve(&pauses->list, &pauses->room, pauses->count + 1, sizeof *pauses->list) != 0)
+        return ERR_NO_MEMORY;
+    pauses->list[pauses->count++] = (struct report_span){ first->start_ns, last->end_ns };
+    return 0;
+}
+
+int step_pauses_read(struct step_pauses *pauses, struct report *report, struct error *err)
+{
+    struct timed_steps steps = { 0 };
+    int code = timed_steps_read(&steps, report, err);
+
+    if (code != 0)
+        return code;
+    for (size_t first = 0, end; first < steps.count; first = end) {
+        const struct timed_step *step = &steps.list[first];
+        for (end = first + 1; end < steps.count && steps.list[end].thread == step->thread &&
+                              (steps.list[end].phase == STEP_TIMED) == (step->phase == STEP_TIMED);)
+            end++;
+        if (step->phase == STEP_TIMED && add_pause(pauses, step, &steps.list[end - 1]) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            goto free_steps;
+        }
+    }
+free_steps:
+    timed_steps_free(&steps);
+    return code;
+}
+
+void step_pauses_free(struct step_pauses *pauses)
+{
+    free(pauses->list);
+    *pauses = (struct step_pauses){ 0 };
+}
+
+int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64_t to_ns)
+{
+    for (size_t i = 0; i < pauses->count; i++)
+        if (pauses->list[i].from_ns < to_ns && pauses->list[i].to_ns > from_ns)
+            return 1;
+    return 0;
+}
+
 /* ---- means ----------------------------------------------------------------------------------------------------- */
 
 enum { STRETCH_MAX = 16, FAR_OFF = 2 };

@@ -23,6 +23,17 @@ struct timed_steps {
 int timed_steps_read(struct timed_steps *steps, struct report *report, struct error *err);
 void timed_steps_free(struct timed_steps *steps);
 
+/* Spans in which steps were only timed, so that nothing else was recorded: few, in any order. */
+struct step_pauses {
+    struct report_span *list; /* owned */
+    size_t count, room;
+};
+int step_pauses_read(struct step_pauses *pauses, struct report *report, struct error *err);
+void step_pauses_free(struct step_pauses *pauses);
+
+/* Whether a span overlaps one of them. */
+int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64_t to_ns);
+
 struct bare_step {
     int64_t bare_ns, traced_ns;     /* the mean step of each phase, from mark to mark; 0: there is none */
     size_t timed, traced, detailed; /* number of steps */

@@ -11,6 +11,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
+#include "bare_step.h"
 #include "base/array.h"
 #include "gpu.h"
 
@@ -60,6 +61,7 @@ struct walk {
     struct worker *workers;
     size_t worker_count;
     struct gpu_devices devices;
+    struct step_pauses pauses;
     struct gpu_busy *busy;
     size_t most_gaps;
     int64_t least_gap_ns; /* above 0: all gaps that are so long, instead of the longest */
@@ -296,21 +298,30 @@ static int add_gap(struct walk *walk, struct gpu_busy_gap gap)
     return 0;
 }
 
+/* The device had no work up to this one, or none was recorded. */
+static int end_gap(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
+{
+    struct gpu_busy_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, lane->start[at]),
+                                lane->table, lane->row[at] };
+
+    device->last_ns = lane->start[at];
+    if (step_pauses_overlap(&walk->pauses, gap.start_ns, lane->start[at])) {
+        device->paused_ns = saturating_add(device->paused_ns, gap.length_ns);
+        return 0;
+    }
+    if (gap.length_ns > device->largest.length_ns)
+        device->largest = gap;
+    return add_gap(walk, gap);
+}
+
 static int add_busy(struct walk *walk, struct gpu_busy_device *device, const struct lane *lane, uint32_t at)
 {
     int64_t start = lane->start[at], end = lane->end[at];
 
     if (device->first_ns == NO_TIME)
         device->first_ns = device->last_ns = start;
-    if (start > device->last_ns) {
-        struct gpu_busy_gap gap = { device->gpu, device->last_ns, saturating_duration(device->last_ns, start),
-                                    lane->table, lane->row[at] };
-        if (gap.length_ns > device->largest.length_ns)
-            device->largest = gap;
-        if (add_gap(walk, gap) != 0)
-            return ERR_NO_MEMORY;
-        device->last_ns = start;
-    }
+    if (start > device->last_ns && end_gap(walk, device, lane, at) != 0)
+        return ERR_NO_MEMORY;
     if (end > device->last_ns) {
         device->busy_ns = saturating_add(device->busy_ns, saturating_duration(device->last_ns, end));
         device->last_ns = end;
@@ -388,6 +399,7 @@ static void walk_free(struct walk *walk)
     }
     free(walk->workers);
     gpu_devices_free(&walk->devices);
+    step_pauses_free(&walk->pauses);
     filter_close(&walk->filter);
 }
 
@@ -415,7 +427,8 @@ static int read_all(struct walk *walk, const struct analysis_request *request, s
         return code;
     if (prepare(walk) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
-    if ((code = gpu_devices_read(&walk->devices, walk->report, err)) != 0)
+    if ((code = gpu_devices_read(&walk->devices, walk->report, err)) != 0 ||
+        (code = step_pauses_read(&walk->pauses, walk->report, err)) != 0)
         return code;
     for (size_t i = 0; i < LANES; i++) {
         walk->lane = &walk->lanes[i];

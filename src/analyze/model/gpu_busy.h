@@ -3,6 +3,7 @@
 #define TACHO_ANALYZE_MODEL_GPU_BUSY_H
 
 #include "analyze/engine/analysis.h"
+#include "base/saturating.h"
 
 struct gpu_busy_gap {
     int64_t gpu;
@@ -16,6 +17,7 @@ struct gpu_busy_device {
                                   * number */
     int64_t first_ns, last_ns;   /* begin of its first work, end of its last */
     int64_t busy_ns;             /* time with work; work that ran side by side counts once */
+    int64_t paused_ns;           /* gaps in which nothing was recorded (--advise): neither busy nor idle */
     uint64_t operations;
     struct gpu_busy_gap largest; /* length 0: it had work all the time */
 };
@@ -26,6 +28,12 @@ struct gpu_busy {
     struct gpu_busy_gap *gaps;       /* owned; the longest of all GPUs, longest first, or all, in order of time */
     size_t gap_count;
 };
+
+/* From its first work to its last, as far as it was recorded. */
+static inline int64_t gpu_busy_span(const struct gpu_busy_device *device)
+{
+    return saturating_subtract(saturating_duration(device->first_ns, device->last_ns), device->paused_ns);
+}
 
 /* The tables of kernels, copies, fills and graphs; NULL-terminated. */
 extern const char *const gpu_busy_tables[];

@@ -5,7 +5,7 @@
 
 static int add_device(struct table *table, struct report *report, const struct gpu_busy_device *device)
 {
-    int64_t span = saturating_duration(device->first_ns, device->last_ns);
+    int64_t span = gpu_busy_span(device);
     struct table_cell *row = table_add_row(table);
     size_t length;
 

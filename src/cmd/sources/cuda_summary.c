@@ -113,13 +113,14 @@ static void add_busy(struct text *out, const struct gpu_work *work, struct repor
 {
     const struct gpu_busy *busy = &work->busy;
     int64_t first = busy->devices[0].first_ns, last = busy->devices[0].last_ns, sum = 0;
+    int64_t paused = busy->devices[0].paused_ns;
 
     for (size_t i = 0; i < busy->device_count; i++) {
         first = busy->devices[i].first_ns < first ? busy->devices[i].first_ns : first;
         last = busy->devices[i].last_ns > last ? busy->devices[i].last_ns : last;
         sum = saturating_add(sum, busy->devices[i].busy_ns);
     }
-    int64_t span = saturating_duration(first, last);
+    int64_t span = saturating_subtract(saturating_duration(first, last), paused);
     if (busy->device_count > 1)
         add_several(out, busy, span, sum);
     else
