@@ -1029,7 +1029,7 @@ static void a_wait_costs_what_a_replay_without_it_saves(void **state)
     add_launch(writer, 499, 500, 950, 2);
     add_cuda_call(writer, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 500, 955 });
     struct report *report = finish(writer);
-    expect_advice(report, 0, "cuda_api_sync", 105);
+    expect_advice(report, 0, "result_waits", 105);
     report_close(report);
 }
 
@@ -1061,7 +1061,7 @@ static void a_wait_of_a_process_that_ends_early_costs_nothing(void **state)
                 (struct made_kernel){ .begin = 0, .end = MS(220), .pid = OTHER, .id = NO_ID, .name = "kernel" });
     add_call_with_id(writer, OTHER, (struct cuda_call){ "cudaDeviceSynchronize_v3020", 10, 230 }, NO_ID);
     struct report *report = finish(writer);
-    expect_advice(report, 0, "cuda_api_sync", 105);
+    expect_advice(report, 0, "result_waits", 105);
     report_close(report);
 }
 

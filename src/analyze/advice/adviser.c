@@ -86,10 +86,26 @@ void adviser_free(struct adviser *adviser)
     for (size_t i = 0; i < adviser->count; i++)
         advice_cause_free(&adviser->causes[i]);
     free(adviser->causes);
+    places_close(&adviser->places);
     replay_edits_free(&adviser->base);
     replay_free(&adviser->replay);
     steps_free(&adviser->own_steps);
     *adviser = (struct adviser){ 0 };
+}
+
+int adviser_places(struct adviser *adviser, struct places **out, struct error *err)
+{
+    int code;
+
+    *out = &adviser->places;
+    if (adviser->has_places)
+        return 0;
+    if ((code = places_open(&adviser->places, adviser->report, err)) != 0) {
+        places_close(&adviser->places);
+        return code;
+    }
+    adviser->has_places = 1;
+    return 0;
 }
 
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call)

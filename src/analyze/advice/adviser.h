@@ -17,6 +17,7 @@
 #define TACHO_ANALYZE_ADVICE_ADVISER_H
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/places/places.h"
 #include "analyze/replay/replay.h"
 #include "base/text.h"
 
@@ -52,6 +53,8 @@ struct adviser {
     const struct steps *steps; /* without any: the run is one step */
     struct report_span span;   /* of the request */
     size_t step_count;         /* that the mean is taken of; 1 without steps */
+    struct places places;      /* adviser_places() reads them */
+    int has_places;
     struct replay_edits base;  /* what makes the replay one of the program without a profiler */
     int64_t step_ns;           /* the mean step of that replay, or the run */
     int64_t recorded_ns;       /* the mean step as it was recorded */
@@ -82,6 +85,9 @@ int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* What the first `count` causes save together, per step: bounds or estimates. */
 int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err);
+
+/* For rules: the lines of the program. The first call reads them. */
+int adviser_places(struct adviser *adviser, struct places **out, struct error *err);
 
 /* Whether a call counts: it starts in the span of the request, and in a chosen step if there are steps. */
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call);

@@ -4,7 +4,6 @@
 
 #include "analyze/model/calls.h"
 #include "analyze/model/operator_text.h"
-#include "analyze/model/ranges.h"
 #include "analyze/model/torch/operators.h"
 #include "base/array.h"
 #include "idle_layers.h"
@@ -50,23 +49,11 @@ static int read_ranges(struct idle_layers *layers, const struct filter *filter, 
 {
     static const struct thread_span_source operators = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans *spans = &layers->spans[IDLE_RANGE];
-    struct ranges ranges = { 0 };
-    int code = ranges_read(&ranges, layers->report, RANGE_PUSHPOP, filter, err);
+    int code;
 
-    if (code != 0)
-        goto free_ranges;
-    for (size_t i = 0; i < ranges.count; i++) {
-        const struct range *range = &ranges.list[i];
-        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
-        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
-            goto free_ranges;
-        }
-    }
-    code = thread_spans_read(spans, layers->report, &operators, filter, err);
-free_ranges:
-    ranges_free(&ranges);
-    return code;
+    if ((code = thread_spans_ranges(spans, layers->report, filter, err)) != 0)
+        return code;
+    return thread_spans_read(spans, layers->report, &operators, filter, err);
 }
 
 static int read_samples(struct idle_layers *layers, const struct filter *filter, struct error *err)

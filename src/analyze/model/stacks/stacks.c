@@ -144,8 +144,9 @@ static int begins_with(const char *text, const char *prefix)
 }
 
 /* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
- * profilers. If CUDA's runtime is linked statically, the names of its functions begin with libcudart_static_. */
-static int is_library(const char *file, const char *symbol)
+ * profilers. If CUDA's runtime is linked statically, its functions are in the program: libcudart_static_… and, without
+ * a source, cudaMemcpy and the like. */
+static int is_library(const char *file, const char *symbol, int has_source)
 {
     static const char *const prefixes[] = { "libc.so",    "libc-",     "libpthread", "ld-",
                                             "libcuda.so", "libcudart", "libtacho-",  "libToolsInjection" };
@@ -153,7 +154,8 @@ static int is_library(const char *file, const char *symbol)
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (begins_with(file, prefixes[i]))
             return 1;
-    return begins_with(symbol, "libcudart_static_");
+    return begins_with(symbol, "libcudart_static_") ||
+           (!has_source && begins_with(symbol, "cuda") && symbol[4] >= 'A' && symbol[4] <= 'Z');
 }
 
 /* Whether a frame belongs to the C++ standard library. Most of it (std::mutex) is in headers, and so in the program. */
@@ -172,7 +174,8 @@ uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)
         const int64_t *frame = stack_frame(stacks, stack_innermost(stacks, at));
         const char *file = path_base_name(report_string(stacks->report, frame[FRAME_MODULE], NULL));
         if (frame[FRAME_KIND] == FRAME_KERNEL ||
-            is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL)))
+            is_library(file, report_string(stacks->report, frame[FRAME_SYMBOL], NULL),
+                       frame[FRAME_SOURCE] != FRAME_NO_NAME))
             continue;
         if (!is_of_cxx(file, frame[FRAME_SOURCE] == FRAME_NO_NAME
                                  ? ""

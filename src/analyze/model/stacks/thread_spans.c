@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/engine/order.h"
+#include "analyze/model/ranges.h"
 #include "base/array.h"
 
 enum { THREAD_STATE_UNSCHEDULED = 6 }; /* of ENUM_SAMPLING_THREAD_STATE: preempted */
@@ -99,6 +100,27 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
     return code;
 }
 
+int thread_spans_ranges(struct thread_spans *spans, struct report *report, const struct filter *filter,
+                        struct error *err)
+{
+    struct ranges ranges = { 0 };
+    int code = ranges_read(&ranges, report, RANGE_PUSHPOP, filter, err);
+
+    if (code != 0)
+        goto free_ranges;
+    for (size_t i = 0; i < ranges.count; i++) {
+        const struct range *range = &ranges.list[i];
+        struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
+        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+            goto free_ranges;
+        }
+    }
+free_ranges:
+    ranges_free(&ranges);
+    return code;
+}
+
 /* ---- order ----------------------------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
@@ -113,7 +135,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Spans of one table are nearly in order: of those that begin together, the longer may be behind. */
-static void put_in_order(struct thread_spans *spans)
+void thread_spans_sort(struct thread_spans *spans)
 {
     size_t moves_left = spans->count;
 
@@ -136,7 +158,7 @@ void thread_spans_keep_outermost(struct thread_spans *spans)
 {
     size_t kept = 0;
 
-    put_in_order(spans);
+    thread_spans_sort(spans);
     for (size_t i = 0; i < spans->count; i++) {
         struct thread_span span = spans->list[i];
         const struct thread_span *last = kept ? &spans->list[kept - 1] : NULL;
@@ -189,7 +211,7 @@ int thread_spans_keep_innermost(struct thread_spans *spans)
     int64_t at = INT64_MIN;
     int code = 0;
 
-    put_in_order(spans);
+    thread_spans_sort(spans);
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
         int is_next_thread = i && span->thread != spans->list[i - 1].thread;

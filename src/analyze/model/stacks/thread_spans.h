@@ -33,6 +33,12 @@ struct thread_span_source {
 int thread_spans_read(struct thread_spans *spans, struct report *report, const struct thread_span_source *source,
                       const struct filter *filter, struct error *err);
 
+/* Adds the NVTX ranges of threads (push and pop) that have a name. */
+int thread_spans_ranges(struct thread_spans *spans, struct report *report, const struct filter *filter,
+                        struct error *err);
+
+/* Puts the spans in order; fast if they are of one table. */
+void thread_spans_sort(struct thread_spans *spans);
 /* Sort the spans and leave no two of a thread that overlap: of nested spans only the outermost, or only the
  * innermost. */
 void thread_spans_keep_outermost(struct thread_spans *spans);

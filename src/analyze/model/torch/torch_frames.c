@@ -9,44 +9,15 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
 #include "forward_operators.h"
+#include "python_files.h"
 #include "torch_stacks.h"
 
 static const char module_mark[] = "nn.Module: ";
 
-/* The part of a name behind a word; NULL: the word is not in it. */
-static const char *behind(const char *name, size_t length, const char *word)
-{
-    const char *found = memmem(name, length, word, strlen(word));
-
-    return found ? found + strlen(word) : NULL;
-}
-
-/* Whether a file belongs to an installed PyTorch or to Python's standard library: below lib/python3.N, but not in
- * another package. */
-static int is_installed(const char *name, size_t length)
-{
-    static const char *const packages[] = { "site-packages/", "dist-packages/" };
-
-    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) {
-        const char *package = behind(name, length, packages[i]);
-        if (package)
-            return (size_t)(name + length - package) > 6 && memcmp(package, "torch/", 6) == 0;
-    }
-    return behind(name, length, "/lib/python3.") != NULL;
-}
-
 /* Whether a frame belongs to the program or to a library other than PyTorch: "train.py(12): main". */
 static int is_users(const char *name, size_t length)
 {
-    /* paths as torch shortens them */
-    static const char *const foreign[] = { "torch/", "<", "threading.py(", "contextlib.py(", "runpy.py(" };
-
-    if (!memmem(name, length, "): ", 3) || !memchr(name, '(', length))
-        return 0;
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strncmp(name, foreign[i], strlen(foreign[i])) == 0)
-            return 0;
-    return torch_shows_frame(name, length) && !is_installed(name, length);
+    return python_frame_read(name, length).owner <= PYTHON_PACKAGE && torch_shows_frame(name, length);
 }
 
 /* ---- calls of Python functions --------------------------------------------------------------------------------- */

@@ -1,0 +1,55 @@
+/* Causes by the place in the program: what rules on the time of threads share. */
+#ifndef TACHO_ANALYZE_ADVICE_ADVICE_GROUPS_H
+#define TACHO_ANALYZE_ADVICE_ADVICE_GROUPS_H
+
+#include "adviser.h"
+
+/* A cause in the making. */
+struct advice_group {
+    struct advice_cause cause;
+    int64_t total_ns; /* of its events */
+};
+
+/* Starts from advice_groups_open(). */
+struct advice_groups {
+    struct adviser *adviser;
+    struct places *places;
+    struct keys keys;          /* of groups */
+    struct advice_group *list; /* owned; by group */
+    size_t room;
+    struct keys tally_keys;    /* group, place, kind */
+    int64_t *tally_ns;         /* owned; by tally key */
+    size_t tally_room;
+};
+
+/* Needs advice_groups_free() after an error too. */
+int advice_groups_open(struct advice_groups *groups, struct adviser *adviser, struct error *err);
+void advice_groups_free(struct advice_groups *groups);
+
+/* The group with this key, new or old: two numbers that the rule chooses. NO_KEY when memory is short. */
+uint32_t advice_group(struct advice_groups *groups, int64_t a, int64_t b);
+
+/* Adds an event to a group: where a thread was, and a kind that the rule chooses. ERR_NO_MEMORY or 0. */
+struct advice_event {
+    uint32_t place;
+    int64_t kind, thread, start_ns, end_ns;
+};
+int advice_group_note(struct advice_groups *groups, uint32_t group, const struct advice_event *event);
+
+/* The place and kind in which a group spent most of its time. */
+void advice_group_most(const struct advice_groups *groups, uint32_t group, uint32_t *place, int64_t *kind);
+
+/* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. describe() sets the
+ * texts of a cause; it returns 0 if the group is no cause after all. */
+enum { MOST_GROUPS = 8 };
+int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
+                      int (*describe)(struct advice_groups *groups, uint32_t group), struct error *err);
+
+/* Cuts the time of a thread from the edges between its calls and, with_calls, in them. ERR_NO_MEMORY or 0. */
+int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
+                    int64_t from_ns, int64_t to_ns, int with_calls);
+
+/* Appends " (3 in each step)" if an event occurs several times in a step. */
+void advice_add_count(struct text *out, const struct adviser *adviser, int64_t count);
+
+#endif

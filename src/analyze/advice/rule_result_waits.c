@@ -1,0 +1,274 @@
+/* The rule result_waits: a thread waits for the GPU in each step, and the GPU runs dry while the next work is launched.
+ *
+ * Waits are grouped by the line that makes them. Bound: the line does nothing, so that its operator, its calls and its
+ * copies are gone too. Estimate: it does not wait; all else remains. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice_groups.h"
+#include "advice_operators.h"
+#include "analyze/engine/event_columns.h"
+#include "analyze/registry.h"
+
+/* ---- kinds of waits -------------------------------------------------------------------------------------------- */
+
+/* Directions of the copy that a call waits for. */
+enum { COPY_ANY, COPY_TO_GPU = 1, COPY_FROM_GPU = 2 }; /* the last two as CUPTI's copyKind */
+
+static const struct wait_kind {
+    const char *operator; /* how the outermost operator's name begins; NULL: any, or none */
+    const char *call;     /* in the name of the CUDA call; NULL: any */
+    int copy;
+    const char *what, *advice;
+} kinds[] = {
+#define KEEP "Keep the value on the GPU (total += loss.detach()), and read it every 50 steps or so."
+#define SIZE                                                                                                           \
+    "The size of the result depends on the data, so that the CPU must know it. Use torch.where or a product with the " \
+    "mask, compute the indices once and call index_select, or torch.nonzero_static with a fixed size."
+#define FROM "Copy with non_blocking=True into pinned memory, and use it a step later; or copy every 50 steps or so."
+#define TO "Pin the memory (DataLoader(pin_memory=True) or tensor.pin_memory()), and copy with non_blocking=True."
+    { "aten::item", NULL, COPY_ANY, ".item() waits for the GPU", KEEP },
+    { "aten::_local_scalar_dense", NULL, COPY_ANY, ".item() waits for the GPU", KEEP },
+    { "aten::is_nonzero", NULL, COPY_ANY, "a condition on a tensor waits for the GPU",
+      "Decide on the GPU with torch.where, or test every 50 steps or so." },
+    { "aten::equal", NULL, COPY_ANY, "a comparison of tensors waits for the GPU",
+      "Compare on the GPU, and read the result every 50 steps or so." },
+    { "aten::nonzero", NULL, COPY_ANY, ".nonzero() waits for the GPU", SIZE },
+    { "aten::argwhere", NULL, COPY_ANY, ".argwhere() waits for the GPU", SIZE },
+    { "aten::where", NULL, COPY_ANY, "torch.where(mask) waits for the GPU", SIZE },
+    { "aten::masked_select", NULL, COPY_ANY, ".masked_select() waits for the GPU", SIZE },
+    { "aten::index_put", NULL, COPY_ANY, "x[mask] = … waits for the GPU",
+      "Use torch.where or masked_fill_: an assignment by a mask needs the number of its elements." },
+    { "aten::_index_put", NULL, COPY_ANY, "x[mask] = … waits for the GPU",
+      "Use torch.where or masked_fill_: an assignment by a mask needs the number of its elements." },
+    { "aten::index", NULL, COPY_ANY, "x[mask] waits for the GPU", SIZE },
+    { "aten::unique", NULL, COPY_ANY, ".unique() waits for the GPU", SIZE },
+    { "aten::_unique", NULL, COPY_ANY, ".unique() waits for the GPU", SIZE },
+    { "aten::repeat_interleave", NULL, COPY_ANY, ".repeat_interleave() waits for the GPU", "Pass output_size." },
+    { "aten::", NULL, COPY_FROM_GPU, "a copy to the CPU waits for the GPU", FROM },
+    { "aten::", NULL, COPY_TO_GPU, "a copy to the GPU is waited for", TO },
+    { NULL, "DeviceSynchronize", COPY_ANY, "cudaDeviceSynchronize() waits for the GPU",
+      "Remove it (torch.cuda.synchronize()) from the loop. CUDA events measure time without a wait." },
+    { NULL, "CtxSynchronize", COPY_ANY, "cuCtxSynchronize() waits for the GPU",
+      "Remove it from the loop. CUDA events measure time without a wait." },
+    { NULL, "EventSynchronize", COPY_ANY, "cudaEventSynchronize() waits for the GPU",
+      "Wait on the GPU (cudaStreamWaitEvent, stream.wait_event), or later." },
+    { NULL, NULL, COPY_FROM_GPU, "a copy from the GPU is waited for",
+      "Copy asynchronously into pinned memory (cudaMemcpyAsync, cudaHostAlloc), and use it a step later." },
+    { NULL, NULL, COPY_TO_GPU, "a copy to the GPU is waited for",
+      "Copy asynchronously from pinned memory (cudaMemcpyAsync, cudaHostAlloc)." },
+    { NULL, "StreamSynchronize", COPY_ANY, "cudaStreamSynchronize() waits for the GPU",
+      "Wait later, or every 50 steps or so: launch the work of the next step first." },
+    { NULL, NULL, COPY_ANY, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
+};
+
+static int begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int64_t kind_of(const char *operator, const char * call, int64_t copy)
+{
+    size_t i = 0;
+
+    while ((kinds[i].operator&& !begins_with(operator, kinds[i].operator)) ||
+           (kinds[i].call && !strstr(call, kinds[i].call)) || (kinds[i].copy != COPY_ANY && kinds[i].copy != copy))
+        i++; /* the last kind is any */
+    return (int64_t)i;
+}
+
+/* Calls that wait by the way: other rules are about these. */
+static int is_other(const char *call)
+{
+    static const char *const others[] = { "cudaFree",      "cuMemFree", "cudaMalloc", "cuMemAlloc",
+                                          "cudaHostAlloc", "cuModule",  "cuLibrary",  "cudaHost",
+                                          "cuMemHost",     "cuInit",    "cudaMemset" };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (begins_with(call, others[i]))
+            return 1;
+    return 0;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------------------------- */
+
+struct waits {
+    struct adviser *adviser;
+    struct advice_groups groups;
+    struct advice_operators operators;
+    struct report_columns copies; /* copyKind */
+    uint32_t *group_of;           /* owned; by call: the group in which it is gone, or NO_KEY */
+};
+
+static int64_t copy_of(const struct waits *waits, const struct replay_call *call)
+{
+    const struct replay_events *events = &waits->adviser->replay.events;
+    const struct replay_work *work = call->waits_for == NO_WORK ? NULL : &events->works[call->waits_for];
+
+    if (!work || replay_table_of(events, work->at) != REPLAY_COPY)
+        return COPY_ANY;
+    size_t row = work->at - events->first_at[REPLAY_COPY];
+    return row < waits->copies.rows && !columns_is_null(&waits->copies, 0, row) ? waits->copies.values[0][row]
+                                                                                : COPY_ANY;
+}
+
+static int drop_wait(const struct replay *replay, struct advice_cause *cause, uint32_t call)
+{
+    uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_WAIT);
+
+    return replay_edit_drop(&cause->bound, edge) != 0 || replay_edit_drop(&cause->estimate, edge) != 0 ? ERR_NO_MEMORY
+                                                                                                       : 0;
+}
+
+/* The time of the call, or of the operator that makes it, is gone in the bound. */
+static int cut_operator(struct waits *waits, struct advice_cause *cause, uint32_t at, uint32_t group,
+                        const struct thread_span *operator)
+{
+    const struct replay *replay = &waits->adviser->replay;
+    const struct replay_call *call = &replay->events.calls[at];
+    const struct replay_thread *thread = &replay->events.threads[call->thread];
+    int64_t start = operator? operator->start_ns : call->start_ns, end = operator? operator->end_ns : call->end_ns;
+
+    if (waits->group_of[at] != NO_KEY) /* by another wait of the same operator */
+        return 0;
+    for (uint32_t i = at; i-- > thread->first && replay->events.calls[i].start_ns >= start;)
+        waits->group_of[i] = group;
+    for (uint32_t i = at; i < thread->end && replay->events.calls[i].start_ns < end; i++)
+        waits->group_of[i] = group;
+    return advice_cut_time(replay, &cause->bound, thread, start, end, 1);
+}
+
+/* The key of a group is its line; where no line is known, the kind of the wait too. */
+static uint32_t group_of_wait(struct waits *waits, uint32_t place, int64_t kind)
+{
+    uint32_t line = places_line(waits->groups.places, place);
+    int has_line = line != NO_PLACE && places_get(waits->groups.places, line).kind != PLACE_RANGE;
+
+    return advice_group(&waits->groups, line, has_line ? -1 : kind);
+}
+
+static int add_wait(struct waits *waits, uint32_t at, const char *name)
+{
+    const struct replay *replay = &waits->adviser->replay;
+    const struct replay_call *call = &replay->events.calls[at];
+    struct advice_event event = { .thread = replay->events.threads[call->thread].id,
+                                  .start_ns = call->start_ns,
+                                  .end_ns = call->end_ns };
+
+    if (advice_operators_at(&waits->operators, event.thread, call->start_ns) != 0)
+        return ERR_NO_MEMORY;
+    const struct thread_span *operator= advice_operator(&waits->operators);
+    event.kind = kind_of(operator? report_string(waits->adviser->report, operator->name, NULL) : "", name,
+                         copy_of(waits, call));
+    event.place = places_at(waits->groups.places, event.thread, call->start_ns, call->end_ns);
+    uint32_t group = group_of_wait(waits, event.place, event.kind);
+    if (group == NO_KEY)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &waits->groups.list[group].cause;
+    if (call->wait == REPLAY_WAITED && advice_group_note(&waits->groups, group, &event) != 0)
+        return ERR_NO_MEMORY;
+    return drop_wait(replay, cause, at) != 0 || cut_operator(waits, cause, at, group, operator) != 0 ? ERR_NO_MEMORY
+                                                                                                     : 0;
+}
+
+/* The copies of operators that are gone take no time, and leave no gap. */
+static int cut_copy(const struct replay *replay, struct replay_edits *edits, uint32_t work)
+{
+    const uint32_t edges[] = { replay_edge_to(replay, replay_work_end(replay, work), REPLAY_RUN),
+                               replay_edge_to(replay, replay_work_start(replay, work), REPLAY_STREAM) };
+
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        if (edges[i] != REPLAY_NO_EDGE && replay_edit_cut(edits, edges[i], replay->graph.lag[edges[i]]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int cut_copies(struct waits *waits)
+{
+    const struct replay *replay = &waits->adviser->replay;
+    const struct replay_events *events = &replay->events;
+
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        uint32_t group = work->call == NO_CALL ? NO_KEY : waits->group_of[work->call];
+        if (group != NO_KEY && replay_table_of(events, work->at) == REPLAY_COPY &&
+            cut_copy(replay, &waits->groups.list[group].cause.bound, i) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_waits(struct waits *waits)
+{
+    const struct replay_events *events = &waits->adviser->replay.events;
+
+    waits->group_of = malloc((events->call_count + 1u) * sizeof *waits->group_of);
+    if (!waits->group_of)
+        return ERR_NO_MEMORY;
+    memset(waits->group_of, 0xff, (events->call_count + 1u) * sizeof *waits->group_of);
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        const struct replay_call *call = &events->calls[i];
+        if ((call->wait != REPLAY_WAITED && call->wait != REPLAY_READY) || !adviser_counts(waits->adviser, call))
+            continue;
+        const char *name = report_string(waits->adviser->report, *keys_get(&events->names, call->name), NULL);
+        if (!is_other(name) && add_wait(waits, i, name) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return cut_copies(waits);
+}
+
+/* ---- the rule -------------------------------------------------------------------------------------------------- */
+
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    struct advice_cause *cause = &groups->list[group].cause;
+    uint32_t place;
+    int64_t kind;
+
+    if (!cause->count)
+        return 0;
+    advice_group_most(groups, group, &place, &kind);
+    text_add(&cause->what, kinds[kind].what);
+    advice_add_count(&cause->what, groups->adviser, cause->count);
+    place_text(&cause->where, groups->places, place);
+    cause->advice = kinds[kind].advice;
+    return 1;
+}
+
+static int find_result_waits(struct adviser *adviser, struct error *err)
+{
+    static const char *const columns[] = { "copyKind" };
+    struct waits waits = { .adviser = adviser };
+    int code;
+
+    if ((code = advice_groups_open(&waits.groups, adviser, err)) != 0 ||
+        (code = advice_operators_open(&waits.operators, adviser->report, err)) != 0 ||
+        (code = columns_read(adviser->report, "CUPTI_ACTIVITY_KIND_MEMCPY", columns, 1, &waits.copies, err)) != 0)
+        goto done;
+    if (add_waits(&waits) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
+        goto done;
+    }
+    code = advice_groups_add(&waits.groups, 0, describe, err);
+done:
+    free(waits.group_of);
+    report_columns_free(&waits.copies);
+    advice_operators_free(&waits.operators);
+    advice_groups_free(&waits.groups);
+    return code;
+}
+
+ADVICE_RUN(result_waits)
+
+const struct analysis rule_result_waits = {
+    .name = "result_waits",
+    .title = "Waits for Results",
+    .usage = "",
+    .help = "Lines that wait for the GPU: .item(), copies to the CPU, masks, synchronization. The saving is that of a "
+            "replay in which the line does nothing; the estimate leaves its calls and copies, but does not wait. A "
+            "wait while the GPU has other work saves nothing and is not listed.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Wait later or less often: keep results on the GPU, and launch the work of the next step first.",
+    .praise = "The GPU does not run dry because of waits for it.",
+    ADVICE_RULE(result_waits),
+};
