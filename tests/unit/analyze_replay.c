@@ -625,6 +625,35 @@ static void steps_end_with_their_work(void **state)
     replay_free(&replay);
 }
 
+/* Two threads: the later of their last calls moves the end of a step, and a step without calls ends with the one before
+ * it. */
+static void steps_end_with_the_last_of_their_threads(void **state)
+{
+    struct step list[] = { { .process = made_thread(1, 0), .start_ns = 0, .end_ns = 100 * US },
+                           { .process = made_thread(1, 0), .start_ns = 100 * US, .end_ns = 200 * US },
+                           { .process = made_thread(1, 0), .start_ns = 200 * US, .end_ns = 300 * US } };
+    struct step_process own = { made_thread(1, 0), 0, 3 };
+    struct steps steps = { .list = list, .count = 3, .processes = &own, .process_count = 1, .own_count = 1 };
+    struct cut cut = { NULL, MAIN, 50, 70, 100 };
+    struct replay_step_times times;
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    call(writer, OTHER, 20, 30, "cudaEventQuery", 1);
+    call(writer, MAIN, 40, 50, "cudaEventQuery", 2);
+    call(writer, OTHER, 60, 65, "cudaEventQuery", 3);
+    call(writer, MAIN, 90, 100, "cudaEventQuery",
+         4); /* ends with the first step, and begins 20 earlier without 50 to 70 */
+    call(writer, OTHER, 110, 120, "cudaEventQuery", 5); /* the last of the second step; nothing moves it */
+    open_replay(&replay, writer);
+    with_cut_us(&replay, &cut);
+    assert_int_equal(replay_steps(&replay, &steps, &times, &err), 0);
+    assert_int_equal(times.measured_ns, 100 * US);
+    assert_int_equal(times.replayed_ns, 110 * US); /* complete at 80, 200 and 300 */
+    replay_free(&replay);
+}
+
 /* Edits of one edge are made one after the other, and leave no trace. */
 static void edits_are_made_in_order(void **state)
 {
@@ -826,6 +855,7 @@ int main(void)
         cmocka_unit_test(a_new_thread_is_not_tied_to_a_busy_one),
         cmocka_unit_test(only_the_span_of_a_thread_is_changed),
         cmocka_unit_test(steps_end_with_their_work),
+        cmocka_unit_test(steps_end_with_the_last_of_their_threads),
         cmocka_unit_test(edits_are_made_in_order),
         cmocka_unit_test(only_outermost_calls_count),
         cmocka_unit_test(migrations_are_no_work),

@@ -16,10 +16,10 @@ static void extend(struct completion *completion, int64_t measured_ns, int64_t r
         completion->replayed_ns = replayed_ns;
 }
 
-/* The last point of a thread up to this time; its number is below `end` if there is one. */
+/* The last point of a thread up to this time; it has one. */
 static uint32_t last_point(const struct replay *replay, const struct replay_thread *thread, int64_t time_ns)
 {
-    uint32_t low = replay_call_start(thread->first), first = low, high = replay_call_start(thread->end);
+    uint32_t low = replay_call_start(thread->first), high = replay_call_start(thread->end);
 
     while (low < high) { /* points of a thread are in order */
         uint32_t middle = low + (high - low) / 2;
@@ -28,35 +28,64 @@ static uint32_t last_point(const struct replay *replay, const struct replay_thre
         else
             high = middle;
     }
-    return low > first ? low - 1 : UINT32_MAX;
+    return low - 1;
 }
 
-/* A step ends as long after the last point of its process as it was measured to. */
-static void end_step(const struct replay *replay, const struct step *step, struct completion *completion)
+/* Finds the last point of a thread in each step in which, or before which, it has any. A thread with few calls takes
+ * few searches, however many steps there are. */
+static void find_last_points(const struct replay *replay, const struct replay_thread *thread, const struct steps *steps,
+                             uint32_t *last)
 {
-    uint32_t last = UINT32_MAX;
+    const struct step_process *own = steps_of(steps, global_process(thread->id));
+    const int64_t *time = replay->graph.time;
+    uint32_t point = replay_call_start(thread->first), end = replay_call_start(thread->end);
 
-    for (uint32_t i = 0; i < replay->events.thread_count; i++) {
-        const struct replay_thread *thread = &replay->events.threads[i];
-        if (global_process(thread->id) != step->process)
-            continue;
-        uint32_t point = last_point(replay, thread, step->end_ns);
-        if (point != UINT32_MAX && (last == UINT32_MAX || replay->graph.time[point] > replay->graph.time[last]))
-            last = point;
+    if (!own || !own->count || steps->list[own->first].process != own->process)
+        return;
+    while (point < end) {
+        size_t step = steps_from(steps, own, saturating_subtract(time[point], 1));
+        if (step == own->first + own->count)
+            return;
+        point = last_point(replay, thread, steps->list[step].end_ns);
+        if (last[step] == UINT32_MAX || time[point] > time[last[step]])
+            last[step] = point;
+        point++;
     }
-    int64_t shift = last == UINT32_MAX ? 0 : saturating_subtract(replay->times[last], replay->graph.time[last]);
-    extend(completion, step->end_ns, saturating_add(step->end_ns, shift));
+}
+
+/* A step ends as long after the last point of its process as it was measured to. last: by step; a step without a point
+ * has that of the step before it. */
+static void end_steps(const struct replay *replay, const struct steps *steps, uint32_t *last, struct completion *list)
+{
+    const int64_t *time = replay->graph.time;
+
+    for (size_t i = 0; i < steps->count; i++)
+        last[i] = UINT32_MAX;
+    for (uint32_t i = 0; i < replay->events.thread_count; i++)
+        find_last_points(replay, &replay->events.threads[i], steps, last);
+    for (size_t i = 0; i < steps->count; i++) {
+        if (last[i] == UINT32_MAX && i && steps->list[i].process == steps->list[i - 1].process)
+            last[i] = last[i - 1];
+        int64_t shift = last[i] == UINT32_MAX ? 0 : saturating_subtract(replay->times[last[i]], time[last[i]]),
+                end_ns = steps->list[i].end_ns;
+        list[i] = (struct completion){ end_ns, saturating_add(end_ns, shift) };
+    }
 }
 
 static void end_work(const struct replay *replay, const struct steps *steps, struct completion *list)
 {
     const struct replay_events *events = &replay->events;
+    uint32_t step = NO_STEP, thread = UINT32_MAX;
 
     for (uint32_t i = 0; i < events->work_count; i++) {
         if (events->works[i].call == NO_CALL)
             continue;
         const struct replay_call *call = &events->calls[events->works[i].call];
-        uint32_t step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
+        int is_same = step != NO_STEP && call->thread == thread && call->start_ns >= steps->list[step].start_ns &&
+                      call->start_ns < steps->list[step].end_ns; /* work comes in runs of a step */
+        if (!is_same)
+            step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
+        thread = call->thread;
         if (step != NO_STEP)
             extend(&list[step], replay->graph.time[replay_work_end(replay, i)],
                    replay->times[replay_work_end(replay, i)]);
@@ -67,17 +96,19 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
                  struct error *err)
 {
     struct completion *list = malloc((steps->count + 1) * sizeof *list);
+    uint32_t *last = malloc((steps->count + 1) * sizeof *last);
     double measured = 0, replayed = 0;
     size_t intervals = 0, steady = 0;
 
     *out = (struct replay_step_times){ 0 };
-    if (!list)
+    if (!list || !last) {
+        free(list);
+        free(last);
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-    for (size_t i = 0; i < steps->count; i++) {
-        list[i] = (struct completion){ INT64_MIN, INT64_MIN };
-        end_step(replay, &steps->list[i], &list[i]);
-        steady += !steps->list[i].is_warm_up;
     }
+    for (size_t i = 0; i < steps->count; i++)
+        steady += !steps->list[i].is_warm_up;
+    end_steps(replay, steps, last, list);
     end_work(replay, steps, list);
     for (size_t i = 1; i < steps->count; i++) {
         if (steps->list[i].process != steps->list[i - 1].process || steps->list[i].is_warm_up)
@@ -90,5 +121,6 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
         *out = (struct replay_step_times){ saturating_from_double(measured / (double)intervals),
                                            saturating_from_double(replayed / (double)intervals), steady };
     free(list);
+    free(last);
     return 0;
 }
