@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/ranges.h"
+#include "base/array.h"
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
@@ -12,7 +13,11 @@
 struct wanted {
     struct report *report;
     const char *text;
-    struct text torch; /* owned */
+    struct text torch; /* owned, as all below */
+    struct keys names; /* that were searched before, as string ids */
+    uint8_t *found;    /* by name */
+    size_t found_room;
+    int has_failed;    /* for want of memory */
 };
 
 static void spell(struct wanted *wanted)
@@ -53,12 +58,20 @@ static int is_in(const struct wanted *wanted, const char *bytes, size_t length)
            (is_place && has(bytes, length, text_string(&wanted->torch), wanted->torch.length, is_place));
 }
 
-static int is_named(const struct wanted *wanted, int64_t name)
+/* Each name is searched once, however many events have it. */
+static int is_named(struct wanted *wanted, int64_t name)
 {
-    size_t length;
-    const char *bytes = report_string(wanted->report, name, &length);
+    size_t known = wanted->names.count, length;
+    uint32_t number = keys_add(&wanted->names, &name);
 
-    return is_in(wanted, bytes, length);
+    if (number < known)
+        return wanted->found[number];
+    if (number == NO_KEY || array_reserve(&wanted->found, &wanted->found_room, number + 1u, 1) != 0) {
+        wanted->has_failed = 1;
+        return 0;
+    }
+    const char *bytes = report_string(wanted->report, name, &length);
+    return wanted->found[number] = (uint8_t)is_in(wanted, bytes, length);
 }
 
 /* ---- stretches of time ----------------------------------------------------------------------------------------- */
@@ -91,7 +104,7 @@ free_ranges:
 }
 
 /* Operators, annotations and functions that PyTorch recorded. */
-static int find_torch(struct what_if_place *place, const struct wanted *wanted, const char *table, struct error *err)
+static int find_torch(struct what_if_place *place, struct wanted *wanted, const char *table, struct error *err)
 {
     static const struct filter all;
     const struct thread_span_source source = { table, "nameId", NULL, NULL, NULL, NULL, 0 };
@@ -112,7 +125,7 @@ static int find_torch(struct what_if_place *place, const struct wanted *wanted, 
 /* By stack: whether it or a stack around it has a frame with the name. Callers come before those that they call. */
 static uint8_t *find_frames(const struct stacks *stacks, const struct wanted *wanted)
 {
-    uint8_t *frames = malloc(stacks->frames.count + 1), *nodes = malloc(stacks->nodes.count + 1);
+    uint8_t *frames = malloc(stacks->frames.count + 1), *nodes = malloc(stacks->nodes.count + 1), *found = NULL;
     struct text label = { 0 };
 
     if (!frames || !nodes)
@@ -122,17 +135,18 @@ static uint8_t *find_frames(const struct stacks *stacks, const struct wanted *wa
         stack_frame_label(&label, stacks, i);
         frames[i] = (uint8_t)is_in(wanted, text_string(&label), label.length);
     }
+    if (text_failed(&label))
+        goto free_frames;
     nodes[STACK_EMPTY] = 0;
     for (uint32_t i = STACK_EMPTY + 1; i < stacks->nodes.count; i++)
         nodes[i] = nodes[stack_parent(stacks, i)] | frames[stack_innermost(stacks, i)];
+    found = nodes;
+    nodes = NULL;
 free_frames:
-    if (!frames) {
-        free(nodes);
-        nodes = NULL;
-    }
     free(frames);
+    free(nodes);
     text_free(&label);
-    return nodes;
+    return found;
 }
 
 /* Marks the calls whose chain of this column has the name. */
@@ -227,6 +241,8 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
     if (is_empty(place) && ((code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0 ||
                             (code = find_samples(place, wanted, STACKS_CPU, err)) != 0))
         return code;
+    if (wanted->has_failed)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the names");
     thread_spans_keep_outermost(&place->spans);
     return is_empty(place)
                ? error_set(err, ERR_NO_DATA, "no range, operator, function, line or CUDA call has the name '%s'",
@@ -237,11 +253,13 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
 int what_if_place_find(struct what_if_place *place, const struct replay *replay, struct report *report,
                        const char *text, struct error *err)
 {
-    struct wanted wanted = { .report = report, .text = text };
+    struct wanted wanted = { .report = report, .text = text, .names.width = 1 };
 
     *place = (struct what_if_place){ .replay = replay };
     int code = find(place, &wanted, err);
     text_free(&wanted.torch);
+    keys_free(&wanted.names);
+    free(wanted.found);
     return code;
 }
 
