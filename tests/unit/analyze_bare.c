@@ -3,6 +3,7 @@
 #include "analyze/model/bare_step.h"
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/torch/steps_read.h"
+#include "analyze/registry.h"
 #include "made_cuda.h"
 
 static void step(struct writer *writer, int64_t from, int64_t to, int64_t number, const char *phase)
@@ -182,6 +183,36 @@ static void pauses_are_no_idle_time(void **state)
     report_close(report);
 }
 
+static size_t rows_of(const struct analysis *rule, struct report *report)
+{
+    struct table *table;
+    struct error err;
+
+    if (rule->run(report, &(struct analysis_request){ 0 }, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    size_t rows = table_row_count(table);
+    table_delete(table);
+    return rows;
+}
+
+/* A kernel of 0.8 s, a second of timed steps, a kernel of 0.8 s; the second time without the steps. */
+static void pauses_are_no_finding(void **state)
+{
+    for (int has_steps = 1; has_steps >= 0; has_steps--) {
+        struct writer *writer = start();
+        launch(writer, 0, 5, 800000, 1, 7);
+        if (has_steps) {
+            several(writer, 800000, 1, 10, "settling");
+            several(writer, 800010, 10, 100000, "timed");
+        }
+        launch(writer, 1800010, 1800015, 2600000, 2, 7);
+        struct report *report = finish(writer);
+        assert_int_equal(rows_of(&rule_gpu_gaps, report), !has_steps);
+        assert_int_equal(rows_of(&rule_gpu_time_util, report), !has_steps);
+        report_close(report);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +223,7 @@ int main(void)
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(busy_gpu_keeps_its_step),
         cmocka_unit_test(pauses_are_no_idle_time),
+        cmocka_unit_test(pauses_are_no_finding),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -4,6 +4,7 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/report_options.h"
+#include "analyze/model/bare_step.h"
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "base/human.h"
@@ -15,6 +16,7 @@ struct device_work {
     const int64_t *start, *end;   /* of the work of all devices */
     const uint32_t *order;        /* this device's indices in these, in order of start */
     size_t count;
+    const struct step_pauses *pauses;
 };
 
 struct work {
@@ -22,6 +24,7 @@ struct work {
     int64_t *start, *end, *context; /* owned, as all below; of all work */
     uint32_t *device, *order;
     size_t count;
+    struct step_pauses pauses;      /* nothing was recorded: no idle time */
 };
 
 static void work_free(struct work *work)
@@ -32,6 +35,7 @@ static void work_free(struct work *work)
     free(work->context);
     free(work->device);
     free(work->order);
+    step_pauses_free(&work->pauses);
 }
 
 static int make_room(struct work *work, size_t count)
@@ -85,7 +89,8 @@ static int work_read(struct work *work, struct report *report, const struct rule
     int code;
 
     *work = (struct work){ .devices.width = 2 };
-    if ((code = filter_open(&filter, report, &rule->request, err)) != 0)
+    if ((code = filter_open(&filter, report, &rule->request, err)) != 0 ||
+        (code = step_pauses_read(&work->pauses, report, err)) != 0)
         goto done;
     for (int kind = 0; kind < GPU_KINDS; kind++)
         if ((code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err)) != 0)
@@ -109,6 +114,7 @@ static struct device_work work_of_device(const struct work *work, uint32_t key, 
         .start = work->start,
         .end = work->end,
         .order = order,
+        .pauses = &work->pauses,
     };
 
     for (size_t i = 0; i < work->count; i++) {
@@ -159,7 +165,8 @@ static int find_gaps(void *context, const struct device_work *device)
 
     for (size_t i = 0; i < device->count; i++) {
         int64_t start = device->start[device->order[i]], end = device->end[device->order[i]];
-        if (i > 0 && start > until && saturating_duration(until, start) > search->least_ns) {
+        if (i > 0 && start > until && saturating_duration(until, start) > search->least_ns &&
+            !step_pauses_overlap(device->pauses, until, start)) {
             struct table_cell *row = table_add_row(search->table);
             if (!row)
                 return ERR_NO_MEMORY;
@@ -237,21 +244,27 @@ struct chunks {
     double *used_ns;       /* owned */
 };
 
-/* Spreads the work over the chunks that it lies in. */
+/* Spreads a span over the chunks that it lies in. */
+static void spread(const struct chunks *chunks, int64_t start_ns, int64_t end_ns)
+{
+    uint64_t start = start_ns < chunks->first_ns ? 0 : (uint64_t)start_ns - (uint64_t)chunks->first_ns;
+    uint64_t end = end_ns < chunks->first_ns ? 0 : (uint64_t)end_ns - (uint64_t)chunks->first_ns;
+
+    for (int64_t chunk = (int64_t)(start / chunks->length); chunk < chunks->count; chunk++) {
+        uint64_t from = (uint64_t)chunk * chunks->length, to = from + chunks->length;
+        uint64_t begin = start > from ? start : from, stop = end < to ? end : to;
+        if (stop <= begin)
+            break;
+        chunks->used_ns[chunk] += (double)(stop - begin);
+    }
+}
+
 static void measure(const struct device_work *device, const struct chunks *chunks)
 {
-    for (size_t i = 0; i < device->count; i++) {
-        int64_t end_ns = device->end[device->order[i]];
-        uint64_t start = (uint64_t)device->start[device->order[i]] - (uint64_t)chunks->first_ns;
-        uint64_t end = end_ns < chunks->first_ns ? 0 : (uint64_t)end_ns - (uint64_t)chunks->first_ns;
-        for (int64_t chunk = (int64_t)(start / chunks->length); chunk < chunks->count; chunk++) {
-            uint64_t from = (uint64_t)chunk * chunks->length, to = from + chunks->length;
-            uint64_t begin = start > from ? start : from, stop = end < to ? end : to;
-            if (stop <= begin)
-                break;
-            chunks->used_ns[chunk] += (double)(stop - begin);
-        }
-    }
+    for (size_t i = 0; i < device->count; i++)
+        spread(chunks, device->start[device->order[i]], device->end[device->order[i]]);
+    for (size_t i = 0; i < device->pauses->count; i++)
+        spread(chunks, device->pauses->list[i].from_ns, device->pauses->list[i].to_ns);
 }
 
 /* Adds the chunks below the threshold; neighbours become one span. */

@@ -121,6 +121,7 @@ static void add_busy(struct text *out, const struct gpu_work *work, struct repor
         sum = saturating_add(sum, busy->devices[i].busy_ns);
     }
     int64_t span = saturating_subtract(saturating_duration(first, last), paused);
+    captured_ns = saturating_subtract(captured_ns, paused);
     if (busy->device_count > 1)
         add_several(out, busy, span, sum);
     else
