@@ -259,7 +259,7 @@ static int parse_number(const char *option, const char *text, int bit, int64_t *
 static int find_steps(const struct selection_part_settings *settings, struct report *report, struct selection_part *out,
                       struct error *err)
 {
-    const struct steps_request request = { .range = settings->step_range, .op = settings->step_operator };
+    const struct steps_request request = { settings->step_range, settings->step_operator, .may_guess = 1 };
 
     if (!settings->steps && !request.range && !request.op)
         return 0;

@@ -1,6 +1,7 @@
 """Steps: what step_sum and step_stats say against sets of time worked out here from the raw events; --steps of stats, ops and analyze against
 counts by hand; and the ways in which steps are found."""
 
+import gzip
 import json
 import os
 import sqlite3
@@ -202,12 +203,91 @@ def refusals():
     check("no pattern", True, "invalid pattern" in refusal("stats", "-q", "-r", "step_sum", "--step-range", "[", train))
     check("no such operator", True, "'aten::nobody'" in refusal("ops", "--step-op", "aten::nobody", train))
     check("one way at a time", True, "cannot be used together" in refusal("ops", "--step-op", "a", "--step-range", "b", train))
-    lib.unpack(f"{lib.HERE}/nsys/mix.sqlite.gz", "mix.sqlite")
-    check("no steps", True, "has no steps" in refusal("stats", "-q", "-r", "osrt_sum", "--steps", "1", "mix.sqlite"))
-    check("what is no list is wrong all the same", True, "not 'garbage'" in refusal("ops", "--steps", "garbage", "mix.sqlite"))
-    check("and no table of them", True, "SKIPPED: mix.sqlite: the report has no steps" in output("stats", "-r", "step_sum", "mix.sqlite"))
+    lib.unpack(f"{lib.HERE}/nsys/wait_stream.sqlite.gz", "once.sqlite")
+    check("no steps", True, "has no steps" in refusal("stats", "-q", "-r", "osrt_sum", "--steps", "1", "once.sqlite"))
+    check("what is no list is wrong all the same", True, "not 'garbage'" in refusal("ops", "--steps", "garbage", "once.sqlite"))
+    check("and no table of them", True, "SKIPPED: once.sqlite: the report has no steps" in output("stats", "-r", "step_sum", "once.sqlite"))
     lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
     check("iteration10 is a step", [10, 11], [row["Step"] for row in table("step_sum", "resnet18.sqlite")])
+
+
+# ---- steps that nobody named ----
+
+def first_launches(file, rows):
+    """When the first launch of each step was called."""
+    starts = sorted(row["start"] for row in json.loads(output("sql", "-f", "json", file, "SELECT start FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+                                                              "WHERE correlationId IN (SELECT correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL)")))
+    return [next(start for start in starts if start >= row["Start (ns)"]) for row in rows]
+
+
+def hide_names(path):
+    """The same report without the names of its steps, and without what the program says about itself."""
+    if path.endswith(".json.gz"):
+        with gzip.open(path) as trace, open("hidden.json", "w") as out:
+            events = [event for event in json.load(trace)["traceEvents"] if event.get("cat") not in ("user_annotation", "python_function")]
+            json.dump({"schemaVersion": 1, "traceEvents": events}, out)
+        return "hidden.json"
+    if os.path.exists("hidden.sqlite"):
+        os.unlink("hidden.sqlite")
+    output("export", "-q", "-t", "sqlite", "-o", "hidden.sqlite", path)
+    database = sqlite3.connect("hidden.sqlite")
+    names = "(SELECT id FROM StringIds WHERE value LIKE 'step %' OR value LIKE 'iteration%')"
+    database.execute(f"DELETE FROM NVTX_EVENTS WHERE text LIKE 'step %' OR text LIKE 'iteration%' OR textId IN {names}")
+    database.commit()
+    database.close()
+    return "hidden.sqlite"
+
+
+def make_same_kernels(path, between):
+    """20 steps of 1 ms with 5 launches of the same kernel, each 100 µs after the other; only what lies between two steps tells them apart."""
+    if os.path.exists(path):
+        os.unlink(path)
+    thread, calls, kernels, ranges = 5 << 24 | 5, [], [], []
+    for step in range(20):
+        apart = 30000 if between == "pause" else 190000 if between == "nothing" else 100000
+        for i in range(5):
+            start = 1000000 * (step + 1) + i * apart if between != "nothing" else 1000000 + (5 * step + i) * apart
+            calls.append((start, start + 5000, 0, thread, 5 * step + i, 1, 0))
+            kernels.append((start + 6000, start + 9000, 0, 1, 7, 5 * step + i, 5 << 24, 2, 2))
+        if between == "wait":
+            calls.append((start + 10000, start + 20000, 0, thread, 1000 + step, 3, 0))
+        if between == "range":
+            ranges.append((start + 10000, start + 20000, 59, f"load {step}", thread, None, 0))
+    database = sqlite3.connect(path)
+    for name, columns, rows in (("StringIds", "id INTEGER PRIMARY KEY, value TEXT", [(1, "cudaLaunchKernel_v7000"), (2, "k"), (3, "cudaDeviceSynchronize_v3020")]),
+                                ("NVTX_EVENTS", "start, end, eventType, text, globalTid, textId, domainId", ranges),
+                                ("CUPTI_ACTIVITY_KIND_RUNTIME", "start, end, eventClass, globalTid, correlationId, nameId, returnValue", calls),
+                                ("CUPTI_ACTIVITY_KIND_KERNEL", "start, end, deviceId, contextId, streamId, correlationId, globalPid, demangledName, shortName", kernels)):
+        database.execute(f"CREATE TABLE {name} ({columns})")
+        database.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns.split(',')))})", rows)
+    database.commit()
+    database.close()
+
+
+def guesses():
+    """A guess has as many steps as the program named, each with the same kernels."""
+    lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
+    pairs = sorted(f"{lib.HERE}/what_if_pairs/{name}" for name in os.listdir(f"{lib.HERE}/what_if_pairs") if name != "SlowKernels.tacho")
+    check("there are captures of pairs", True, len(pairs) >= 8)
+    for path in [f"{lib.KINETO}/train.json.gz", f"{lib.KINETO}/infer.json.gz", "resnet18.sqlite"] + pairs:
+        truth, hidden = table("step_sum", path), hide_names(path)
+        guess = table("step_sum", hidden)
+        name = os.path.basename(path)
+        check(f"{name}: steps", len(truth), len(guess))
+        check(f"{name}: kernels", [row["Kernels"] for row in truth], [row["Kernels"] for row in guess])
+        check(f"{name}: first launches", first_launches(path, truth), first_launches(hidden, guess))
+    for between in ("wait", "range", "pause", "nothing"):
+        make_same_kernels("same.sqlite", between)
+        if between == "nothing":
+            check("the same kernel again and again", True, "has no steps" in output("stats", "-r", "step_sum", "same.sqlite"))
+            continue
+        rows = table("step_sum", "same.sqlite")
+        check(f"the same kernels with a {between} in between", [(5, 1000000 * step) for step in range(20)],
+              [(row["Kernels"], row["Start (ns)"] - rows[0]["Start (ns)"]) for row in rows])
+    lib.unpack(f"{lib.HERE}/nsys/mix.sqlite.gz", "mix.sqlite")
+    check("a program without PyTorch", 20, len(table("step_sum", "mix.sqlite")))
+    check("says where they come from", True, "Counting 19 of 20 steps by a sequence of 2 kernels that repeats."
+          in output("stats", "-r", "step_sum", "--steps", "1-", "mix.sqlite"))
 
 
 def main():
@@ -218,6 +298,7 @@ def main():
         ranks()
         exports()
         refusals()
+        guesses()
     return lib.status()
 
 

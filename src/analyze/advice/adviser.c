@@ -62,7 +62,7 @@ static int read_steps(struct adviser *adviser, const struct analysis_request *re
         adviser->steps = request->filter->steps;
         return 0;
     }
-    int code = steps_read(&adviser->own_steps, adviser->report, &(struct steps_request){ 0 }, err);
+    int code = steps_read(&adviser->own_steps, adviser->report, &(struct steps_request){ .may_guess = 1 }, err);
     return code == ERR_NO_DATA ? 0 : code;
 }
 

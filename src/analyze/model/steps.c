@@ -181,7 +181,7 @@ void step_label(struct text *out, struct report *report, const struct step *step
 
     text_clear(out);
     if (step->name < 0) {
-        text_addf(out, "ProfilerStep#%lld", (long long)step->number);
+        text_addf(out, step->name == STEP_OF_PROFILER ? "ProfilerStep#%lld" : "step %lld", (long long)step->number);
         return;
     }
     const char *name = report_string(report, step->name, &length);

@@ -12,10 +12,12 @@
 enum { NO_STEP = UINT32_MAX };
 enum { STEPS_SOURCE_BYTES = 128 };
 
+enum { STEP_OF_PROFILER = -1, STEP_WITHOUT_NAME = -2 }; /* labels: ProfilerStep#number, step number */
+
 struct step {
     int64_t process, start_ns, end_ns;
     int64_t number; /* from its name, else counted from 0 in its process */
-    int64_t name;   /* in the string pool, or -1: ProfilerStep#number */
+    int64_t name;   /* in the string pool, or one of these */
     int is_chosen;
     int is_warm_up; /* at the start of its process, before the steps are steady: means leave it out */
 };

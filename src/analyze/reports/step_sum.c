@@ -7,7 +7,12 @@
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
 
-static const char *const step_tables[] = { "TACHO_TORCH_STEP", "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+static const char *const step_tables[] = { "TACHO_TORCH_STEP",
+                                           "TACHO_TORCH_OP",
+                                           "NVTX_EVENTS",
+                                           "CUPTI_ACTIVITY_KIND_KERNEL",
+                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                           NULL };
 
 struct step_summary {
     struct report *report;
@@ -79,7 +84,7 @@ static int summary_read(struct step_summary *summary, struct report *report, con
                         struct error *err)
 {
     static const char *const names[] = { "globalPid", "rank" };
-    const struct steps_request automatic = { 0 };
+    const struct steps_request automatic = { .may_guess = 1 };
     struct analysis_filter only = request->filter ? *request->filter : (struct analysis_filter){ 0 };
     struct analysis_request all = { .filter = &only };
     struct filter filter = { 0 };

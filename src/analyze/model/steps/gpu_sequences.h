@@ -1,0 +1,56 @@
+/* What each process asked of GPUs, in the order of its calls: launches, copies, fills, graphs and waits, as symbols.
+ * The same launch of the same kernel has the same symbol whenever it comes. */
+#ifndef TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
+#define TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
+
+#include "analyze/engine/keys.h"
+#include "loops.h"
+#include "report/reader/reader.h"
+
+enum sequence_kind {
+    SEQUENCE_KERNEL,
+    SEQUENCE_COPY,
+    SEQUENCE_FILL,
+    SEQUENCE_GRAPH,
+    SEQUENCE_WAIT,
+    SEQUENCE_RANGE, /* the start of an NVTX range */
+    SEQUENCE_PAUSE, /* of the process between two calls */
+    SEQUENCE_KINDS
+};
+
+/* What a sequence tells apart and contains. */
+enum {
+    SEQUENCE_GRIDS = 1,      /* launches of a kernel with different grids differ */
+    SEQUENCE_ONE_THREAD = 2, /* only calls of the thread that made most */
+    SEQUENCE_RANGES = 4,     /* also the starts of ranges, without the numbers in their names */
+    SEQUENCE_PAUSES = 8,     /* also pauses, of 50 µs and ten times the median */
+};
+
+struct gpu_sequence {
+    int64_t process;
+    struct sequence sequence;
+    /* owned memory behind the sequence */
+    uint32_t *symbols;
+    int64_t *start_ns, *end_ns;
+};
+
+/* Starts from {0}. */
+struct gpu_sequences {
+    struct gpu_sequence *list;  /* owned, as all here; one for each process that used a GPU, by process */
+    size_t count, room;
+    struct keys symbols, plain; /* keys of symbols; of their names, without details */
+    uint32_t *names;            /* by symbol */
+    uint8_t *roles;             /* by symbol */
+};
+
+/* Reads the sequences of all processes. */
+int gpu_sequences_read(struct gpu_sequences *out, struct report *report, int contents, struct error *err);
+void gpu_sequences_free(struct gpu_sequences *sequences);
+
+const struct gpu_sequence *gpu_sequence_of(const struct gpu_sequences *sequences, int64_t process); /* or NULL */
+enum sequence_kind gpu_sequence_kind(const struct gpu_sequences *sequences, uint32_t symbol);
+
+/* The first place of a call that starts at this time or later. */
+size_t gpu_sequence_from(const struct gpu_sequence *sequence, int64_t time_ns);
+
+#endif

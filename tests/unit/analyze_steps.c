@@ -1,0 +1,221 @@
+/* Steps that nobody named: the loops in sequences of letters, and their warm-up. */
+#include "analyze/model/steps.h"
+#include "analyze/model/steps/period.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LETTERS = 128, CALL_NS = 10, PAUSE_NS = 1000 };
+
+/* Upper case letters are kernels, 'a' to 'f' copies, 'w' a wait, '#' a graph; '.' is a pause before the next. A letter
+ * and the one behind it in the alphabet never have the same name, except 'X' and 'Y'. */
+struct letters {
+    struct sequence sequence;
+    uint32_t *symbols;
+    int64_t *start_ns, *end_ns;
+    uint32_t names[LETTERS];
+    uint8_t roles[LETTERS];
+};
+
+static enum symbol_role role_of(int letter)
+{
+    return letter == '#'                    ? SYMBOL_STANDS_ALONE
+           : letter >= 'A' && letter <= 'Z' ? SYMBOL_COUNTS
+           : letter == 'w'                  ? SYMBOL_ENDS
+                                            : SYMBOL_IN_BETWEEN;
+}
+
+static void letters_open(struct letters *letters, const char *text)
+{
+    size_t room = strlen(text) + 1, count = 0;
+    int64_t time_ns = 0;
+
+    letters->symbols = malloc(room * sizeof *letters->symbols);
+    letters->start_ns = malloc(room * sizeof *letters->start_ns);
+    letters->end_ns = malloc(room * sizeof *letters->end_ns);
+    for (uint32_t i = 0; i < LETTERS; i++) {
+        letters->names[i] = i == 'Y' ? 'X' : i;
+        letters->roles[i] = (uint8_t)role_of((int)i);
+    }
+    for (; *text; text++) {
+        time_ns += *text == '.' ? PAUSE_NS : 2 * CALL_NS;
+        if (*text == '.')
+            continue;
+        letters->symbols[count] = (uint32_t)*text;
+        letters->start_ns[count] = time_ns;
+        letters->end_ns[count++] = time_ns + CALL_NS;
+    }
+    letters->sequence = (struct sequence){ letters->symbols, letters->start_ns, letters->end_ns, count,
+                                           letters->names,   letters->roles,    LETTERS };
+}
+
+static void letters_close(struct letters *letters)
+{
+    free(letters->symbols);
+    free(letters->start_ns);
+    free(letters->end_ns);
+}
+
+/* The steps of a text, with blanks between them; parentheses around what lies in none. */
+static const char *steps_of_text(const char *text)
+{
+    static char out[1 << 16];
+    struct letters letters;
+    struct period period;
+    size_t used = 0, at = 0;
+
+    letters_open(&letters, text);
+    assert_int_equal(period_find(&period, &letters.sequence), 0);
+    for (size_t i = 0; i < period.count; i++) {
+        for (; at < period.steps[i].first && i > 0; at++)
+            out[used++] = '+'; /* between two steps */
+        used += (size_t)sprintf(out + used, "%s", i > 0 ? " " : "");
+        for (at = period.steps[i].first; at < period.steps[i].end; at++)
+            out[used++] = (char)letters.symbols[at];
+    }
+    out[used] = 0;
+    period_free(&period);
+    letters_close(&letters);
+    return out;
+}
+
+static const char *repeated(const char *text, size_t times)
+{
+    static char out[1 << 16];
+
+    out[0] = 0;
+    while (times--)
+        strcat(out, text);
+    return out;
+}
+
+static void rounds_begin_where_the_loop_is_entered_and_left(void **state)
+{
+    assert_string_equal(steps_of_text("ABCDABCDABCDABCD"), "ABCD ABCD ABCD ABCD");
+    assert_string_equal(steps_of_text("KLMABCDABCDABCDABCD"), "ABCD ABCD ABCD ABCD");
+    assert_string_equal(steps_of_text("wABCwABCwABCwABCw"), "ABCw ABCw ABCw ABCw");
+}
+
+static void a_capture_that_cuts_a_step_is_cut_at_its_pauses(void **state)
+{
+    assert_string_equal(steps_of_text("CD.ABCD.ABCD.ABCD.ABC"), "ABCD ABCD ABCD");
+}
+
+/* The first round allocates, tunes, and fills what the optimizer needs. */
+static void the_first_round_may_be_longer(void **state)
+{
+    assert_string_equal(steps_of_text("aaKaABPPCDQQQEABCDEABCDEABCDEABCDE"), "ABPPCDQQQE ABCDE ABCDE ABCDE ABCDE");
+}
+
+static void a_print_now_and_then_is_part_of_its_step(void **state)
+{
+    assert_string_equal(steps_of_text("ABCDEFGHABCDEFGHABCDEFGHQABCDEFGHABCDEFGHABCDEFGH"),
+                        "ABCDEFGH ABCDEFGH ABCDEFGHQ ABCDEFGH ABCDEFGH ABCDEFGH");
+}
+
+/* An evaluation runs the forward kernels of the step, here ABCD. A long one is part of no step. */
+static void an_evaluation_is_no_step(void **state)
+{
+    assert_string_equal(steps_of_text(repeated("ABCDEFGHABCDEFGHABCDEFGHABCDABCD", 3)),
+                        "ABCDEFGH ABCDEFGH ABCDEFGH++++++++ ABCDEFGH ABCDEFGH ABCDEFGH++++++++ ABCDEFGH ABCDEFGH "
+                        "ABCDEFGH");
+}
+
+/* Layers repeat, but the rounds of the step are what lies around them. */
+static void layers_are_no_steps(void **state)
+{
+    assert_string_equal(steps_of_text(repeated("ELNLNLNLNLNLNH", 4)),
+                        "ELNLNLNLNLNLNH ELNLNLNLNLNLNH ELNLNLNLNLNLNH ELNLNLNLNLNLNH");
+}
+
+/* Four rounds of forward and backward, then the optimizer. */
+static void accumulated_gradients_are_one_step(void **state)
+{
+    assert_string_equal(steps_of_text(repeated("FGBHFGBHFGBHFGBHOP", 4)),
+                        "FGBHFGBHFGBHFGBHOP FGBHFGBHFGBHFGBHOP FGBHFGBHFGBHFGBHOP FGBHFGBHFGBHFGBHOP");
+}
+
+static void two_rounds_must_be_long_and_varied(void **state)
+{
+    assert_string_equal(steps_of_text("ABCDEFGHIJKLMNOPQRABCDEFGHIJKLMNOPQR"), "ABCDEFGHIJKLMNOPQR ABCDEFGHIJKLMNOPQR");
+    assert_string_equal(steps_of_text("ABCDABCD"), "");
+}
+
+static void one_kernel_is_no_step_and_one_graph_is(void **state)
+{
+    assert_string_equal(steps_of_text(repeated("A", 1000)), "");
+    assert_string_equal(steps_of_text("####"), "# # # #");
+    assert_string_equal(steps_of_text("A#A#A#A#A#A#"), "A# A# A# A# A# A#");
+    assert_string_equal(steps_of_text(repeated("aw", 100)), ""); /* copies only */
+}
+
+/* Letters drawn at random: nothing repeats, whatever the number of different ones. */
+static void what_does_not_repeat_has_no_steps(void **state)
+{
+    for (unsigned letters = 2; letters <= 26; letters += 4) {
+        char text[4001] = { 0 };
+        uint64_t random = letters;
+        for (size_t i = 0; i < 4000; i++) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+            text[i] = (char)('A' + (random >> 33) % letters);
+        }
+        assert_string_equal(steps_of_text(text), "");
+    }
+    assert_string_equal(steps_of_text(""), "");
+}
+
+/* ---- warm-up --------------------------------------------------------------------------------------------------- */
+
+static const char *warm_up_of(const int64_t *durations, size_t count)
+{
+    static char out[64];
+    struct step list[64] = { 0 };
+    struct step_process own = { 0, 0, count };
+    struct steps steps = { .list = list, .count = count, .processes = &own, .process_count = 1, .own_count = 1 };
+    struct error err;
+    int64_t time_ns = 0;
+
+    for (size_t i = 0; i < count; time_ns += durations[i++])
+        list[i] = (struct step){ .start_ns = time_ns, .end_ns = time_ns + durations[i] };
+    assert_int_equal(steps_mark_warm_up(&steps, &err), 0);
+    for (size_t i = 0; i < count; i++)
+        out[i] = list[i].is_warm_up ? 'w' : '-';
+    out[count] = 0;
+    return out;
+}
+
+#define WARM_UP(...)                                                                                                   \
+    warm_up_of((int64_t[]){ __VA_ARGS__ }, sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t))
+
+static void first_steps_that_take_longer_are_warm_up(void **state)
+{
+    assert_string_equal(WARM_UP(900, 300, 100, 101, 99, 100, 102, 100), "ww------");
+    assert_string_equal(WARM_UP(900, 100, 400, 100, 101, 99, 100, 102, 100, 100), "www-------");
+    assert_string_equal(WARM_UP(40, 40, 100, 101, 99, 100, 102, 100), "ww------"); /* the queue fills */
+    assert_string_equal(WARM_UP(100, 101, 99, 100, 900, 102, 100, 100), "--------");
+    assert_string_equal(WARM_UP(900, 100), "w-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_begin_where_the_loop_is_entered_and_left),
+        cmocka_unit_test(a_capture_that_cuts_a_step_is_cut_at_its_pauses),
+        cmocka_unit_test(the_first_round_may_be_longer),
+        cmocka_unit_test(a_print_now_and_then_is_part_of_its_step),
+        cmocka_unit_test(an_evaluation_is_no_step),
+        cmocka_unit_test(layers_are_no_steps),
+        cmocka_unit_test(accumulated_gradients_are_one_step),
+        cmocka_unit_test(two_rounds_must_be_long_and_varied),
+        cmocka_unit_test(one_kernel_is_no_step_and_one_graph_is),
+        cmocka_unit_test(what_does_not_repeat_has_no_steps),
+        cmocka_unit_test(first_steps_that_take_longer_are_warm_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
