@@ -111,6 +111,12 @@ class Kernels(fakelib.Case):
                 self.assertEqual(inside, [], number)
         self.assertEqual(fakelib.findings(report), {})
 
+    def test_kernels_that_run_after_the_change(self):
+        """The program is several steps ahead of the GPU."""
+        report = self.advise(60, "ahead", settings={"duration_ns": 1500000})
+        self.assertIn("t", letters(report.rows(STEPS)))
+        self.assertEqual(fakelib.findings(report), {})
+
     def test_end_in_any_phase(self):
         """With one step more each time, the program ends in every part of the first round."""
         for steps in range(2, 24, 3):

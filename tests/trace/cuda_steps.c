@@ -1,4 +1,5 @@
-/* A program with steps: each is an NVTX range with some kernels and a wait. */
+/* A program with steps: each is an NVTX range with some kernels, and a wait unless the program is to run ahead of the
+ * GPU. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@ enum { KERNELS = 5 };
 
 int main(int argc, char **argv)
 {
-    int steps = atoi(argv[1]), ends_inside = argc > 2 && strcmp(argv[2], "exit") == 0;
+    const char *how = argc > 2 ? argv[2] : "";
+    int steps = atoi(argv[1]), ends_inside = strcmp(how, "exit") == 0, waits = strcmp(how, "ahead") != 0;
     void *stream;
     MUST(cudaStreamCreate(&stream));
     for (int step = 0; step < steps; step++) {
@@ -21,7 +23,8 @@ int main(int argc, char **argv)
         usleep(5000);
         if (ends_inside && step == steps - 1)
             exit(7);
-        MUST(cudaStreamSynchronize(stream));
+        if (waits)
+            MUST(cudaStreamSynchronize(stream));
         nvtx_pop();
     }
     truth_counters();

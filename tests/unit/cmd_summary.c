@@ -604,6 +604,40 @@ static void how_it_ended(void **state)
     expect_first(text, "tacho: r.tacho: recorded by another profiler, 1.00 ms\n");
 }
 
+static void step(struct writer *writer, int64_t begin, int64_t end, const char *phase)
+{
+    struct row_TACHO_STEP_TIME row = { 0 };
+
+    ROW_SET(&row, TACHO_STEP_TIME, start, begin);
+    ROW_SET(&row, TACHO_STEP_TIME, end, end);
+    ROW_SET(&row, TACHO_STEP_TIME, globalTid, 1 << 24 | 1);
+    ROW_SET(&row, TACHO_STEP_TIME, number, 0);
+    ROW_SET(&row, TACHO_STEP_TIME, phase, made_string(writer, phase));
+    ROW_SET(&row, TACHO_STEP_TIME, nameId, made_string(writer, "step"));
+    writer_append(writer, TABLE_TACHO_STEP_TIME, &row);
+}
+
+/* A traced step of 1.04 ms or 1.2 ms, and timed ones of 1 ms. */
+static void how_much_longer_recording_made_a_step(void **state)
+{
+    size_t lines;
+
+    for (int64_t traced = 1040 * US; traced <= 1200 * US; traced += 160 * US) {
+        struct writer *writer = start_captured(10 * MS);
+        step(writer, 0, MS, "settling");
+        step(writer, MS, MS + traced, "traced");
+        step(writer, 3 * MS, 4 * MS, "settling");
+        step(writer, 4 * MS, 5 * MS, "timed");
+        step(writer, 5 * MS, 6 * MS, "timed");
+        const char *text = close_with(finish(writer), &lines);
+        if (traced > 1100 * US)
+            expect_line(text, "  recording made a step 20 % longer: 1.00 ms without it, 1.20 ms with it; advice is on "
+                              "the step without it");
+        else
+            expect_no(text, "recording made");
+    }
+}
+
 /* Who ended what, in the first line. */
 static void who_ended_it(void **state)
 {
@@ -863,6 +897,7 @@ int main(void)
         cmocka_unit_test(truth),
         cmocka_unit_test(a_cost_above_the_programs_has_no_share),
         cmocka_unit_test(how_it_ended),
+        cmocka_unit_test(how_much_longer_recording_made_a_step),
         cmocka_unit_test(who_ended_it),
         cmocka_unit_test(exports_and_names),
         cmocka_unit_test(what_was_requested),
