@@ -56,10 +56,13 @@ int tensor_kernels_read(struct tensor_kernels *kernels, struct report *report, s
     *kernels = (struct tensor_kernels){ .report = report, .codes.width = 1, .names.width = 2 };
     if ((code = row_cursor_open(&rows, report, "TACHO_KERNEL_CODE", names, err)) != 0)
         return code;
-    while (code == 0 && row_cursor_next(&rows))
-        code = add_code(kernels, &rows);
+    while (row_cursor_next(&rows))
+        if (add_code(kernels, &rows) != 0) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the code of kernels");
+            break;
+        }
     row_cursor_close(&rows);
-    return code == 0 ? 0 : error_set(err, code, "not enough memory for the code of kernels");
+    return code;
 }
 
 void tensor_kernels_free(struct tensor_kernels *kernels)
@@ -93,11 +96,11 @@ static struct tensor_cores look_up(const struct tensor_kernels *kernels, int64_t
 
     if (key == NO_KEY || kernels->by_code[key].use == TENSOR_UNKNOWN)
         return name;
-    struct tensor_cores code = kernels->by_code[key];
-    if (!code.type && name.use == code.use)
-        code.type = name.type;
-    code.is_matrix |= name.is_matrix;
-    return code;
+    struct tensor_cores found = kernels->by_code[key];
+    if (!found.type && name.use == found.use)
+        found.type = name.type;
+    found.is_matrix |= name.is_matrix;
+    return found;
 }
 
 struct tensor_cores tensor_cores_of_kernel(struct tensor_kernels *kernels, int64_t mangled, int64_t demangled)

@@ -99,8 +99,8 @@ static int tensor_core_sum(struct report *report, const struct analysis_request 
     if (code != 0 || (code = filter_open(&sum.filter, report, request, err)) != 0 ||
         (code = gpu_read(&sum.ops, report, GPU_KERNEL, tensor_kernel_columns, err)) != 0)
         goto done;
-    code = table ? add_kernels(&sum) : ERR_NO_MEMORY;
-    if (code == 0)
+    code = ERR_NO_MEMORY;
+    if (table && add_kernels(&sum) == 0)
         code = fill_table(table, &sum);
 done:
     gpu_free(&sum.ops);
