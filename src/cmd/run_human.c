@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyze/registry.h"
-#include "analyze/rules/large_findings.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
 #include "base/human.h"
@@ -148,32 +147,19 @@ static const struct analysis *rule_of(const struct table *advice, size_t row, si
     return rule;
 }
 
-static void list_small(struct run_human *run, const struct analysis *rule, int64_t impact_ns)
+/* Remembers the order of the rules in advice_sum that have a table of their own in the list. */
+static void take_order(struct run_human *run, const struct table *advice)
 {
-    list_add(&run->small_list, rule->name);
-    text_add_char(&run->small_list, ' ');
-    human_time(&run->small_list, impact_ns);
-}
+    size_t rows = table_row_count(advice), column = table_find_column(advice, "Rule");
 
-/* Remembers the order of the rules in advice_sum, and takes the rows that are about less than 1 % of the run out of the
- * table, but for the first. */
-static void take_order(struct run_human *run, struct table *advice, struct report *report,
-                       const struct report_span *part)
-{
-    size_t rows = table_row_count(advice), rule = table_find_column(advice, "Rule"),
-           impact = table_find_column(advice, "Impact");
-
-    if (rule == TABLE_NO_COLUMN || impact == TABLE_NO_COLUMN || rows > RUN_HUMAN_MOST_FINDINGS)
+    if (column == TABLE_NO_COLUMN || rows > RUN_HUMAN_MOST_FINDINGS)
         return;
-    run->large_count = large_findings(advice, report, part, 1);
     for (size_t i = 0; i < rows; i++) {
-        run->found[run->found_count++] = rule_of(advice, i, rule);
-        if (i < run->large_count)
-            continue;
-        list_small(run, run->found[i], table_row(advice, i)[impact].integer);
+        const struct analysis *rule = rule_of(advice, i, column);
+        if (!rule->find)
+            run->found[run->found_count++] = rule;
     }
     run->has_order = 1;
-    table_limit(advice, run->large_count);
 }
 
 /* The place of a rule in the order, or the number of those in it. */
@@ -186,17 +172,17 @@ static size_t place_of(const struct run_human *run, const struct analysis *rule)
     return at;
 }
 
-static int is_small(const struct run_human *run, const struct analysis *rule)
+/* Whether a rule only lists events that advice_sum has judged. */
+static int is_listing(const struct run_human *run, const struct analysis *rule)
 {
-    size_t place = place_of(run, rule);
-
-    return place >= run->large_count && place < run->found_count;
+    return run->has_order && rule->is_listing;
 }
 
-/* Whether findings of a rule cost nothing: advice_sum leaves it out. */
-static int costs_nothing(const struct run_human *run, const struct analysis *rule)
+static void list_rows(struct run_human *run, const struct analysis *rule, size_t rows)
 {
-    return run->has_order && rule->advice && place_of(run, rule) == run->found_count;
+    list_add(&run->listings, rule->name);
+    text_add_char(&run->listings, ' ');
+    human_count(&run->listings, rows);
 }
 
 const struct selection_item *run_human_item(const struct run_human *run, const struct selection_list *wanted, size_t i)
@@ -242,8 +228,6 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     struct table *table;
     size_t before = out->length;
 
-    if (is_small(run, wanted->analysis))
-        return 0;
     all.options = options;
     all.option_count = 1 + selection_options(wanted, options + 1);
     int code = analysis_run(wanted->analysis, report, &all, &table, err);
@@ -256,9 +240,9 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet)
-        take_order(run, table, report, request->span);
-    if (table_row_count(table) && costs_nothing(run, wanted->analysis))
-        list_small(run, wanted->analysis, 0);
+        take_order(run, table);
+    if (table_row_count(table) && is_listing(run, wanted->analysis))
+        list_rows(run, wanted->analysis, table_row_count(table));
     else if (table_row_count(table))
         add_table(out, run, table, wanted);
     else if (!run->delivery->quiet)
@@ -291,7 +275,7 @@ void run_human_end(struct text *out, const struct run_human *run)
     if (run->missing_option)
         text_addf(&option, " (%s)", run->missing_option);
     text_addf(&more, " (tacho %s --help-%ss lists all %ss)", run->command->name, run->noun, run->noun);
-    add_list(out, run, "Found, but below 1 % of the run", &run->small_list, " (tacho analyze -r NAME shows one)");
+    add_list(out, run, "Lists of events, with their rows", &run->listings, " (tacho analyze -r NAME shows one)");
     add_list(out, run, run->nothing_label, &run->nothing, "");
     add_list(out, run, "Not checked, for lack of data", &run->missing, text_string(&option));
     add_list(out, run, "No data for", &run->lacking, text_string(&more));
@@ -304,5 +288,5 @@ void run_human_free(struct run_human *run)
     text_free(&run->lacking);
     text_free(&run->missing);
     text_free(&run->nothing);
-    text_free(&run->small_list);
+    text_free(&run->listings);
 }

@@ -7,7 +7,7 @@
 #include "output.h"
 #include "selection.h"
 
-enum { RUN_HUMAN_MOST_FINDINGS = 32 };
+enum { RUN_HUMAN_MOST_FINDINGS = 64 };
 
 /* The tables of one file. */
 struct run_human {
@@ -24,10 +24,9 @@ struct run_human {
                                             * without data; reports without rows */
     const char *missing_option;            /* records the data of the last report in `missing`; NULL: none does */
     const struct analysis *found[RUN_HUMAN_MOST_FINDINGS]; /* rules that found something, the largest first */
-    size_t found_count, large_count;                       /* the first large_count have a table */
-    int has_order;                                         /* advice_sum was run: others that find something cost
-                                                            * nothing */
-    struct text small_list;                                /* the others: "NAME 1.95 ms, …" */
+    size_t found_count;
+    int has_order;                                         /* advice_sum was run */
+    struct text listings;                                  /* rules that list events: "NAME 12, …" */
 };
 
 /* Runs one report and adds its table to out, or remembers why there is none. */

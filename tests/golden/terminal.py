@@ -26,6 +26,7 @@ from lib import HERE, KINETO, TACHO, check, output, read_terminal, run, unpack
 SOURCE = os.environ["SOURCE"]
 LARGER = os.path.join(SOURCE, "..", "shared", "fixtures", "nsys", "mnist_like.sqlite")
 WIDTHS = (80, 120, 200)
+LISTS = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util")  # as nsys has them
 MOST_ROWS, LEAST_ROWS, MOST_LINES = 20, 5, 120
 LACKING = {"CUDA": "cuda_api_sum", "CPU samples": "cpu_sample_sum", "OS calls": "osrt_sum", "NVTX": "nvtx_sum"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "%": 1, "": 1}
@@ -180,9 +181,8 @@ def place_columns(what, table, header, rows):
     return placed
 
 
-def check_table(what, file, known, report, lines, more, least, folded=()):
+def check_table(what, file, known, report, lines, more, least):
     table = Table(report, file, known)
-    table.rows = [row for row in table.rows if report != "advice_sum" or row[table.names.index("Rule")] not in folded]
     sentences = any(table.role(column) == "SENTENCE" for column in range(len(table.names)))
     rows = [line for line in lines[1:] if not (sentences and line.startswith("    "))]
     check(f"{what}: at least {least} rows, at most {MOST_ROWS}: {len(rows)} of {table.kept()}", True,
@@ -220,26 +220,24 @@ def check_defaults(name, file, known):
 
 
 def check_analyze(what, file, known, text, width):
-    """Findings of less than 1 % of the run share one line; the largest has a table in any case. Waits that cost nothing are in that line, too."""
-    run_ns = json.loads(output("info", "-f", "json", file))[0]["duration_ns"]
+    """Lists of events share one line; other findings have tables, in the order of the first one."""
     advice = lib.table("advice_sum", file)
     impacts = {row["Rule"]: row["Impact (ns)"] for row in advice if not row["Confidence"]}  # causes of a replay have no other table
-    folded = {rule for i, (rule, impact) in enumerate(impacts.items()) if (i or impacts.keys() != {row["Rule"] for row in advice}) and impact < run_ns // 100}
-    free = {rule for rule in lib.WAITS if rule not in impacts and json.loads(output("analyze", "-q", "-f", "json", "-r", rule, file))}
+    listed = {rule: len(json.loads(output("analyze", "-q", "-f", "json", "-r", f"{rule}:rows=-1", file) or "[]")) for rule in LISTS}
     check_widths(what, width, text)
     blocks = split(text)
     for report, lines, more in blocks:
-        check_table(f"{what}: {report}", file, known, report, lines, more, LEAST_ROWS, folded)
-    check(f"{what}: tables of rules, in the order of the first table", [rule for rule in impacts if rule not in folded],
+        check_table(f"{what}: {report}", file, known, report, lines, more, LEAST_ROWS)
+    check(f"{what}: tables of rules, in the order of the first table", list(impacts),
           [report for report, _, _ in blocks if report in impacts])
     check(f"{what}: tables without findings", set(), {report for report, _, _ in blocks} - set(impacts) - {"advice_sum"})
-    line = re.search(r"Found, but below 1 % of the run: (.*?) \(tacho analyze -r NAME shows one\)", " ".join(text.split()))
-    check(f"{what}: findings in one line", folded | free, {part.split()[0] for part in line[1].split(", ")} if line else set())
-    FOLDED.update(folded)
+    line = re.search(r"Lists of events, with their rows: (.*?) \(tacho analyze -r NAME shows one\)", " ".join(text.split()))
+    shown = dict(part.split() for part in re.split(r", (?=[a-z])", line[1])) if line else {}
+    check(f"{what}: lists of events", {rule: f"{rows:,}" for rule, rows in listed.items() if rows}, shown)
 
 
 def check_outside(known):
-    """A cause outside of the program stands last, behind small findings, and has its table all the same."""
+    """A cause outside of the program stands last, and has its table all the same."""
     second, thread = 10**9, 1 << 24 | 1
     made = lib.Made("outside.sqlite")
     made.add("ANALYSIS_DETAILS", globalVid=1, duration=10 * second, startTime=0, stopTime=10 * second)
@@ -255,7 +253,7 @@ def check_outside(known):
     for time in (0, 10 * second):
         made.add("TACHO_CPU_TIME", timestamp=time, cpu=0, busyNs=time, idleNs=0)
     made.write()
-    check("a small finding before the last", ["slow_start", "cuda_api_sync", "cpu_oversubscription"], [row["Rule"] for row in lib.table("advice_sum", "outside.sqlite")])
+    check("a cause outside of the program is last", ["slow_start", "cpu_oversubscription"], [row["Rule"] for row in lib.table("advice_sum", "outside.sqlite")])
     check_analyze("a cause outside of the program", "outside.sqlite", known, on_terminal(120, "analyze", "outside.sqlite"), 120)
 
 
@@ -374,8 +372,8 @@ def check_pipes():
 
 def check_sentences():
     """In a pipe findings and advice are whole: their ends say who, where and what to do."""
-    text = output("stats", "-q", "-r", "advice_sum", "resnet18.tacho")
-    rows = list(csv.DictReader(output("stats", "-q", "-f", "csv", "-r", "advice_sum", "resnet18.tacho").splitlines()))
+    text = output("stats", "-q", "-r", "advice_sum", "outside.sqlite")
+    rows = list(csv.DictReader(output("stats", "-q", "-f", "csv", "-r", "advice_sum", "outside.sqlite").splitlines()))
     check("a long sentence", True, any(len(row["Advice"]) > 100 for row in rows))
     for row in rows:
         check(f"{row['Rule']}: a whole finding and advice", (True, True), (row["Finding"] in text, row["Advice"] in text))
@@ -484,7 +482,6 @@ def make_captures():
 
 
 RULES = set()
-FOLDED = set()  # rules whose findings in a capture were small
 
 
 def main():
@@ -497,7 +494,6 @@ def main():
             check_texts(name, file)
         for width in WIDTHS:
             check_widths(f"doctor at {width}", width, re.sub("\033\\[[0-9]*m", "", on_terminal(width, "doctor")))
-        check("a capture with small findings", True, bool(FOLDED))
         check_outside(known)
         check_order()
         check_nsys_bytes("resnet18")

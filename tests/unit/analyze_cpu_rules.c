@@ -134,6 +134,14 @@ static void add_call_with_id(struct writer *writer, int64_t pid, struct cuda_cal
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, &row);
 }
 
+/* A launch of 1 ms, and its kernel. */
+static void add_launch(struct writer *writer, int64_t called, int64_t from, int64_t to, int64_t id)
+{
+    add_call_with_id(writer, PID, (struct cuda_call){ "cudaLaunchKernel_v7000", called, called + 1 }, id);
+    made_kernel(writer,
+                (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = id, .name = "kernel" });
+}
+
 static void add_cuda_call(struct writer *writer, struct cuda_call call)
 {
     add_call_with_id(writer, PID, call, NO_ID);
@@ -143,14 +151,6 @@ static void add_kernel(struct writer *writer, int64_t from, int64_t to)
 {
     made_kernel(writer,
                 (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = NO_ID, .name = "kernel" });
-}
-
-/* A launch of 1 ms, and its kernel. */
-static void add_launch(struct writer *writer, int64_t called, int64_t from, int64_t to, int64_t id)
-{
-    add_call_with_id(writer, PID, (struct cuda_call){ "cudaLaunchKernel_v7000", called, called + 1 }, id);
-    made_kernel(writer,
-                (struct made_kernel){ .begin = MS(from), .end = MS(to), .pid = PID, .id = id, .name = "kernel" });
 }
 
 static void add_process(struct writer *writer, int64_t pid, int64_t parent, int64_t from, int64_t to, const char *exe,
@@ -969,34 +969,6 @@ static void expect_advice(struct report *report, size_t place, const char *rule,
     table_delete(table);
 }
 
-/* Between two kernels the GPU is idle for 890 ms; for `reading` of them the program reads a file. */
-static void an_idle_gpu_has_the_cause_that_its_thread_has(void **state)
-{
-    enum { IMPACT, FOUND = 4, RULE, FINDING, WHERE, ADVICE };
-    for (int64_t reading = 300; reading <= 700; reading += 400) {
-        struct writer *writer = capture();
-        add_thread(writer, MAIN, "io");
-        add_chain(writer, 1, "load", "/src/io.c", 7);
-        add_call(writer, (struct call){ "read", MAIN, 100, 100 + reading, 1, 0, 0, 100000 });
-        add_kernel(writer, 0, 10);
-        add_kernel(writer, 900, 910);
-        struct report *report = finish(writer);
-        struct table *table = advice_of(report);
-        size_t at = 0;
-        while (at < table_row_count(table) && strcmp(table_row(table, at)[RULE].text.bytes, "gpu_gaps") != 0)
-            at++;
-        assert_true(at < table_row_count(table));
-        const struct table_cell *row = table_row(table, at);
-        assert_string_equal(row[FINDING].text.bytes,
-                            reading == 700 ? "The GPU had no work of this process: 890 ms; for 700 ms of it the "
-                                             "launching thread was in read (OS call) in load (io.c:7), at 0.0100 s"
-                                           : "The GPU had no work of this process: 890 ms, at 0.0100 s");
-        assert_int_equal(strstr(row[ADVICE].text.bytes, "Check the activity of the CPU") == NULL, reading == 700);
-        table_delete(table);
-        report_close(report);
-    }
-}
-
 /* The program has enough CPUs for its threads, but others use them. */
 static void causes_outside_of_the_program_come_last(void **state)
 {
@@ -1149,11 +1121,10 @@ int main(void)
         cmocka_unit_test(pinned_memory_is_no_initialization),
         cmocka_unit_test(loading_of_libraries_is_found),
         cmocka_unit_test(the_largest_impact_comes_first),
-        cmocka_unit_test(an_idle_gpu_has_the_cause_that_its_thread_has),
         cmocka_unit_test(causes_outside_of_the_program_come_last),
-        cmocka_unit_test(a_wait_costs_what_a_replay_without_it_saves),
-        cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
         cmocka_unit_test(a_wait_of_a_process_that_ends_early_costs_nothing),
+        cmocka_unit_test(a_wait_for_a_gpu_that_works_costs_nothing),
+        cmocka_unit_test(a_wait_costs_what_a_replay_without_it_saves),
         cmocka_unit_test(no_problem_and_not_checked_are_two_things),
         cmocka_unit_test(rules_on_other_programs_do_not_apply),
         cmocka_unit_test(options_that_record_are_known),

@@ -307,25 +307,6 @@ static void what_it_was_idle_for(void **state)
         "gpu_idle_sum)");
 }
 
-/* The program ran for 20 ms. */
-static void causes_take_at_least_a_hundredth_of_the_run(void **state)
-{
-    static const struct {
-        int64_t idle_ns;
-        int is_cause;
-    } runs[] = { { 150 * US, 0 }, { 900 * US, 1 } };
-
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        struct writer *writer = start_captured(10 * MS);
-        size_t lines;
-        kernel(writer, 0, US, 1, 0, "a");
-        kernel(writer, US + runs[i].idle_ns, 2 * US + runs[i].idle_ns, 1, 0, "a");
-        const char *text = close_with(finish(writer), &lines);
-        assert_int_equal(strstr(text, "causes, by time") != NULL, runs[i].is_cause);
-        assert_int_equal(strstr(text, "tacho analyze -r gpu_time_util") != NULL, runs[i].is_cause);
-    }
-}
-
 /* A graph that was traced as a whole is work too. */
 static void graphs_are_work(void **state)
 {
@@ -886,7 +867,6 @@ int main(void)
         cmocka_unit_test(one_gpu),
         cmocka_unit_test(gpus_and_not_devices),
         cmocka_unit_test(what_it_was_idle_for),
-        cmocka_unit_test(causes_take_at_least_a_hundredth_of_the_run),
         cmocka_unit_test(graphs_are_work),
         cmocka_unit_test(all_lines_with_everything),
         cmocka_unit_test(what_all_lines_hold),

@@ -11,6 +11,8 @@
 
 /* Between two calls: the way from one launch to the next, and the most that could be such a way. */
 enum { SHORT_NS = 200000, LONG_NS = 10 * SHORT_NS };
+/* Fewer kernels in a step, or longer ones, are no matter of launches. */
+enum { LEAST_KERNELS = 10, LONGEST_MEAN_NS = 100000 };
 
 struct launches {
     struct adviser *adviser;
@@ -142,7 +144,7 @@ static void describe(struct launches *launches)
     text_add(what, "launch-bound: ");
     human_count(what, (uint64_t)(launches->kernels / steps));
     text_add(what, " kernels of ");
-    human_time(what, launches->kernel_ns / (launches->kernels ? launches->kernels : 1));
+    human_time(what, launches->kernel_ns / launches->kernels);
     text_add(what, ", launched in ");
     human_time(what, launches->host_ns / steps);
     launches->cause.count = launches->kernels;
@@ -159,6 +161,11 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
         advice_cause_free(&launches.cause);
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
     }
+    if (launches.kernels < LEAST_KERNELS * (int64_t)adviser->step_count ||
+        launches.kernel_ns / launches.kernels > LONGEST_MEAN_NS) {
+        advice_cause_free(&launches.cause);
+        return 0;
+    }
     describe(&launches);
     return adviser_add(adviser, &launches.cause, err);
 }
@@ -171,7 +178,8 @@ const struct analysis rule_launch_bound = {
     .usage = "",
     .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
             "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms. The "
-            "estimate leaves one launch in each step, and times of more than 200 µs between two calls.",
+            "estimate leaves one launch in each step, and times of more than 200 µs between two calls. Steps of "
+            "fewer than 10 kernels, and kernels of more than 100 µs on average, are not launch-bound.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
               "operators.",

@@ -49,11 +49,9 @@ struct analysis {
     int (*is_outside)(const struct table *table, size_t row);
     int (*impact)(struct report *report, const struct table *table, struct rule_shared *shared, int64_t *out,
                   struct error *err);
-    /* Of a rule, may be NULL: looks in other data for the main cause of a row, and appends it to the sentence. Returns
-     * how to act on that cause; NULL: there is no such cause. */
-    const char *(*explain)(struct text *out, struct report *report, const struct table *table, size_t row);
     /* Of a rule on the replay: adds its causes (advice/adviser.h). advice_sum has a row for each of them. */
     int (*find)(struct adviser *adviser, struct error *err);
+    int is_listing; /* of a rule: lists events, as nsys does; what they cost, rules on the replay tell */
 };
 
 /* The first need that the report does not meet, or NULL. */

@@ -1,8 +1,9 @@
 /* advice_sum: what to change first. Causes that a replay judged come first, by what they save; then the other rules
  * that found something, by their impact. */
+#include "advice_sum.h"
+
 #include <stdlib.h>
 
-#include "analyze/advice/adviser.h"
 #include "analyze/engine/cell_text.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
@@ -34,14 +35,13 @@ struct findings {
 };
 
 /* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)". Returns the advice. */
-static const char *add_finding(struct text *out, const struct findings *findings, struct report *report)
+static const char *add_finding(struct text *out, const struct findings *findings)
 {
     const struct analysis *rule = findings->rule;
     const struct table *found = findings->found;
     size_t largest = findings->impact.order[0];
 
     rule_finding(out, rule, found, largest);
-    const char *advice = rule->explain ? rule->explain(out, report, found, largest) : NULL;
     add_moment(out, found, largest);
     if (table_row_count(found) > 1) {
         text_add(out, " (the largest of ");
@@ -50,7 +50,7 @@ static const char *add_finding(struct text *out, const struct findings *findings
         human_time(out, findings->impact.all);
         text_add(out, " together)");
     }
-    return advice ? advice : rule_advice(rule, found, largest);
+    return rule_advice(rule, found, largest);
 }
 
 /* Whether a finding stands behind a smaller one that is no cause. */
@@ -62,7 +62,7 @@ static int is_demoted(const struct table *table, const struct findings *findings
     return last && last[CONFIDENCE].kind == CELL_NONE && last[IMPACT].integer < findings->impact.all;
 }
 
-static int add_row(struct table *table, const struct findings *findings, struct report *report)
+static int add_row(struct table *table, const struct findings *findings)
 {
     int demoted = is_demoted(table, findings);
     struct table_cell *row = table_add_row(table);
@@ -75,7 +75,7 @@ static int add_row(struct table *table, const struct findings *findings, struct 
     cell_set_int(&row[FOUND], (int64_t)table_row_count(findings->found));
     if (demoted)
         text_add(&finding, "outside of the program (listed last): ");
-    const char *advice = add_finding(&finding, findings, report);
+    const char *advice = add_finding(&finding, findings);
     if ((code = cell_set_built(table, &row[FINDING], &finding)) != 0 ||
         (code = cell_set_string(table, &row[RULE], findings->rule->name)) != 0)
         goto free_finding;
@@ -113,26 +113,20 @@ static int add_cause(struct table *table, const struct adviser *adviser, const s
 }
 
 /* Runs the rules on the replay. */
-static int add_causes(struct table *table, struct report *report, const struct analysis_request *request,
-                      struct error *err)
+static int add_causes(struct table *table, struct adviser *adviser, struct error *err)
 {
-    struct adviser adviser;
-    int code = adviser_open(&adviser, report, request, err);
+    int code;
 
-    if (code != 0)
-        return code;
     for (size_t i = 0; rules[i]; i++)
-        if (rules[i]->find && !analysis_missing(rules[i], report) &&
-            (code = adviser_find(&adviser, rules[i], err)) != 0)
-            goto free_adviser;
-    if ((code = adviser_judge(&adviser, err)) != 0)
-        goto free_adviser;
-    for (size_t i = 0; i < adviser.count; i++)
-        if ((code = add_cause(table, &adviser, &adviser.causes[i])) != 0)
-            goto free_adviser;
-free_adviser:
-    adviser_free(&adviser);
-    return code;
+        if (rules[i]->find && !analysis_missing(rules[i], adviser->report) &&
+            (code = adviser_find(adviser, rules[i], err)) != 0)
+            return code;
+    if ((code = adviser_judge(adviser, err)) != 0)
+        return code;
+    for (size_t i = 0; i < adviser->count; i++)
+        if ((code = add_cause(table, adviser, &adviser->causes[i])) != 0)
+            return code;
+    return 0;
 }
 
 /* ---- other rules ----------------------------------------------------------------------------------------------- */
@@ -143,7 +137,7 @@ static int run_rule(struct findings *findings, struct report *report, const stru
 {
     int code;
 
-    if (findings->rule->find || analysis_missing(findings->rule, report))
+    if (findings->rule->find || findings->rule->is_listing || analysis_missing(findings->rule, report))
         return 0;
     if ((code = analysis_run(findings->rule, report, request, &findings->found, err)) != 0)
         return code;
@@ -162,14 +156,14 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Runs all rules, and adds what costs time. */
-static int fill_from(struct table *table, struct findings *list, size_t count, struct report *report,
+static int fill_from(struct table *table, struct findings *list, size_t count, struct adviser *adviser,
                      const struct analysis_request *request, struct rule_shared *shared, struct error *err)
 {
+    struct report *report = adviser->report;
     int64_t capture_ns;
     int code;
 
-    if ((code = rule_capture_time(report, &capture_ns, err)) != 0 ||
-        (code = add_causes(table, report, request, err)) != 0)
+    if ((code = rule_capture_time(report, &capture_ns, err)) != 0 || (code = add_causes(table, adviser, err)) != 0)
         return code;
     for (size_t i = 0; i < count; i++) {
         list[i].rule = rules[i];
@@ -179,12 +173,12 @@ static int fill_from(struct table *table, struct findings *list, size_t count, s
     }
     qsort(list, count, sizeof *list, by_rank);
     for (size_t i = 0; i < count; i++)
-        if (list[i].impact.all > 0 && (code = add_row(table, &list[i], report)) != 0)
+        if (list[i].impact.all > 0 && (code = add_row(table, &list[i])) != 0)
             return code;
     return 0;
 }
 
-static int fill_table(struct table *table, struct report *report, const struct analysis_request *request,
+static int fill_table(struct table *table, struct adviser *adviser, const struct analysis_request *request,
                       struct error *err)
 {
     struct rule_shared shared = { 0 };
@@ -195,7 +189,7 @@ static int fill_table(struct table *table, struct report *report, const struct a
     struct findings *list = calloc(count + 1, sizeof *list);
     if (!list)
         return ERR_NO_MEMORY;
-    int code = fill_from(table, list, count, report, request, &shared, err);
+    int code = fill_from(table, list, count, adviser, request, &shared, err);
     rule_shared_free(&shared);
     for (size_t i = 0; i < count; i++) {
         table_delete(list[i].found);
@@ -205,8 +199,8 @@ static int fill_table(struct table *table, struct report *report, const struct a
     return code;
 }
 
-static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
+int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,
+                  struct error *err)
 {
     static const struct table_column columns[CELLS] = {
         [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },      [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
@@ -221,7 +215,20 @@ static int advice_sum(struct report *report, const struct analysis_request *requ
     };
     struct table *table = table_new(columns, CELLS);
 
-    return table_hand_over(table, table ? fill_table(table, report, &each, err) : ERR_NO_MEMORY, out, err);
+    return table_hand_over(table, table ? fill_table(table, adviser, &each, err) : ERR_NO_MEMORY, out, err);
+}
+
+static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
+{
+    struct adviser adviser;
+    int code = adviser_open(&adviser, report, request, err);
+
+    if (code != 0)
+        return code;
+    code = advice_sum_of(&adviser, request, out, err);
+    adviser_free(&adviser);
+    return code;
 }
 
 static const char *const advice_tables[] = {
@@ -240,13 +247,11 @@ const struct analysis analysis_advice_sum = {
     .name = "advice_sum",
     .title = "Advice by Impact",
     .usage = "",
-    .help = "Rules of tacho analyze with findings, largest impact first, with a sentence about the largest finding of "
-            "each. Impact is the most time that the advice could save. For rules on waits for the GPU it "
-            "is what a replay of the run without these waits saves (tacho what-if); for other GPU rules, the sum of "
-            "the durations, minus the share in which the GPU was in use; for CPU rules, the wall time in which at "
-            "least one thread "
-            "waited, at most the length of the capture. Findings of two rules can overlap. A cause outside of the "
-            "program comes last, unless it took half of the capture.",
+    .help = "What to change first. The first rows are causes that a replay of the run judged: Saves per Step is what a "
+            "step would take less without the cause, About what usually remains of that. Rows of other rules follow, "
+            "with a sentence about the largest finding of each; Impact is the wall time in which at least one thread "
+            "waited, at most the length of the capture. Rows can overlap. A cause outside of the program comes last, "
+            "unless it took half of the capture.",
     .needs = { { "data that a rule needs", advice_tables } },
     .overlap = "findings overlap",
     .run = advice_sum,

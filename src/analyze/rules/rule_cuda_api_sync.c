@@ -98,4 +98,5 @@ const struct analysis rule_cuda_api_sync = {
               "PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
     .finding = say,
     .praise = "No call blocked the host for a device or a stream.",
+    .is_listing = 1,
 };

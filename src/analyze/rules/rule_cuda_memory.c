@@ -194,6 +194,7 @@ const struct analysis rule_cuda_memcpy_async = {
               "memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
     .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it was done",
     .praise = "No asynchronous copy used pageable memory.",
+    .is_listing = 1,
 };
 
 const struct analysis rule_cuda_memcpy_sync = {
@@ -208,6 +209,7 @@ const struct analysis rule_cuda_memcpy_sync = {
               "PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
     .meaning = "The thread was blocked until this copy was done",
     .praise = "No copy blocked the host.",
+    .is_listing = 1,
 };
 
 const struct analysis rule_cuda_memset_sync = {
@@ -221,4 +223,5 @@ const struct analysis rule_cuda_memset_sync = {
     .advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
     .meaning = "The thread was blocked until this fill was done",
     .praise = "No fill blocked the host.",
+    .is_listing = 1,
 };

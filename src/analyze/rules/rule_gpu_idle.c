@@ -360,58 +360,6 @@ static void say_use(struct text *out, const struct table *table, size_t at)
     human_time(out, row[USE_DURATION].integer);
 }
 
-/* The cause of at least half of a GPU's idle time in a span, from gpu_idle_sum: "; for 4.49 s of it the launching
- * thread was in read (OS call) in load (train.py:3)". The span reaches into the work on both sides of a gap. */
-static const char *explain_idle(struct text *out, struct report *report, int64_t device, int64_t start_ns,
-                                int64_t duration_ns)
-{
-    enum { LEAST_SHARE = 50 };
-    enum { SHARE, TOTAL, GPU, CAUSE, WHAT, WHERE, FIELDS };
-    static const char *const names[FIELDS] = { "Time", "Total Time", "GPU", "Cause", "What", "Where" };
-    const struct report_span span = { saturating_add(start_ns, -1),
-                                      saturating_add(saturating_add(start_ns, duration_ns), 1) };
-    const struct analysis_request request = { .span = &span };
-    const struct table_cell *cells[FIELDS], *row;
-    struct table *table = NULL;
-    const char *advice = NULL;
-    struct error err;
-
-    if (analysis_run(analysis_find("gpu_idle_sum"), report, &request, &table, &err) != 0)
-        return NULL;
-    if (table_row_count(table) == 0)
-        goto delete_table;
-    row = table_row(table, 0);
-    for (int i = 0; i < FIELDS; i++)
-        cells[i] = &row[table_find_column(table, names[i])];
-    if (cells[GPU]->integer != device || cells[SHARE]->real < LEAST_SHARE || cells[WHAT]->text.length == 0)
-        goto delete_table;
-    text_add(out, "; for ");
-    human_time(out, cells[TOTAL]->integer);
-    rule_add_text(out, " of it the launching thread was in ", cells[WHAT]);
-    rule_add_text(out, " (", cells[CAUSE]);
-    text_add(out, ")");
-    rule_add_text(out, " in ", cells[WHERE]);
-    advice = "The GPU waited for the thread that launches its work, which did this. Do less of it, do it earlier or in "
-             "another thread, or launch more work first (tacho stats -r gpu_idle_sum has all causes).";
-delete_table:
-    table_delete(table);
-    return advice;
-}
-
-static const char *explain_gap(struct text *out, struct report *report, const struct table *table, size_t row)
-{
-    const struct table_cell *cells = table_row(table, row);
-
-    return explain_idle(out, report, cells[4].integer, cells[2].integer, cells[1].integer);
-}
-
-static const char *explain_use(struct text *out, struct report *report, const struct table *table, size_t row)
-{
-    const struct table_cell *cells = table_row(table, row);
-
-    return explain_idle(out, report, cells[USE_DEVICE].integer, cells[USE_START].integer, cells[USE_DURATION].integer);
-}
-
 const struct analysis rule_gpu_gaps = {
     .name = "gpu_gaps",
     .title = "GPU Gaps",
@@ -420,11 +368,11 @@ const struct analysis rule_gpu_gaps = {
             "its last work.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_gaps,
-    .explain = explain_gap,
     .advice = "Check the activity of the CPU in these gaps: loading or preparing data, waiting for a file or another "
               "process. Move it to other threads, or overlap it with GPU work.",
     .meaning = "The GPU had no work of this process",
     .praise = "No GPU had a gap of that length.",
+    .is_listing = 1,
 };
 
 const struct analysis rule_gpu_time_util = {
@@ -436,11 +384,11 @@ const struct analysis rule_gpu_time_util = {
             "merged. Overlapping work counts several times.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_time_util,
-    .explain = explain_use,
     .advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger kernels, CUDA graphs, or "
               "more work in flight (several streams, data prefetching).",
     .finding = say_use,
     .praise = "The GPU was in use for at least threshold percent of every chunk.",
+    .is_listing = 1,
 };
 
 static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out,
@@ -460,4 +408,5 @@ const struct analysis rule_dx12_mem_ops = {
     .advice = "",
     .meaning = "",
     .praise = "",
+    .is_listing = 1,
 };

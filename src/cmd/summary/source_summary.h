@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_SUMMARY_SOURCE_SUMMARY_H
 #define TACHO_CMD_SUMMARY_SOURCE_SUMMARY_H
 
-#include "analyze/engine/table.h"
+#include "analyze/advice/adviser.h"
 #include "base/text.h"
 #include "capture_facts.h"
 #include "cmd/cmd_source.h"
@@ -26,7 +26,9 @@ struct summary_request {
 struct summary {
     const struct summary_request *request;
     struct capture_facts facts;
-    struct table *causes;                   /* advice_sum, what takes at least 1 % of the run; NULL: nothing does */
+    struct adviser adviser;                 /* its causes are the first rows of advice_sum */
+    struct table *causes;                   /* advice_sum; NULL: no rule found anything */
+    int is_too_large;                       /* for advice within the time of a summary */
     struct table *tables[CMD_SOURCE_COUNT]; /* of source_summary.analysis; NULL: it has no rows */
     void *findings[CMD_SOURCE_COUNT];       /* of source_summary.find */
     int has_gpu_work;                       /* a source found some */

@@ -50,20 +50,21 @@ static void add_cause(struct text *out, const struct table *causes, size_t row, 
 
 void summary_add_causes(struct text *out, const struct summary *summary)
 {
-    enum { MOST_SHOWN = 3 };
-    size_t count = summary->causes ? table_row_count(summary->causes) : 0;
-    size_t shown = count < MOST_SHOWN ? count : MOST_SHOWN;
+    enum { MOST_SHOWN = 3, MOST_BESIDE = 1 }; /* beside an answer */
+    size_t first = summary->adviser.count, most = first ? MOST_BESIDE : MOST_SHOWN;
+    size_t count = summary->causes ? table_row_count(summary->causes) - first : 0;
+    size_t shown = count < most ? count : most;
     size_t impact = count ? table_find_column(summary->causes, "Impact") : TABLE_NO_COLUMN;
 
     if (impact == TABLE_NO_COLUMN)
         return;
-    text_addf(out, "  %scauses, by time; they may overlap%s", summary_bold(summary->request),
-              summary_plain(summary->request));
+    text_addf(out, "  %s%s%s", summary_bold(summary->request),
+              first ? "of the whole run" : "causes, by time; they may overlap", summary_plain(summary->request));
     if (count > shown)
         text_addf(out, " (%zu of %zu)", shown, count);
     text_add_char(out, '\n');
     for (size_t i = 0; i < shown; i++)
-        add_cause(out, summary->causes, i, impact);
+        add_cause(out, summary->causes, first + i, impact);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */

@@ -8,12 +8,12 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
-#include "analyze/rules/large_findings.h"
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "collect/collect.h"
+#include "summary_advice.h"
 #include "summary_findings.h"
 #include "summary_wrap.h"
 #include "wire/wire.h"
@@ -439,20 +439,6 @@ static struct table *load_table(struct report *report, const char *analysis)
     return NULL;
 }
 
-/* Findings below 1 % of the run explain nothing: they are no causes. */
-static struct table *load_causes(struct report *report)
-{
-    struct table *causes = load_table(report, "advice_sum");
-    size_t large = causes ? large_findings(causes, report, NULL, 0) : 0;
-
-    if (large) {
-        table_limit(causes, large);
-        return causes;
-    }
-    table_delete(causes);
-    return NULL;
-}
-
 static void read_report(struct summary *summary)
 {
     struct report *report = summary->request->report;
@@ -467,7 +453,7 @@ static void read_report(struct summary *summary)
         if (source && source->find)
             summary->findings[i] = source->find(summary);
     }
-    summary->causes = load_causes(report);
+    summary_read_advice(summary);
 }
 
 static void free_summary(struct summary *summary)
@@ -478,6 +464,7 @@ static void free_summary(struct summary *summary)
             cmd_sources[i]->summary->free(summary->findings[i]);
     }
     table_delete(summary->causes);
+    adviser_free(&summary->adviser);
     capture_facts_free(&summary->facts);
 }
 
@@ -501,9 +488,11 @@ static void add_shared(struct text *out, const struct summary *summary)
     summary_add_functions(out, summary);
 }
 
-/* The part that a source arranges, if one has a finding. */
+/* The part that a source arranges, if one has a finding and there is no answer. */
 static void add_body(struct text *out, struct summary *summary)
 {
+    if (summary->adviser.count)
+        return;
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         if (summary->findings[i]) {
             cmd_sources[i]->summary->lead(out, summary, summary->findings[i]);
@@ -539,6 +528,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     add_warnings(&first, summary);
     add_notes(&first, summary);
     add_losses(&first, &summary->facts);
+    summary_add_answer(&first, summary);
     summary_add_causes(&first, summary);
     text_add(&lines, text_string(&first));
     size_t taken = count_lines(&first);

@@ -1,0 +1,11 @@
+/* advice_sum with an adviser that its caller keeps, for what the table does not say. */
+#ifndef TACHO_ANALYZE_REPORTS_ADVICE_SUM_H
+#define TACHO_ANALYZE_REPORTS_ADVICE_SUM_H
+
+#include "analyze/advice/adviser.h"
+
+/* Runs all rules: those on the replay with the adviser, whose causes are the first rows of the table. */
+int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,
+                  struct error *err);
+
+#endif

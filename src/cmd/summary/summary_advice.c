@@ -1,0 +1,217 @@
+/* What to change first, in at most nine lines: see summary_advice.h. */
+#include "summary_advice.h"
+
+#include <string.h>
+
+#include "analyze/engine/analysis.h"
+#include "analyze/model/gpu_busy.h"
+#include "analyze/registry.h"
+#include "analyze/reports/advice_sum.h"
+#include "analyze/rules/rule_state.h"
+#include "base/human.h"
+#include "base/saturating.h"
+#include "cmd/command.h"
+#include "cmd/print/display.h"
+
+/* Rows of calls and work that are analysed in half a second (bench/replay.py). */
+enum { MOST_EVENTS = 1000000 };
+enum { MOST_SHOWN = 3, WHAT_COLUMNS = 64, SAVES_COLUMNS = 27 };
+
+/* ---- rules ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t count_events(struct report *report)
+{
+    const char *const *const lists[] = { advice_call_tables, advice_work_tables };
+    uint64_t events = 0;
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const char *const *name = lists[i]; *name; name++) {
+            const struct report_table *table = report_table(report, *name);
+            events += table ? table->rows : 0;
+        }
+    return events;
+}
+
+void summary_read_advice(struct summary *summary)
+{
+    const struct analysis_request all = { 0 };
+    struct report *report = summary->request->report;
+    struct error err;
+
+    if (count_events(report) > MOST_EVENTS) {
+        summary->is_too_large = 1;
+        return;
+    }
+    if (analysis_missing(&analysis_advice_sum, report) || adviser_open(&summary->adviser, report, &all, &err) != 0)
+        return;
+    if (advice_sum_of(&summary->adviser, &all, &summary->causes, &err) != 0) {
+        adviser_free(&summary->adviser);
+        return;
+    }
+    if (table_row_count(summary->causes))
+        return;
+    table_delete(summary->causes);
+    summary->causes = NULL;
+}
+
+/* ---- the step -------------------------------------------------------------------------------------------------- */
+
+/* The time from the first step that counts to the last. */
+static struct report_span span_of(const struct adviser *adviser)
+{
+    struct report_span span = { INT64_MAX, INT64_MIN };
+
+    for (size_t i = 0; i < adviser->steps->count; i++) {
+        const struct step *step = &adviser->steps->list[i];
+        if (step->is_warm_up)
+            continue;
+        span.from_ns = step->start_ns < span.from_ns ? step->start_ns : span.from_ns;
+        span.to_ns = step->end_ns > span.to_ns ? step->end_ns : span.to_ns;
+    }
+    return span;
+}
+
+/* Percent of that time in which a GPU had work, the mean of all GPUs; negative: not known. */
+static double busy_share(const struct adviser *adviser)
+{
+    const struct report_span span = span_of(adviser);
+    const struct analysis_request request = { .span = span.from_ns < span.to_ns ? &span : NULL };
+    struct gpu_busy busy = { 0 };
+    struct error err;
+    double sum = 0;
+
+    if (gpu_busy_read(&busy, adviser->report, &request, 1, &err) != 0)
+        return -1;
+    for (size_t i = 0; i < busy.device_count; i++) {
+        const struct gpu_busy_device *device = &busy.devices[i];
+        double whole = request.span ? (double)saturating_duration(span.from_ns, span.to_ns)
+                                    : (double)saturating_duration(device->first_ns, device->last_ns);
+        sum += whole > 0 ? 100 * (double)device->busy_ns / whole : 0;
+    }
+    double share = busy.device_count ? sum / (double)busy.device_count : -1;
+    gpu_busy_free(&busy);
+    return share;
+}
+
+/* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %" */
+static void add_step(struct text *out, const struct adviser *adviser)
+{
+    double busy = busy_share(adviser);
+
+    text_add(out, adviser->steps->count ? "  step " : "  the GPU's part of the run ");
+    human_time(out, adviser->step_ns);
+    if (adviser->steps->count) {
+        text_add(out, " over ");
+        human_count(out, adviser->step_count);
+        text_addf(out, " %s", adviser->steps->source);
+    }
+    if (busy >= 0)
+        text_addf(out, "; GPU busy %.0f %%", busy);
+    text_add_char(out, '\n');
+}
+
+/* ---- causes ---------------------------------------------------------------------------------------------------- */
+
+/* Pads a part of a line to a width; a wider one is followed by two spaces. */
+static void add_padded(struct text *line, const char *part, size_t length, size_t columns)
+{
+    size_t taken = display_columns(part, length);
+
+    text_add_bytes(line, part, length);
+    text_add_repeat(line, ' ', taken < columns ? columns - taken : 2);
+}
+
+/* "≤ 13.4 ms, about 12.1 ms" */
+static void add_saving(struct text *out, int64_t bound_ns, int64_t estimate_ns)
+{
+    text_add(out, "≤ ");
+    human_time(out, bound_ns);
+    text_add(out, ", about ");
+    human_time(out, estimate_ns);
+}
+
+static void add_row(struct text *out, const struct advice_cause *cause, size_t number)
+{
+    struct text what = { 0 }, saves = { 0 };
+
+    display_add_middle(&what, text_string(&cause->what), cause->what.length, WHAT_COLUMNS - 1);
+    if (cause->confidence != ADVICE_TRY)
+        add_saving(&saves, cause->bound_ns, cause->estimate_ns);
+    text_addf(out, "   %zu ", number);
+    add_padded(out, text_string(&what), what.length, WHAT_COLUMNS);
+    add_padded(out, text_string(&saves), saves.length, SAVES_COLUMNS);
+    text_addf(out, "%s\n     ", advice_confidence_names[cause->confidence]);
+    if (cause->where.length) {
+        display_add(out, text_string(&cause->where), cause->where.length, 0);
+        text_add(out, ": ");
+    }
+    text_addf(out, "%s\n", cause->advice);
+    text_free(&what);
+    text_free(&saves);
+}
+
+/* The options that record what rules did not have, each once. */
+static void add_unchecked(struct text *out, struct report *report)
+{
+    struct text options = { 0 };
+
+    for (size_t i = 0; rules[i]; i++) {
+        const char *option = rules[i]->find && rule_state(rules[i], report) == RULE_UNCHECKED
+                                 ? analysis_need_option(analysis_missing(rules[i], report))
+                                 : NULL;
+        if (option && !strstr(text_string(&options), option))
+            text_addf(&options, "%s%s", options.length ? ", " : "", option);
+    }
+    if (options.length)
+        text_addf(out, "  Not checked for want of data: %s", text_string(&options));
+    text_free(&options);
+}
+
+/* "all three: ≤ 14.0 ms, about 12.9 ms" */
+static void add_together(struct text *out, struct adviser *adviser, size_t shown)
+{
+    int64_t bound_ns, estimate_ns;
+    struct error err;
+
+    if (shown < 2 || adviser_combine(adviser, shown, &bound_ns, &estimate_ns, &err) != 0)
+        return;
+    text_add(out, shown == 2 ? "  both: " : "  all three: ");
+    add_saving(out, bound_ns, estimate_ns);
+    if (adviser->count > shown)
+        text_addf(out, " (%zu of %zu findings)", shown, adviser->count);
+}
+
+void summary_add_answer(struct text *out, struct summary *summary)
+{
+    struct adviser *adviser = &summary->adviser;
+    size_t shown = adviser->count < MOST_SHOWN ? adviser->count : MOST_SHOWN, before;
+
+    if (summary->is_too_large) {
+        struct text command = { 0 };
+        display_add_quoted(&command, command_name());
+        text_add(&command, " analyze ");
+        display_add_file(&command, summary->request->report_path);
+        text_addf(out, "  what to change first: %s tells; it takes a while for so many events\n",
+                  text_string(&command));
+        text_free(&command);
+    }
+    if (!adviser->report || !adviser->replay.graph.points)
+        return;
+    add_step(out, adviser);
+    if (!shown) {
+        text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
+        return;
+    }
+    text_add(out, "  ");
+    text_add(out, summary_bold(summary->request));
+    add_padded(out, "what to change first", strlen("what to change first"), WHAT_COLUMNS + 3);
+    add_padded(out, adviser->steps->count ? "saves per step" : "saves", adviser->steps->count ? 14 : 5, SAVES_COLUMNS);
+    text_addf(out, "confidence%s\n", summary_plain(summary->request));
+    for (size_t i = 0; i < shown; i++)
+        add_row(out, &adviser->causes[i], i + 1);
+    before = out->length;
+    add_together(out, adviser, shown);
+    add_unchecked(out, summary->request->report);
+    if (out->length > before)
+        text_add_char(out, '\n');
+}
