@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_OPS_H
 #define TACHO_CMD_OPS_H
 
-#include "analyze/reports/torch_ops.h"
+#include "analyze/reports/torch/torch_ops.h"
 #include "base/text.h"
 
 /* Widths are in characters; a limit of 0 means no limit. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/registry.h"
-#include "analyze/reports/torch_ops.h"
+#include "analyze/reports/torch/torch_ops.h"
 #include "import_files.h"
 
 /* A row stands for at least one event. */

@@ -14,7 +14,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
-#include "analyze/reports/torch_ops.h"
+#include "analyze/reports/torch/torch_ops.h"
 #include "cmd/print/print.h"
 #include "export/export.h"
 #include "view/load/view_state.h"

@@ -2,7 +2,7 @@
  * torch's table has beside them are no operators. */
 #include "pytorch_summary.h"
 
-#include "analyze/reports/torch_ops.h"
+#include "analyze/reports/torch/torch_ops.h"
 #include "base/saturating.h"
 #include "wire/wire.h"
 
