@@ -253,7 +253,7 @@ def check_outside(known):
     for time in (0, 10 * second):
         made.add("TACHO_CPU_TIME", timestamp=time, cpu=0, busyNs=time, idleNs=0)
     made.write()
-    check("a cause outside of the program is last", ["slow_start", "cpu_oversubscription"], [row["Rule"] for row in lib.table("advice_sum", "outside.sqlite")])
+    check("a cause outside of the program is last", ["result_waits", "slow_start", "cpu_oversubscription"], [row["Rule"] for row in lib.table("advice_sum", "outside.sqlite")])
     check_analyze("a cause outside of the program", "outside.sqlite", known, on_terminal(120, "analyze", "outside.sqlite"), 120)
 
 
