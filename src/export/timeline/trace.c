@@ -1,8 +1,6 @@
 /* The walk over a report, and the functions that its parts share: rows, events, arguments. */
 #include "trace.h"
 
-#include <stdlib.h>
-
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
 #include "import/kineto.h"
@@ -238,8 +236,8 @@ int trace_walk(struct report *report, const struct export_options *options, cons
                struct error *err)
 {
     static int (*const parts[])(struct trace *trace, struct error *err) = {
-        trace_read_gpus,   trace_torch_ops,   trace_torch_memory, trace_torch_python, trace_cuda,
-        trace_projections, trace_torch_flows, trace_nvtx,         trace_host_calls,
+        trace_torch_ops,   trace_torch_memory, trace_torch_python, trace_cuda,
+        trace_projections, trace_torch_flows,  trace_nvtx,         trace_host_calls,
     };
     struct trace trace = {
         .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1
@@ -248,7 +246,8 @@ int trace_walk(struct report *report, const struct export_options *options, cons
 
     if (!trace.is_kineto && (code = call_owners_read(&trace.owners, report, err)) != 0)
         goto done;
-    if ((code = torch_kernels_read(&trace.kernels, report, err)) != 0)
+    if ((code = torch_kernels_read(&trace.kernels, report, err)) != 0 ||
+        (code = occupancy_gpus_read(&trace.gpus, report, err)) != 0)
         goto done;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if ((code = parts[i](&trace, err)) != 0)
@@ -259,6 +258,6 @@ done:
     keys_free(&trace.processes);
     projections_free(&trace.projections);
     text_free(&trace.scratch);
-    free(trace.gpus);
+    occupancy_gpus_free(&trace.gpus);
     return code;
 }

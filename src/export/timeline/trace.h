@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/engine/keys.h"
+#include "analyze/model/flops/occupancy.h"
 #include "analyze/model/torch/torch_kernels.h"
 #include "base/text.h"
 #include "call_owners.h"
@@ -58,11 +59,6 @@ struct trace_sink {
     void *context;
 };
 
-/* A GPU, as far as it limits how many blocks run at once; 0: not known. */
-struct trace_gpu {
-    int64_t device, sm_count, compute_major, compute_minor, max_warps, max_blocks, registers, shared_bytes;
-};
-
 /* For the files of the walk. */
 struct trace {
     struct report *report;
@@ -76,8 +72,7 @@ struct trace {
     uint32_t last_process;    /* the number of the last event's */
     struct projections projections;
     struct text scratch;
-    struct trace_gpu *gpus;   /* owned */
-    size_t gpu_count;
+    struct occupancy_gpus gpus;
 };
 
 int trace_walk(struct report *report, const struct export_options *options, const struct trace_sink *sink,
@@ -158,18 +153,5 @@ int trace_projections(struct trace *trace, struct error *err);
 int trace_torch_flows(struct trace *trace, struct error *err);
 int trace_nvtx(struct trace *trace, struct error *err);
 int trace_host_calls(struct trace *trace, struct error *err);
-
-int trace_read_gpus(struct trace *trace, struct error *err);
-/* How full a kernel keeps the multiprocessors, as torch estimates it: blocks and warps for each of them, and percent of
- * the most warps that run at once; 0 where the GPU is not known well enough. */
-struct trace_occupancy {
-    double blocks, warps;
-    int64_t percent;
-    int is_known;
-};
-struct trace_kernel {
-    int64_t device, grid, block_threads, registers, shared_bytes;
-};
-struct trace_occupancy trace_occupancy(const struct trace *trace, const struct trace_kernel *kernel);
 
 #endif

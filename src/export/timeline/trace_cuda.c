@@ -4,6 +4,8 @@
  * connects the two. */
 #include "trace.h"
 
+#include <math.h>
+
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/model/torch/operators_gpu.h"
@@ -172,15 +174,16 @@ static int emit_kernel(struct trace *trace, const struct trace_rows *rows, const
     int64_t blocks = product(add_triple(event, "grid", rows, KERNEL_GRID_X));
     int64_t threads = product(add_triple(event, "block", rows, KERNEL_BLOCK_X));
     if (!trace->is_kineto) {
-        struct trace_kernel kernel = { event->device, blocks, threads, trace_row_int(rows, KERNEL_REGISTERS), shared };
-        struct trace_occupancy occupancy = trace_occupancy(trace, &kernel);
+        struct occupancy_kernel kernel = { event->device, blocks, threads, trace_row_int(rows, KERNEL_REGISTERS),
+                                           shared };
+        struct occupancy occupancy = occupancy_of(&trace->gpus, &kernel);
         trace_arg_int(event, "queued", 0);
         if (occupancy.blocks > 0) {
             trace_arg(event, "blocks per SM", ARG_FRACTION)->real = occupancy.blocks;
             trace_arg(event, "warps per SM", ARG_FRACTION)->real = occupancy.warps;
         }
         if (occupancy.is_known)
-            trace_arg_int(event, "est. achieved occupancy %", occupancy.percent);
+            trace_arg_int(event, "est. achieved occupancy %", saturating_from_double(roundf((float)occupancy.percent)));
     }
     trace_arg_column(event, "graph id", rows, KERNEL_GRAPH);
     trace_arg_column(event, "graph node id", rows, WORK_NODE);
