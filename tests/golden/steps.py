@@ -220,11 +220,12 @@ def first_launches(file, rows):
     return [next(start for start in starts if start >= row["Start (ns)"]) for row in rows]
 
 
-def hide_names(path):
-    """The same report without the names of its steps, and without what the program says about itself."""
+def hide_names(path, categories=("user_annotation", "python_function")):
+    """The same report without the names of its steps, and without what the program says about itself, or without the steps alone."""
     if path.endswith(".json.gz"):
         with gzip.open(path) as trace, open("hidden.json", "w") as out:
-            events = [event for event in json.load(trace)["traceEvents"] if event.get("cat") not in ("user_annotation", "python_function")]
+            events = [event for event in json.load(trace)["traceEvents"] if event.get("cat") not in categories
+                      and not str(event.get("name")).startswith("ProfilerStep#")]
             json.dump({"schemaVersion": 1, "traceEvents": events}, out)
         return "hidden.json"
     if os.path.exists("hidden.sqlite"):
@@ -236,6 +237,36 @@ def hide_names(path):
     database.commit()
     database.close()
     return "hidden.sqlite"
+
+
+def marked(name, marks, steps, words):
+    """A trace of 6 rounds of 1 ms: annotations (name, place in the round, µs, rounds in which it comes), and launches at 110 and 600 µs of each."""
+    events = launch(1, 40, "kernel", "setup", 50, 10)
+    for i in range(6):
+        for at, kernel in ((110, "forward"), (600, "backward")):
+            events += launch(10 * i + at, 1000 * i + at, "kernel", kernel, 1000 * i + at + 20, 100)
+        events += [event(category, text, 1000 * i + at, 50) for category, text, at, rounds in marks if i in rounds]
+    with open("marked.json", "w") as out:
+        json.dump({"schemaVersion": 1, "traceEvents": events}, out)
+    rows = table("step_sum", "marked.json")
+    check(name, steps, [(row["Start (ns)"] // 1000, row["Start (ns)"] // 1000 + row["Time (ns)"] // 1000) for row in rows])
+    check(f"{name}: source", True, f"steps by {words}." in output("stats", "-r", "step_sum", "--steps", "0-", "marked.json"))
+
+
+def marks():
+    """What PyTorch calls once a step. The first step begins as long before its first launch as the second does, but not in a launch."""
+    note, every, adam, sgd = "user_annotation", range(6), "Optimizer.step#Adam.step", "Optimizer.step#SGD.step"
+    ends = [(1000 * i - 150, 1000 * i + 850) for i in range(6)]
+    ends[0] = (42, 850)
+    marked("an optimizer", [(note, adam, 800, every)], ends, "calls of Optimizer.step")
+    marked("two of them", [(note, sgd, 400, every), (note, adam, 800, every)], ends, "calls of Optimizer.step")
+    marked("gradients of two rounds", [(note, adam, 800, (1, 3, 5))], [(42, 1850), (1850, 3850), (3850, 5850)], "calls of Optimizer.step")
+    marked("one of them every second time", [(note, sgd, 400, every), (note, adam, 800, (1, 3, 5))],
+           [(42, 1850), (1850, 3850), (3850, 5850)], "calls of Optimizer.step")
+    begins = [(1000 * i + 10, 1000 * i + 1010) for i in range(5)] + [(5010, 5602)]
+    marked("a DataLoader", [(note, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 10, every)], begins, "batches of a DataLoader")
+    marked("modules", [("python_function", "nn.Module: Net_0", 10, every), ("python_function", "nn.Module: Linear_0", 20, every),
+                       ("python_function", "nn.Module: Loss_0", 500, every)], begins, "calls of the outermost module")
 
 
 def make_same_kernels(path, between):
@@ -269,10 +300,11 @@ def guesses():
     lib.unpack(f"{lib.HERE}/nsys/resnet18.sqlite.gz", "resnet18.sqlite")
     pairs = sorted(f"{lib.HERE}/what_if_pairs/{name}" for name in os.listdir(f"{lib.HERE}/what_if_pairs") if name != "SlowKernels.tacho")
     check("there are captures of pairs", True, len(pairs) >= 8)
-    for path in [f"{lib.KINETO}/train.json.gz", f"{lib.KINETO}/infer.json.gz", "resnet18.sqlite"] + pairs:
-        truth, hidden = table("step_sum", path), hide_names(path)
+    traces = [f"{lib.KINETO}/{name}.json.gz" for name in ("train", "infer")]
+    for path, categories in [(path, ("user_annotation", "python_function")) for path in traces + ["resnet18.sqlite"] + pairs] + [(path, ()) for path in traces]:
+        truth, hidden = table("step_sum", path), hide_names(path, categories)
         guess = table("step_sum", hidden)
-        name = os.path.basename(path)
+        name = f"{os.path.basename(path)} without {categories}"
         check(f"{name}: steps", len(truth), len(guess))
         check(f"{name}: kernels", [row["Kernels"] for row in truth], [row["Kernels"] for row in guess])
         check(f"{name}: first launches", first_launches(path, truth), first_launches(hidden, guess))
@@ -299,6 +331,7 @@ def main():
         exports()
         refusals()
         guesses()
+        marks()
     return lib.status()
 
 

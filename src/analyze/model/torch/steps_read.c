@@ -81,6 +81,7 @@ static const struct source {
     int is_guess;
 } sources[] = {
     { steps_find_named, 0 },
+    { steps_find_marked, 1 },
     { steps_find_looped, 1 },
 };
 

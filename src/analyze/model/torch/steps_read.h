@@ -6,8 +6,8 @@
 
 /* Defines the steps. If range and op are NULL, they are the first of these that the report has: steps that --advise
  * recorded, of which the others than traced ones are not chosen, steps of PyTorch's profiler, ranges and annotations
- * named ProfilerStep#N, ranges and annotations named "iteration N" or "step N"; and if they may be guessed, launches
- * that repeat. */
+ * named ProfilerStep#N, ranges and annotations named "iteration N" or "step N"; and if they may be guessed, calls of
+ * Optimizer.step, of a DataLoader, of the outermost module, else launches that repeat. */
 struct steps_request {
     const char *range; /* a basic regular expression that ranges and annotations match, upper and lower case alike */
     const char *op;    /* each call of it begins a step */
