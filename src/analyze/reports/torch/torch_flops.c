@@ -3,102 +3,48 @@
 
 #include <string.h>
 
-enum { MOST_DIMS = 8, MOST_INPUTS = 8 };
+#include "analyze/model/flops/op_inputs.h"
 
-struct tensor_dims {
-    int64_t list[MOST_DIMS];
-    size_t count;
-};
-
-/* Reads the numbers up to the bracket that closes the list; `at` is behind the bracket that opens it. */
-static const char *read_dims(const char *at, const char *end, struct tensor_dims *out)
-{
-    out->count = 0;
-    while (at < end && *at != ']') {
-        if ((unsigned char)(*at - '0') > 9) {
-            at++;
-            continue;
-        }
-        int64_t number = 0;
-        for (; at < end && (unsigned char)(*at - '0') <= 9; at++)
-            number = number < INT64_MAX / 10 - 1 ? number * 10 + (*at - '0') : number;
-        if (out->count < MOST_DIMS)
-            out->list[out->count++] = number;
-    }
-    return at;
-}
-
-/* [[5, 3, 224, 224], [64], []]; a list of tensors, [[[2], [3]], …], is read as the first of them. */
-static void read_shapes(struct intern_string json, struct tensor_dims out[MOST_INPUTS])
-{
-    const char *at = json.bytes, *end = at + json.length;
-    size_t depth = 0, input = 0;
-
-    memset(out, 0, MOST_INPUTS * sizeof *out);
-    for (; at < end && input < MOST_INPUTS; at++) {
-        if (*at == '[' && depth == 1) {
-            at = read_dims(at + 1, end, &out[input++]);
-        } else if (*at == '[') {
-            depth++;
-        }
-    }
-}
-
-/* The numbers in element `place` of a list such as ["", "[2, 2]", "1"]. */
-static struct tensor_dims value_at(struct intern_string json, size_t place)
-{
-    const char *at = json.bytes, *end = at + json.length;
-    struct tensor_dims out = { 0 };
-
-    for (size_t i = 0; at < end; i++) {
-        const char *open = memchr(at, '"', (size_t)(end - at));
-        const char *close = open ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
-        if (!close)
-            break;
-        if (i == place) {
-            read_dims(open + 1 + (open[1] == '['), close, &out);
-            break;
-        }
-        at = close + 1;
-    }
-    return out;
-}
-
-static uint64_t product(const struct tensor_dims *dims)
+static uint64_t product(const struct op_input *tensor)
 {
     uint64_t all = 1;
 
-    for (size_t i = 0; i < dims->count; i++)
-        all *= (uint64_t)dims->list[i];
+    for (size_t i = 0; i < tensor->rank; i++)
+        all *= (uint64_t)tensor->dims[i];
     return all;
 }
 
-static uint64_t convolution(const struct tensor_dims inputs[MOST_INPUTS], struct intern_string values)
+static uint64_t convolution(const struct op_inputs *inputs)
 {
-    enum { STRIDE = 3, PADDING = 4, DILATION = 5, GROUPS = 6 };
-    const struct tensor_dims *image = &inputs[0], *kernel = &inputs[1];
-    struct tensor_dims stride = value_at(values, STRIDE), padding = value_at(values, PADDING),
-                       dilation = value_at(values, DILATION), groups = value_at(values, GROUPS);
+    enum { STRIDE, PADDING, DILATION, LISTS, FIRST_LIST = 3, GROUPS = 6 };
+    const struct op_input *image = &inputs->list[0], *kernel = &inputs->list[1];
+    int64_t lists[LISTS][3], groups;
     uint64_t size[2];
 
-    if (image->count != 4 || kernel->count != 4 || stride.count != 2 || padding.count != 2 || dilation.count != 2 ||
-        groups.count != 1 || !stride.list[0] || !stride.list[1] || !groups.list[0])
+    if (inputs->count <= GROUPS || image->rank != 4 || kernel->rank != 4 ||
+        op_value_numbers(&inputs->list[GROUPS], &groups, 1) != 1 || groups < 1)
         return 0;
-    for (int i = 0; i < 2; i++)
-        size[i] = ((uint64_t)image->list[2 + i] + 2 * (uint64_t)padding.list[i] -
-                   (uint64_t)dilation.list[i] * (uint64_t)(kernel->list[2 + i] - 1) - 1) /
-                      (uint64_t)stride.list[i] +
+    for (size_t i = 0; i < LISTS; i++)
+        if (op_value_numbers(&inputs->list[FIRST_LIST + i], lists[i], 3) != 2)
+            return 0;
+    for (int i = 0; i < 2; i++) {
+        if (lists[STRIDE][i] < 1)
+            return 0;
+        size[i] = ((uint64_t)image->dims[2 + i] + 2 * (uint64_t)lists[PADDING][i] -
+                   (uint64_t)lists[DILATION][i] * (uint64_t)(kernel->dims[2 + i] - 1) - 1) /
+                      (uint64_t)lists[STRIDE][i] +
                   1;
-    return 2 * (uint64_t)image->list[0] * size[0] * size[1] * (uint64_t)kernel->list[2] * (uint64_t)kernel->list[3] *
-           (uint64_t)image->list[1] * (uint64_t)kernel->list[0] / (uint64_t)groups.list[0];
+    }
+    return 2 * (uint64_t)image->dims[0] * size[0] * size[1] * (uint64_t)kernel->dims[2] * (uint64_t)kernel->dims[3] *
+           (uint64_t)image->dims[1] * (uint64_t)kernel->dims[0] / (uint64_t)groups;
 }
 
-static uint64_t multiplication(const struct tensor_dims *a, const struct tensor_dims *b, int in_batches)
+static uint64_t multiplication(const struct op_input *a, const struct op_input *b, int in_batches)
 {
-    if (a->count == 0 || !a->list[a->count - 1] || (in_batches && !a->list[0]))
+    if (a->rank == 0 || !a->dims[a->rank - 1] || (in_batches && !a->dims[0]))
         return 0;
-    uint64_t rows = product(a) / (uint64_t)a->list[a->count - 1];
-    return 2 * (in_batches ? rows / (uint64_t)a->list[0] : rows) * product(b);
+    uint64_t rows = product(a) / (uint64_t)a->dims[a->rank - 1];
+    return 2 * (in_batches ? rows / (uint64_t)a->dims[0] : rows) * product(b);
 }
 
 int64_t torch_flops(const char *name, struct intern_string shapes, struct intern_string values)
@@ -113,15 +59,18 @@ int64_t torch_flops(const char *name, struct intern_string shapes, struct intern
         { "aten::bmm", BATCHES, 0 },        { "aten::baddbmm", BATCHES, 1 }, { "aten::mul", ELEMENTS, 0 },
         { "aten::add", ELEMENTS, 0 },
     };
-    struct tensor_dims inputs[MOST_INPUTS];
+    static const struct intern_string none = { "", 0 };
+    struct op_inputs inputs;
 
     for (size_t i = 0; i < sizeof counted / sizeof *counted && shapes.length; i++) {
         if (strcmp(name, counted[i].name) != 0)
             continue;
-        read_shapes(shapes, inputs);
-        const struct tensor_dims *first = &inputs[counted[i].first];
+        op_inputs_read(&inputs, &(struct op_texts){ shapes, none, none, values });
+        if (inputs.count < counted[i].first + (counted[i].how == ELEMENTS ? 1 : 2))
+            return 0;
+        const struct op_input *first = &inputs.list[counted[i].first];
         switch (counted[i].how) {
-        case CONVOLUTION: return (int64_t)convolution(inputs, values);
+        case CONVOLUTION: return (int64_t)convolution(&inputs);
         case ELEMENTS: return (int64_t)product(first);
         default: return (int64_t)multiplication(first, first + 1, counted[i].how == BATCHES);
         }
