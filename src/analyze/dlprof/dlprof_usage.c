@@ -1,0 +1,142 @@
+/* How the time of iterations was spent: on the GPUs, by what kind of work; else by what the CPU did. Each moment
+ * counts once: the kinds are in the order in which they come before each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturating.h"
+#include "dlprof_internal.h"
+
+/* The intervals that are covered so far. */
+struct cover {
+    struct dlprof_interval *list; /* owned; room for all */
+    size_t count;
+    int64_t ns;
+};
+
+static void add_interval(struct cover *cover, int64_t group, int64_t start_ns, int64_t end_ns)
+{
+    cover->list[cover->count++] = (struct dlprof_interval){ group, start_ns, end_ns };
+}
+
+/* The time that is covered now and was not before. */
+static int64_t newly_covered(struct cover *cover)
+{
+    int64_t before_ns = cover->ns;
+
+    dlprof_intervals_sort(cover->list, cover->count);
+    cover->ns = dlprof_intervals_total(cover->list, cover->count);
+    return saturating_subtract(cover->ns, before_ns);
+}
+
+/* The kind of an operator's time on the CPU. */
+static enum dlprof_use use_of(const struct dlprof *dlprof, const struct dlprof_call *call)
+{
+    const char *name = dlprof_text(dlprof, call->words.name).bytes, *type = dlprof_text(dlprof, call->words.type).bytes;
+
+    if (strcasestr(name, "dataloader"))
+        return USE_LOADING;
+    return strcmp(type, "save") == 0 || strcmp(type, "load") == 0 ? USE_IO : USE_CPU;
+}
+
+static enum dlprof_use use_of_work(const struct dlprof_work *work)
+{
+    if (work->kind != GPU_KERNEL)
+        return USE_MEMORY;
+    return work->uses_tensor_cores ? USE_TENSOR_CORES : USE_OTHER_KERNELS;
+}
+
+/* The calls and the works of the iterations, which are neighbours. */
+struct part {
+    const struct dlprof_call *calls;
+    const struct dlprof_work *works;
+    size_t call_count, work_count;
+};
+
+static size_t first_call(const struct dlprof *dlprof, size_t iteration)
+{
+    size_t low = 0, high = dlprof->call_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dlprof->calls[middle].iteration < iteration)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t first_work(const struct dlprof *dlprof, size_t call)
+{
+    size_t low = 0, high = dlprof->work_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (dlprof->works[middle].call < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part)
+{
+    int64_t eligible_ns = 0, tensor_ns = 0;
+
+    for (size_t i = 0; i < part->work_count; i++) {
+        const struct dlprof_work *work = &part->works[i];
+        const struct dlprof_op *op = &dlprof->ops[dlprof->calls[work->call].op];
+        int64_t ns = saturating_duration(work->start_ns, work->end_ns);
+        if (work->kind != GPU_KERNEL)
+            continue;
+        eligible_ns = saturating_add(eligible_ns, op->is_eligible || op->uses_tensor_cores ? ns : 0);
+        tensor_ns = saturating_add(tensor_ns, work->uses_tensor_cores ? ns : 0);
+    }
+    usage->tensor_cores = eligible_ns > 0 ? 100 * (double)tensor_ns / (double)eligible_ns : 0;
+}
+
+static void fill(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part, struct cover *cover)
+{
+    double wall = usage->wall_ns > 0 ? (double)usage->wall_ns : 1;
+    double gpus_wall = wall * (double)dlprof_gpu_count(dlprof->report), rest = 100;
+
+    for (int use = USE_TENSOR_CORES; use <= USE_MEMORY; use++) {
+        for (size_t i = 0; i < part->work_count; i++)
+            if ((int)use_of_work(&part->works[i]) == use)
+                add_interval(cover, part->works[i].device, part->works[i].start_ns, part->works[i].end_ns);
+        usage->percent[use] = 100 * (double)newly_covered(cover) / gpus_wall;
+    }
+    for (size_t i = 0; i < cover->count; i++)
+        cover->list[i].group = 0;
+    newly_covered(cover);
+    for (int use = USE_LOADING; use <= USE_CPU; use++) {
+        for (size_t i = 0; i < part->call_count; i++)
+            if ((int)use_of(dlprof, &part->calls[i]) == use)
+                add_interval(cover, 0, part->calls[i].start_ns, part->calls[i].end_ns);
+        usage->percent[use] = 100 * (double)newly_covered(cover) / wall;
+    }
+    for (int use = 0; use < USE_OTHER; use++)
+        rest -= usage->percent[use];
+    usage->percent[USE_OTHER] = rest > 0 ? rest : 0;
+    usage->gpu = usage->percent[USE_TENSOR_CORES] + usage->percent[USE_OTHER_KERNELS];
+    tensor_share(usage, dlprof, part);
+}
+
+int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, size_t first, size_t last,
+                      struct error *err)
+{
+    size_t from = first_call(dlprof, first), to = first_call(dlprof, last + 1);
+    size_t work = first_work(dlprof, from);
+    struct part part = { dlprof->calls + from, dlprof->works + work, to - from, first_work(dlprof, to) - work };
+    struct cover cover = { .list = malloc((part.call_count + part.work_count + 1) * sizeof *cover.list) };
+
+    *usage = (struct dlprof_usage){ 0 };
+    if (!cover.list)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = first; i <= last; i++)
+        usage->wall_ns = saturating_add(usage->wall_ns, dlprof_iteration_ns(dlprof, i));
+    fill(usage, dlprof, &part, &cover);
+    free(cover.list);
+    return 0;
+}
