@@ -3,13 +3,16 @@
 #include "analyze/registry.h"
 #include "made_cuda.h"
 
-/* Runs one rule on a report. */
-static struct report *advise(struct adviser *adviser, struct writer *writer, const struct analysis *rule)
+/* Runs one rule on a report. Without steps the run counts; with steps they are searched for. */
+enum { WITHOUT_STEPS, WITH_STEPS };
+static struct report *advise(struct adviser *adviser, struct writer *writer, const struct analysis *rule, int has_steps)
 {
+    static const struct steps none;
+    static const struct analysis_filter without = { .steps = &none };
     struct report *report = finish(writer);
     struct error err;
 
-    if (adviser_open(adviser, report, &(struct analysis_request){ 0 }, &err) != 0 ||
+    if (adviser_open(adviser, report, &(struct analysis_request){ .filter = has_steps ? NULL : &without }, &err) != 0 ||
         adviser_find(adviser, rule, &err) != 0 || adviser_judge(adviser, &err) != 0)
         fail_msg("%s", err.text);
     return report;
@@ -66,7 +69,7 @@ static void a_result_in_each_step(void **state)
         call(writer, MAIN, at + 15, at + 117, "cudaStreamSynchronize", 10 * i + 3);
         sync_record(writer, STREAM_SYNC, 7, 10 * i + 3, 0);
     }
-    struct report *report = advise(&adviser, writer, &rule_result_waits);
+    struct report *report = advise(&adviser, writer, &rule_result_waits, WITHOUT_STEPS);
     assert_int_equal(adviser.step_ns, RUN * US);
     assert_int_equal(adviser.count, 1);
     expect(&adviser.causes[0], RUN - WITHOUT_COPIES, RUN - WITHOUT_WAITS, ".item() waits for the GPU (10 times)",
@@ -88,16 +91,112 @@ static void a_wait_while_the_gpu_has_work_saves_nothing(void **state)
         call(writer, MAIN, at + 10, at + 110, "cudaStreamSynchronize", 10 * i + 12);
         sync_record(writer, STREAM_SYNC, 7, 10 * i + 12, 0);
     }
-    struct report *report = advise(&adviser, writer, &rule_result_waits);
+    struct report *report = advise(&adviser, writer, &rule_result_waits, WITHOUT_STEPS);
     assert_int_equal(adviser.count, 0);
+    done(&adviser, report);
+}
+
+/* ---- the thread's own time ------------------------------------------------------------------------------------- */
+
+/* Ten kernels of 100 µs, each launched in 5 µs; 500 µs of the program's code between two launches. */
+enum { OWN = 500, OWN_RUN = 9 * (OWN + 5) + 5 + KERNEL };
+
+static void launch_rarely(struct writer *writer)
+{
+    for (int i = 0; i < STEPS; i++)
+        launch(writer, (OWN + 5) * i, (OWN + 5) * i + 5, (OWN + 5) * i + 5 + KERNEL, i + 1, 7);
+}
+
+static void function(struct writer *writer, int64_t start, int64_t end, const char *name)
+{
+    struct row_TACHO_TORCH_PYTHON row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_PYTHON, start, start * US);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, end, end * US);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_TACHO_TORCH_PYTHON, &row);
+}
+
+/* Without that code, kernels follow each other with gaps of 1 µs. */
+static void python_between_launches(void **state)
+{
+    enum { AT_ONCE = 5 + 10 * KERNEL + 9 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    function(writer, 0, OWN_RUN, "train.py(40): train");
+    struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], OWN_RUN - AT_ONCE, OWN_RUN - AT_ONCE, "Python between launches: 4.50 ms",
+           "train.py:40 train");
+    done(&adviser, report);
+}
+
+/* The same code is PyTorch's: no advice on lines of the program. */
+static void code_of_pytorch_is_not_the_users(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    function(writer, 0, OWN_RUN, "train.py(40): train");
+    function(writer, 0, OWN_RUN, "torch/optim/adam.py(214): step");
+    struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 0);
+    done(&adviser, report);
+}
+
+/* A DataLoader takes 400 of the 500 µs. The other 100 and the launch, 105 µs, are then the time of a step; the estimate
+ * leaves 20 µs more. */
+static void batches_are_made_in_the_loop(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int i = 0; i < STEPS; i++)
+        operator(writer, (OWN + 5) * i + 5, (OWN + 5) * i + 405,
+                 "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", NULL);
+    function(writer, 0, OWN_RUN, "train.py(20): main");
+    function(writer, 0, OWN_RUN, "torch/utils/data/dataloader.py(732): __next__");
+    function(writer, 0, OWN_RUN, "data.py(30): __getitem__");
+    struct report *report = advise(&adviser, writer, &rule_data_loader, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 9 * 400, 9 * 380,
+           "the DataLoader has no workers: 360 µs for a batch, mostly in data.py:30 __getitem__", "train.py:20 main");
+    done(&adviser, report);
+}
+
+/* Steps of 100 µs, with a cudaMalloc of 50 µs in each. */
+static void memory_is_allocated_in_each_step(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        struct row_TACHO_TORCH_STEP row = { 0 };
+        ROW_SET(&row, TACHO_TORCH_STEP, start, (100 * i) * US);
+        ROW_SET(&row, TACHO_TORCH_STEP, end, (100 * i + 99) * US);
+        ROW_SET(&row, TACHO_TORCH_STEP, globalTid, made_thread(1, MAIN));
+        ROW_SET(&row, TACHO_TORCH_STEP, number, i);
+        writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
+        launch(writer, 100 * i, 100 * i + 5, 100 * i + 25, 10 * i + 1, 7);
+        call(writer, MAIN, 100 * i + 30, 100 * i + 80, "cudaMalloc", 10 * i + 2);
+    }
+    struct report *report = advise(&adviser, writer, &rule_loop_calls, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 50, 50, "memory is allocated and freed in each step", "");
     done(&adviser, report);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_result_in_each_step),
-        cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
+        cmocka_unit_test(a_result_in_each_step),        cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
+        cmocka_unit_test(python_between_launches),      cmocka_unit_test(code_of_pytorch_is_not_the_users),
+        cmocka_unit_test(batches_are_made_in_the_loop), cmocka_unit_test(memory_is_allocated_in_each_step),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

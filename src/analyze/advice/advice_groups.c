@@ -72,6 +72,11 @@ void advice_group_most(const struct advice_groups *groups, uint32_t group, uint3
     }
 }
 
+int64_t advice_least(const struct adviser *adviser)
+{
+    return saturating_multiply(adviser->step_ns / 100, (int64_t)adviser->step_count);
+}
+
 /* The largest group that was not taken yet, or NO_KEY. */
 static uint32_t largest(const struct advice_groups *groups, int64_t least_ns)
 {

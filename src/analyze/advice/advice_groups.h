@@ -39,6 +39,9 @@ int advice_group_note(struct advice_groups *groups, uint32_t group, const struct
 /* The place and kind in which a group spent most of its time. */
 void advice_group_most(const struct advice_groups *groups, uint32_t group, uint32_t *place, int64_t *kind);
 
+/* The time that a cause must have in all steps to save 1 % of them. */
+int64_t advice_least(const struct adviser *adviser);
+
 /* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. describe() sets the
  * texts of a cause; it returns 0 if the group is no cause after all. */
 enum { MOST_GROUPS = 8 };

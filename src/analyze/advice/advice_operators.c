@@ -6,6 +6,8 @@
 
 #include "base/array.h"
 
+const char advice_loader_mark[] = "enumerate(DataLoader)#";
+
 int advice_operators_open(struct advice_operators *operators, struct report *report, struct error *err)
 {
     static const struct thread_span_source source = { "TACHO_TORCH_OP", "nameId", NULL, NULL, NULL, NULL, 0 };

@@ -22,6 +22,9 @@ void advice_operators_free(struct advice_operators *operators);
  * by thread, then by time. ERR_NO_MEMORY or 0. */
 int advice_operators_at(struct advice_operators *operators, int64_t thread, int64_t time_ns);
 
+/* How PyTorch's annotation begins in which a DataLoader makes, or waits for, its next batch. */
+extern const char advice_loader_mark[];
+
 /* The outermost of these that is an operator, and no annotation or range; NULL: none. */
 const struct thread_span *advice_operator(const struct advice_operators *operators);
 

@@ -1,0 +1,121 @@
+/* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
+ * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. */
+#include <string.h>
+
+#include "advice_groups.h"
+#include "analyze/registry.h"
+
+enum { MOST_NAMES = 12 };
+static const struct call_kind {
+    const char *names[MOST_NAMES]; /* how they begin; NULL ends the list */
+    const char *what, *advice;
+} kinds[] = {
+    { { "cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemCreate",
+        "cuMemMap", "cuMemUnmap", "cuMemRelease", "cuMemSetAccess", NULL },
+      "memory is allocated and freed in each step",
+      "Allocate once and reuse the memory. In PyTorch, remove torch.cuda.empty_cache() from the loop, and keep the "
+      "sizes of tensors the same." },
+    { { "cuModuleLoad", "cuLibraryLoad", "cuModuleUnload", "cuLibraryUnload", "cuLinkCreate", NULL },
+      "code is loaded in the loop",
+      "Run all kernels and shapes once before the loop, or set CUDA_MODULE_LOADING=EAGER." },
+};
+enum { CALL_KINDS = sizeof kinds / sizeof *kinds };
+
+static int kind_of(const char *call)
+{
+    for (int kind = 0; kind < CALL_KINDS; kind++)
+        for (const char *const *name = kinds[kind].names; *name; name++)
+            if (strncmp(call, *name, strlen(*name)) == 0)
+                return kind;
+    return -1;
+}
+
+static int cut_call(struct adviser *adviser, struct replay_edits *edits, uint32_t call)
+{
+    static const enum replay_kind waits[] = { REPLAY_WAIT, REPLAY_QUEUE };
+    const struct replay *replay = &adviser->replay;
+    uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
+
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), waits[i])) != 0)
+            return ERR_NO_MEMORY;
+    return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);
+}
+
+static int add_call(struct advice_groups *groups, uint32_t at, int kind)
+{
+    struct adviser *adviser = groups->adviser;
+    const struct replay_call *call = &adviser->replay.events.calls[at];
+    struct advice_event event = { .thread = adviser->replay.events.threads[call->thread].id,
+                                  .start_ns = call->start_ns,
+                                  .end_ns = call->end_ns };
+    uint32_t group = advice_group(groups, kind, 0);
+
+    event.place = places_line(groups->places, places_at(groups->places, event.thread, call->start_ns, call->end_ns));
+    if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &groups->list[group].cause;
+    return cut_call(adviser, &cause->bound, at) != 0 || cut_call(adviser, &cause->estimate, at) != 0 ? ERR_NO_MEMORY
+                                                                                                     : 0;
+}
+
+static int add_calls(struct advice_groups *groups)
+{
+    struct adviser *adviser = groups->adviser;
+    const struct replay_events *events = &adviser->replay.events;
+
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        int kind = kind_of(report_string(adviser->report, *keys_get(&events->names, events->calls[i].name), NULL));
+        if (kind >= 0 && adviser_counts(adviser, &events->calls[i]) && add_call(groups, i, kind) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    struct advice_cause *cause = &groups->list[group].cause;
+    int64_t kind = keys_get(&groups->keys, group)[0], unused;
+    uint32_t place;
+
+    advice_group_most(groups, group, &place, &unused);
+    text_add(&cause->what, kinds[kind].what);
+    advice_add_count(&cause->what, groups->adviser, cause->count);
+    place_text(&cause->where, groups->places, place);
+    cause->advice = kinds[kind].advice;
+    return 1;
+}
+
+/* Without steps the start of the program counts, in which such calls are as they should be. */
+static int find_loop_calls(struct adviser *adviser, struct error *err)
+{
+    struct advice_groups groups;
+    int code;
+
+    if (!adviser->steps->count)
+        return 0;
+    if ((code = advice_groups_open(&groups, adviser, err)) != 0)
+        goto free_groups;
+    if (add_calls(&groups) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls in the loop");
+        goto free_groups;
+    }
+    code = advice_groups_add(&groups, 0, describe, err);
+free_groups:
+    advice_groups_free(&groups);
+    return code;
+}
+
+ADVICE_RUN(loop_calls)
+
+const struct analysis rule_loop_calls = {
+    .name = "loop_calls",
+    .title = "Allocations and Loading in the Loop",
+    .usage = "",
+    .help = "CUDA calls in steps that allocate or free memory (cudaMalloc, cudaFree, cudaHostAlloc), or load code. The "
+            "saving is that of a replay without these calls and their waits. Needs steps.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Allocate memory and load code before the loop.",
+    .praise = "No memory is allocated and no code is loaded in the steps.",
+    ADVICE_RULE(loop_calls),
+};

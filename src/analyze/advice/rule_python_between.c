@@ -1,0 +1,165 @@
+/* The rule python_between: a thread that launches work runs the program's own code, and the GPU has nothing to do.
+ *
+ * Time between two CUDA calls, outside of operators and of a DataLoader, belongs to the line that the thread was at.
+ * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound. Bound and estimate:
+ * the function takes no time. */
+#include <string.h>
+
+#include "advice_groups.h"
+#include "advice_operators.h"
+#include "analyze/registry.h"
+#include "base/human.h"
+
+enum { LEAST_NS = 100000 }; /* shorter pieces are the way from one launch to the next */
+
+struct between {
+    struct adviser *adviser;
+    struct advice_groups groups;
+    struct advice_operators operators; /* only operators and DataLoaders, none in another */
+    const struct replay_thread *thread;
+};
+
+/* Leaves the spans that other rules explain. */
+static void keep_operators(struct advice_operators *operators)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < operators->spans.count; i++) {
+        size_t length;
+        const char *name = report_string(operators->report, operators->spans.list[i].name, &length);
+        if (memmem(name, length, "::", 2) || strncmp(name, advice_loader_mark, strlen(advice_loader_mark)) == 0)
+            operators->spans.list[kept++] = operators->spans.list[i];
+    }
+    operators->spans.count = kept;
+    thread_spans_keep_outermost(&operators->spans);
+}
+
+/* Counts code of the user, of packages, and of C that these call. What runs in a range is not known. */
+static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
+{
+    struct between *between = context;
+    struct places *places = between->groups.places;
+
+    if (number == NO_PLACE)
+        return 0;
+    struct place place = places_get(places, number);
+    if (place.kind == PLACE_RANGE || (place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY))
+        return 0;
+    uint32_t group = advice_group(&between->groups, (int64_t)place.kind << 32 | place.file, place.function);
+    const struct advice_event event = {
+        .place = places_line(places, number), .thread = between->thread->id, .start_ns = from_ns, .end_ns = to_ns
+    };
+    if (group == NO_KEY || advice_group_note(&between->groups, group, &event) != 0)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &between->groups.list[group].cause;
+    const struct replay *replay = &between->adviser->replay;
+    if (advice_cut_time(replay, &cause->bound, between->thread, from_ns, to_ns, 0) != 0)
+        return ERR_NO_MEMORY;
+    return advice_cut_time(replay, &cause->estimate, between->thread, from_ns, to_ns, 0);
+}
+
+static int add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
+{
+    if (from_ns >= to_ns || saturating_duration(from_ns, to_ns) < LEAST_NS)
+        return 0;
+    return places_each(between->groups.places, between->thread->id, from_ns, to_ns, add_stretch, between);
+}
+
+/* The time between two calls, without the operators in it. */
+static int add_gap(struct between *between, int64_t from_ns, int64_t to_ns)
+{
+    const struct thread_spans *spans = &between->operators.spans;
+    size_t behind, i = thread_spans_from(spans, between->thread->id, from_ns, &behind);
+
+    for (; i < behind && spans->list[i].start_ns < to_ns; i++) {
+        if (add_piece(between, from_ns, spans->list[i].start_ns) != 0)
+            return ERR_NO_MEMORY;
+        from_ns = spans->list[i].end_ns;
+    }
+    return add_piece(between, from_ns, to_ns);
+}
+
+static int add_thread(struct between *between)
+{
+    const struct replay *replay = &between->adviser->replay;
+    const struct replay_thread *thread = between->thread;
+
+    for (uint32_t at = thread->first; at < thread->end; at++) {
+        const struct replay_call *call = &replay->events.calls[at];
+        uint32_t start = replay_call_start(at), edge = replay_edge_to(replay, start, REPLAY_HOST);
+        if (edge == REPLAY_NO_EDGE || replay_edge_to(replay, start, REPLAY_HANDOVER) != REPLAY_NO_EDGE ||
+            !adviser_counts(between->adviser, call))
+            continue;
+        int64_t from_ns = replay->graph.time[replay->graph.from[edge]];
+        if (saturating_duration(from_ns, call->start_ns) >= LEAST_NS && add_gap(between, from_ns, call->start_ns) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_threads(struct between *between)
+{
+    const struct replay_events *events = &between->adviser->replay.events;
+
+    for (uint32_t i = 0; i < events->thread_count; i++) {
+        between->thread = &events->threads[i];
+        if (add_thread(between) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* "Python between launches: 2.03 ms in each step" */
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    struct advice_cause *cause = &groups->list[group].cause;
+    int64_t total_ns = 0, kind;
+    uint32_t place;
+
+    for (size_t i = 0; i < cause->bound.count; i++)
+        total_ns = saturating_add(total_ns, cause->bound.list[i].cut_ns);
+    advice_group_most(groups, group, &place, &kind);
+    text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python" : "CPU code");
+    text_add(&cause->what, " between launches: ");
+    human_time(&cause->what, total_ns / (int64_t)groups->adviser->step_count);
+    text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
+    place_text(&cause->where, groups->places, place);
+    cause->advice = "Launch the work of the GPU first, or move this to a DataLoader's worker or another thread, or out "
+                    "of the loop.";
+    return 1;
+}
+
+static int find_python_between(struct adviser *adviser, struct error *err)
+{
+    struct between between = { .adviser = adviser };
+    int code;
+
+    if ((code = advice_groups_open(&between.groups, adviser, err)) != 0 ||
+        (code = advice_operators_open(&between.operators, adviser->report, err)) != 0)
+        goto done;
+    keep_operators(&between.operators);
+    if (add_threads(&between) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the times between launches");
+        goto done;
+    }
+    code = advice_groups_add(&between.groups, advice_least(adviser), describe, err);
+done:
+    advice_operators_free(&between.operators);
+    advice_groups_free(&between.groups);
+    return code;
+}
+
+ADVICE_RUN(python_between)
+
+const struct analysis rule_python_between = {
+    .name = "python_between",
+    .title = "Python between Launches",
+    .usage = "",
+    .help = "Functions of the program that run between CUDA calls, at least 100 µs at a time, while the GPU waits for "
+            "its next work. Operators, DataLoaders and code of PyTorch itself are left out. The saving is that of a "
+            "replay in which the function takes no time there.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
+    .praise = "The GPU does not wait for the program's own code between launches.",
+    ADVICE_RULE(python_between),
+};
