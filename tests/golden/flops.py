@@ -14,7 +14,7 @@ DIFFERENT = {
     "mm of a vector": 2 * 10 * 20,  # has no formula there
     "convolution in groups, backward": 3 * 2 * 2 * 12 * 12 * 16 * 2 * 9,  # multiplies the gradient of the weights by the groups
     "attention, causal": 2 * 4 * (32 * 33 // 2) * 2 * 16 * (2 + 5),  # counts the pairs that the mask excludes
-    "checkpoint": 221184,  # the last operator to be computed again is only begun; a GPU gets no kernel of it
+    "checkpoint": 221184,  # the trace has an addmm more in each block, the last to be computed again: what the trace holds, not a truth
 }
 # The operators that with_flops counts where Tacho does: it counts conv2d around the operator that computes.
 SAME_OPERATORS = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"}

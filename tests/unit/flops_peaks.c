@@ -1,4 +1,5 @@
-/* Peaks of GPUs against the figures that NVIDIA publishes, dense and with accumulation in fp32. */
+/* Peaks of GPUs against the figures that NVIDIA publishes, dense and with accumulation in fp32. Where a clock was
+ * derived from one of these figures (gpu_peaks.c), only the others are independent of it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ static const struct published {
     { "NVIDIA GeForce RTX 3080", { 0, 0, 29.8, 29.8, 59.5, 0, 238, 0, 760 } },
     { "NVIDIA GeForce RTX 3070", { 0, 0, 20.3, 20.3, 40.6, 0, 162.6, 0, 448 } },
     { "NVIDIA L40S", { 0, 0, 91.6, 183, 362.05, 733, 733, 0, 864 } },
-    { "NVIDIA L40", { 0, 0, 90.5, 90.5, 181.05, 362, 0, 0, 864 } },
+    { "NVIDIA L40", { 0, 0, 90.5, 90.5, 181.05, 362, 362, 0, 864 } },
     { "NVIDIA L4", { 0, 0, 30.3, 60, 121, 242.5, 242.5, 0, 300 } },
     { "NVIDIA GeForce RTX 4090", { 1.29, 0, 82.6, 82.6, 165.2, 330.3, 660.6, 0, 1008 } },
     { "NVIDIA GeForce RTX 4080", { 0, 0, 48.7, 48.7, 97.5, 194.9, 389.9, 0, 717 } },

@@ -1,5 +1,5 @@
-/* Chips and architectures. The rates of NVIDIA's data sheets follow from the two tables, which
- * tests/unit/analyze_flops.c checks; a chip that is not in the first table has rates too, by its compute capability. */
+/* Chips and architectures. NVIDIA's published rates follow from the two tables, which
+ * tests/unit/flops_peaks.c checks; a chip that is not in the first table has rates too, by its compute capability. */
 #include "gpu_peaks.h"
 
 #include <stdlib.h>
@@ -26,14 +26,15 @@ static const struct architecture {
     { 121, { 4, 0, 256, 512, 1024, 2048, 2048, 4096 } },         /* the same in GB10 */
 };
 
-/* Chips by their name in CUDA; the first row that the GPU's name contains counts. MHz are NVIDIA's boost clocks; where
- * the two differ, tensor cores but for fp64 have the second. GB/s is memory. Behind each row stands its source, and
- * NVIDIA's own figure for fp16 on tensor cores where there is no other. */
+/* Chips by their name in CUDA; the first row that the GPU's name contains counts. MHz are boost clocks; where the two
+ * differ, tensor cores but for fp64 have the second. GB/s is memory. Behind each row stands the document of NVIDIA that
+ * has the product's rates. Not all of them state the clock: those of tensor cores of H100 PCIe and NVL, H200 NVL, B100,
+ * B200 and GB200 are the ones at which the published rates come out. */
 static const struct chip {
     const char *name;
     int64_t capability, sm_count;
     int mhz, tensor_mhz, gb_s;
-    int is_halved;                                      /* tensor cores accumulate in fp32 at half the rate: GeForce */
+    int is_halved; /* tensor cores accumulate in fp32 at half the rate: GeForce; 2: int8 has half the rate too */
 } chips[] = {
     { "V100-PCIE", 70, 80, 1380, 1380, 900, 0 },        /* V100 data sheet, 2020: 112 TFLOP/s */
     { "V100-SXM3", 70, 80, 1597, 1597, 981, 0 },        /* DGX-2 user guide */
@@ -56,7 +57,7 @@ static const struct chip {
     { "RTX 3070", 86, 46, 1725, 1725, 448, 1 },         /* Ampere GA102 white paper 2.0, appendix A: 40.6 TFLOP/s */
     { "RTX 3060", 86, 28, 1777, 1777, 360, 1 },         /* GeForce product page */
     { "L40S", 89, 142, 2520, 2520, 864, 0 },            /* L40S data sheet: 362 TFLOP/s */
-    { "L40", 89, 142, 2490, 2490, 864, 1 },             /* L40 data sheet: 181 TFLOP/s */
+    { "L40", 89, 142, 2490, 2490, 864, 2 },             /* L40 data sheet: 181 TFLOP/s */
     { "L4", 89, 58, 2040, 2040, 300, 0 },               /* L4 data sheet: 121 TFLOP/s */
     { "RTX 6000 Ada", 89, 142, 2505, 2505, 960, 0 },    /* RTX 6000 Ada data sheet: 91.1 TFLOP/s fp32 */
     { "RTX 4090", 89, 128, 2520, 2520, 1008, 1 },       /* Ada white paper 2.1, appendix A: 165.2 TFLOP/s */
@@ -137,7 +138,8 @@ struct gpu_peaks gpu_peaks_of(const struct gpu_facts *facts)
     for (int rate = 0; architecture && rate < RATE_MEMORY; rate++) {
         double cycles = rate < RATE_TF32 ? clock : tensor_clock;
         out.rate[rate] = sm_count * cycles * architecture->per_cycle[rate];
-        if (is_halved && (rate == RATE_TF32 || rate == RATE_FP16 || rate == RATE_FP8))
+        if (is_halved &&
+            (rate == RATE_TF32 || rate == RATE_FP16 || rate == RATE_FP8 || (is_halved == 2 && rate == RATE_INT8)))
             out.rate[rate] /= 2;
     }
     out.rate[RATE_MEMORY] = facts->memory_bytes_s > 0 ? (double)facts->memory_bytes_s : chip ? chip->gb_s * 1e9 : 0;
