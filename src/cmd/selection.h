@@ -60,7 +60,7 @@ struct selection_part_settings {
       .help = "Use only events that start in these steps (3-7, or 3,5,9-), and the GPU work that they launch." },      \
     { .name = "step-range", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_range), .value = "PATTERN",      \
       .help = "Take the ranges that match this basic regular expression as the steps. Default: ProfilerStep#N, "       \
-              "else 'iteration N' or 'step N'." },                                                                     \
+              "else 'iteration N' or 'step N', else what repeats." },                                                  \
     { .name = "step-op", .kind = OPTION_TEXT, .offset = offsetof(type, member.step_operator), .value = "NAME",         \
       .help = "Start a step at each call of this operator." }
 #define PART_OPTIONS(type, member)                                                                                     \

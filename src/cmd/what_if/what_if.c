@@ -39,7 +39,7 @@ static const struct option options[] = {
       .help = "Threads take no time in PLACE between their CUDA calls." },
     { .name = "step-range", .kind = OPTION_TEXT, .offset = FIELD(step_range), .value = "PATTERN",
       .help = "Take the ranges that match this basic regular expression as the steps. Default: ProfilerStep#N, "
-              "else 'iteration N' or 'step N'." },
+              "else 'iteration N' or 'step N', else what repeats." },
     { .name = "step-op", .kind = OPTION_TEXT, .offset = FIELD(step_operator), .value = "NAME",
       .help = "Start a step at each call of this operator." },
     { .name = "format", .letter = 'f', .kind = OPTION_CHOICE, .offset = FIELD(format), .value = "FORMAT",
@@ -74,7 +74,7 @@ static int take_changes(struct job *job, const struct settings *settings, struct
 /* A report without steps has only a whole run, unless the user said what a step is. */
 static int read_steps(struct job *job, const struct settings *settings, struct error *err)
 {
-    const struct steps_request request = { .range = settings->step_range, .op = settings->step_operator };
+    const struct steps_request request = { settings->step_range, settings->step_operator, .may_guess = 1 };
     int code = steps_read(&job->steps, job->report, &request, err);
 
     if (code != ERR_NO_DATA || request.range || request.op)
