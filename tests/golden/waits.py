@@ -296,6 +296,9 @@ def main():
             rows = table("gpu_idle_sum", fixture)
             whole, unknown = (sum(row["Total Time (ns)"] for row in rows if row["Cause"] in causes) for causes in ({row["Cause"] for row in rows}, {"unknown"}))
             check("of nsys's capture at least 95 % has a cause", True, unknown <= 0.05 * whole)
+        fixture = os.path.join(lib.HERE, "../../../shared/fixtures/kineto/train.json.gz")
+        if os.path.exists(fixture):
+            check("names without addresses", [], [row["What"] for row in table("gpu_idle_sum:gap=0", fixture) if " at 0x" in row["What"] + row["Where"]])
     return lib.status()
 
 

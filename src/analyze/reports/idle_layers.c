@@ -5,6 +5,7 @@
 #include "analyze/model/calls.h"
 #include "analyze/model/operator_text.h"
 #include "analyze/model/torch/operators.h"
+#include "analyze/model/torch/python_files.h"
 #include "base/array.h"
 #include "idle_layers.h"
 
@@ -148,7 +149,15 @@ void idle_layers_free(struct idle_layers *layers)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-enum idle_text { TEXT_STRING, TEXT_CALL, TEXT_RANGE, TEXT_NATIVE_FRAME, TEXT_PYTHON_FRAME, TEXT_OFF_CPU };
+enum idle_text {
+    TEXT_STRING,
+    TEXT_FUNCTION,
+    TEXT_CALL,
+    TEXT_RANGE,
+    TEXT_NATIVE_FRAME,
+    TEXT_PYTHON_FRAME,
+    TEXT_OFF_CPU
+};
 
 static void make_text(struct text *out, struct idle_layers *layers, enum idle_text kind, int64_t number)
 {
@@ -159,6 +168,8 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
         stack_frame_label(out, &layers->native, (uint32_t)number);
     else if (kind == TEXT_PYTHON_FRAME)
         stack_frame_label(out, &layers->python, (uint32_t)number);
+    else if (kind == TEXT_FUNCTION && memmem(bytes, length, " at 0x", 6))
+        python_function_name(out, bytes, length); /* the same for all objects */
     else if (kind == TEXT_OFF_CPU)
         text_add(out, number == OFF_CPU_PREEMPTED ? "preempted" : "blocked");
     else
@@ -203,8 +214,8 @@ uint32_t idle_what(struct idle_layers *layers, enum idle_cause cause, const stru
     switch (cause) {
     case IDLE_SYNC:
     case IDLE_CALL: return text_of(layers, TEXT_CALL, span->name);
-    case IDLE_OS:
-    case IDLE_PYTHON_CALL: return text_of(layers, TEXT_STRING, span->name);
+    case IDLE_OS: return text_of(layers, TEXT_STRING, span->name);
+    case IDLE_PYTHON_CALL: return text_of(layers, TEXT_FUNCTION, span->name);
     case IDLE_OFF_CPU: return text_of(layers, TEXT_OFF_CPU, span->name);
     case IDLE_PYTHON:
         return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)span->chain));
@@ -254,7 +265,7 @@ uint32_t idle_where(struct idle_layers *layers, enum idle_cause cause, const str
     if (python)
         return text_of(layers, TEXT_PYTHON_FRAME, stack_innermost(&layers->python, (uint32_t)python->chain));
     if (function)
-        return text_of(layers, TEXT_STRING, function->name);
+        return text_of(layers, TEXT_FUNCTION, function->name);
     uint32_t caller = caller_of(layers, cause, span);
     if (caller == NO_KEY && native && cause != IDLE_NATIVE)
         caller = stack_caller(&layers->native, (uint32_t)native->chain);
