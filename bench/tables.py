@@ -31,6 +31,7 @@ WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or 
     ("cuda_kern_exec_sum, 1 M kernels in 2 M ranges", "ranges", ("stats", "-r", "cuda_kern_exec_sum"), 1.0, None),
     ("nvtx_gpu_proj_sum, the same", "ranges", ("stats", "-r", "nvtx_gpu_proj_sum"), 1.0, None),
     ("gpu_idle_sum, 4 M events", "events", ("stats", "-r", "gpu_idle_sum:gap=1"), None, None),
+    ("what-if: the critical path, 4 M events", "events", ("what-if",), 2.0, None),
     ("cpu_sample_sum, 1 M samples with 21 M frames", "samples", ("stats", "-r", "cpu_sample_sum"), 1.0, None),
     ("thread_wait_sum, 4 M OS calls", "calls", ("stats", "-r", "thread_wait_sum"), 1.0, None),
     ("lock_contention, 1 M waits among these", "calls", ("analyze", "-r", "lock_contention"), 1.0, None),

@@ -128,9 +128,9 @@ static uint32_t call_from(const struct replay_events *events, const struct repla
 }
 
 /* How much of the time between two points lies in the wanted time. */
-static int64_t overlap(const struct replay_graph *graph, uint32_t edge, uint32_t to, int64_t from_ns, int64_t to_ns)
+static int64_t overlap(const struct replay *replay, uint32_t edge, uint32_t to, int64_t from_ns, int64_t to_ns)
 {
-    int64_t start = graph->time[graph->from[edge]], end = graph->time[to];
+    int64_t start = replay_edge_start(replay, edge), end = replay_measured(replay, to);
 
     start = start > from_ns ? start : from_ns;
     end = end < to_ns ? end : to_ns;
@@ -141,7 +141,7 @@ static int cut_edge(const struct replay *replay, struct replay_edits *edits, uin
                     const int64_t *wanted)
 {
     uint32_t edge = replay_edge_to(replay, to, kind);
-    int64_t cut_ns = edge == REPLAY_NO_EDGE ? 0 : overlap(&replay->graph, edge, to, wanted[0], wanted[1]);
+    int64_t cut_ns = edge == REPLAY_NO_EDGE ? 0 : overlap(replay, edge, to, wanted[0], wanted[1]);
 
     return cut_ns > 0 ? replay_edit_cut(edits, edge, cut_ns) : 0;
 }

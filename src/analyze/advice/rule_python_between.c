@@ -90,7 +90,7 @@ static int add_thread(struct between *between)
         if (edge == REPLAY_NO_EDGE || replay_edge_to(replay, start, REPLAY_HANDOVER) != REPLAY_NO_EDGE ||
             !adviser_counts(between->adviser, call))
             continue;
-        int64_t from_ns = replay->graph.time[replay->graph.from[edge]];
+        int64_t from_ns = replay_edge_start(replay, edge);
         if (saturating_duration(from_ns, call->start_ns) >= LEAST_NS && add_gap(between, from_ns, call->start_ns) != 0)
             return ERR_NO_MEMORY;
     }

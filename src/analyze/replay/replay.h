@@ -25,7 +25,7 @@ struct replay {
     struct replay_events events;
     struct replay_graph graph;
     int64_t typical_ns[TYPICALS][REPLAY_TABLES];
-    int64_t *times; /* owned; by point: of the last replay_run() */
+    int64_t *times; /* owned; by place: of the last replay_run() */
 };
 
 /* Builds the graph. A report without CUDA calls and GPU work has one without points. After an error there is nothing to
@@ -60,10 +60,20 @@ static inline uint32_t replay_work_of(const struct replay *replay, uint32_t poin
     return point / 2 - replay->events.call_count;
 }
 
+/* When a point was measured, and when it was in the last replay_run(). */
+static inline int64_t replay_measured(const struct replay *replay, uint32_t point)
+{
+    return replay->graph.measured[replay->graph.place[point]];
+}
+static inline int64_t replay_replayed(const struct replay *replay, uint32_t point)
+{
+    return replay->times[replay->graph.place[point]];
+}
+
 struct replay_result {
     int64_t measured_ns;           /* from the first point to the last */
     int64_t replayed_ns;           /* the same with the changes */
-    uint32_t last;                 /* the last point, at which the critical path ends */
+    uint32_t last;                 /* the place of the last point, at which the critical path ends */
     int64_t path_ns[REPLAY_KINDS]; /* the critical path of the replay: time in each kind of edge */
     int64_t before_path_ns;        /* from the first point to the start of the path */
 };
@@ -94,6 +104,12 @@ extern const char *const replay_kind_names[REPLAY_KINDS];
 
 /* The edge of this kind that leads to a point, or REPLAY_NO_EDGE. */
 uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay_kind kind);
+
+/* When the point that an edge starts at was measured. */
+static inline int64_t replay_edge_start(const struct replay *replay, uint32_t edge)
+{
+    return replay->graph.measured[replay->graph.from[edge]];
+}
 
 /* The functions below add the edits of a change to a list. */
 

@@ -27,7 +27,7 @@ struct build {
     uint32_t *previous; /* owned, as all below; by work: the last of its stream to end before it starts, or NO_WORK */
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
-    int64_t *end;       /* by work */
+    int64_t *end;       /* by place there: when it ended */
     size_t ended;       /* place behind the works of the GPU that ended before the last one of this stream started */
     struct cause causes[MOST_CAUSES];
     int cause_count;
@@ -195,14 +195,14 @@ static size_t find_ended(const struct build *build, size_t low, size_t end, int6
 {
     size_t step = 1, high = low;
 
-    while (high < end && build->end[build->by_end[high]] <= time_ns) {
+    while (high < end && build->end[high] <= time_ns) {
         low = high + 1;
         high = end - high > step ? high + step : end;
         step *= 2;
     }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (build->end[build->by_end[middle]] <= time_ns)
+        if (build->end[middle] <= time_ns)
             low = middle + 1;
         else
             high = middle;
@@ -227,7 +227,7 @@ static void add_ended(struct build *build, const struct replay_work *work, int64
     for (size_t i = build->ended; i > first && build->ended - i < LOOK_BACK; i--) {
         uint32_t at = build->by_end[i - 1];
         const struct replay_work *other = &events->works[at];
-        int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
+        int is_close = saturating_duration(build->end[i - 1], work->start_ns) <= CLOSE_NS;
         if (other->stream != work->stream && ((is_late && is_close) || compete(events, work, other))) {
             add_end(build, work, at, gap_ns, REPLAY_EVENT);
             return;
@@ -367,43 +367,57 @@ static int set_times(struct replay *replay)
     if (replay_graph_open(&replay->graph, 2 * ((size_t)events->call_count + events->work_count)) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < events->call_count; i++) {
-        replay->graph.time[replay_call_start(i)] = events->calls[i].start_ns;
-        replay->graph.time[replay_call_end(i)] = events->calls[i].end_ns;
+        replay->graph.measured[replay_call_start(i)] = events->calls[i].start_ns;
+        replay->graph.measured[replay_call_end(i)] = events->calls[i].end_ns;
     }
     for (uint32_t i = 0; i < events->work_count; i++) {
-        replay->graph.time[replay_work_start(replay, i)] = events->works[i].start_ns;
-        replay->graph.time[replay_work_end(replay, i)] = events->works[i].end_ns;
+        replay->graph.measured[replay_work_start(replay, i)] = events->works[i].start_ns;
+        replay->graph.measured[replay_work_end(replay, i)] = events->works[i].end_ns;
     }
     return 0;
 }
 
-/* Lists the works of each GPU by their end. */
+/* Lists the works of each GPU, in the order of their streams. */
+static void list_by_gpu(struct build *build)
+{
+    const struct replay_events *events = &build->replay->events;
+    size_t gpus = events->gpus.count;
+
+    for (uint32_t i = 0; i < events->work_count; i++)
+        build->first_of[events->gpu_of[events->works[i].stream] + 2]++;
+    for (size_t gpu = 0; gpu < gpus; gpu++)
+        build->first_of[gpu + 2] += build->first_of[gpu + 1];
+    for (uint32_t i = 0; i < events->work_count; i++)
+        build->by_end[build->first_of[events->gpu_of[events->works[i].stream] + 1]++] = i;
+}
+
 static int list_by_end(struct build *build)
 {
     const struct replay_events *events = &build->replay->events;
     size_t works = events->work_count, gpus = events->gpus.count;
-    int code;
+    int64_t *end;
+    int code = ERR_NO_MEMORY;
 
     if (!events->has_shared_gpu)
         return 0;
+    end = malloc((works + 1) * sizeof *end); /* by work */
     build->by_end = malloc((works + 1) * sizeof *build->by_end);
     build->end = malloc((works + 1) * sizeof *build->end);
     build->first_of = calloc(gpus + 2, sizeof *build->first_of);
-    if (!build->by_end || !build->end || !build->first_of)
-        return ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < works; i++) {
-        build->end[i] = events->works[i].end_ns;
-        build->first_of[events->gpu_of[events->works[i].stream] + 2]++;
-    }
-    for (size_t gpu = 0; gpu < gpus; gpu++)
-        build->first_of[gpu + 2] += build->first_of[gpu + 1];
+    if (!end || !build->by_end || !build->end || !build->first_of)
+        goto free_end;
     for (uint32_t i = 0; i < works; i++)
-        build->by_end[build->first_of[events->gpu_of[events->works[i].stream] + 1]++] = i;
+        end[i] = events->works[i].end_ns;
+    list_by_gpu(build);
     for (size_t gpu = 0; gpu < gpus; gpu++)
         if ((code = order_by_time(build->by_end + build->first_of[gpu], build->first_of[gpu + 1] - build->first_of[gpu],
-                                  build->end)) != 0)
-            return code;
-    return 0;
+                                  end)) != 0)
+            goto free_end;
+    for (size_t i = 0; i < works; i++)
+        build->end[i] = end[build->by_end[i]];
+free_end:
+    free(end);
+    return code;
 }
 
 static int add_edges(struct build *build)

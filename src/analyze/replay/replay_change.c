@@ -4,8 +4,9 @@
 uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay_kind kind)
 {
     const struct replay_graph *graph = &replay->graph;
+    uint32_t place = graph->place[point];
 
-    for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++)
+    for (uint32_t edge = graph->first[place]; edge < graph->first[place + 1]; edge++)
         if (graph->kind[edge] == kind)
             return edge;
     return REPLAY_NO_EDGE;
@@ -37,7 +38,7 @@ int replay_scale_work(const struct replay *replay, int (*choose)(void *context, 
     for (uint32_t i = 0; i < events->work_count; i++) {
         uint32_t room = replay_edge_to(replay, replay_work_start(replay, i), REPLAY_DEVICE);
         if (room != REPLAY_NO_EDGE && /* the same share of the other */
-            choose(context, &events->works[replay_work_of(replay, graph->from[room])]) &&
+            choose(context, &events->works[replay_work_of(replay, graph->point[graph->from[room]])]) &&
             replay_edit_scale(edits, room, factor) != 0)
             return no_memory(err);
         if (choose(context, &events->works[i]) &&
@@ -52,13 +53,13 @@ int replay_cut_host(const struct replay *replay,
                     struct replay_edits *edits, struct error *err)
 {
     static const enum replay_kind before[] = { REPLAY_HOST, REPLAY_HANDOVER };
-    const struct replay_graph *graph = &replay->graph;
 
     for (uint32_t i = 0; i < replay->events.call_count; i++)
         for (size_t k = 0; k < sizeof before / sizeof *before; k++) {
             uint32_t start = replay_call_start(i), edge = replay_edge_to(replay, start, before[k]);
-            int64_t less = edge == REPLAY_NO_EDGE ? 0
-                                                  : cut(context, i, graph->time[graph->from[edge]], graph->time[start]);
+            int64_t less = edge == REPLAY_NO_EDGE
+                               ? 0
+                               : cut(context, i, replay_edge_start(replay, edge), replay_measured(replay, start));
             if (less > 0 && replay_edit_cut(edits, edge, less) != 0)
                 return no_memory(err);
         }

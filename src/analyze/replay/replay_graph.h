@@ -4,7 +4,10 @@
  * point without edges happens when it was measured. With the lags of the build a run yields the measured times; a
  * change to the program is a change to some lags. The graph knows nothing of calls and kernels.
  *
- * A point takes 16 bytes, an edge 13; a run takes 8 more for a point. */
+ * A run goes through all edges, so they lie in the order of evaluation: each point has a place there, behind those that
+ * it depends on, and most of what it needs has just been computed.
+ *
+ * A point takes 20 bytes, an edge 13; a run takes 8 more for a point. */
 #ifndef TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
 #define TACHO_ANALYZE_REPLAY_REPLAY_GRAPH_H
 
@@ -27,16 +30,17 @@ enum replay_kind {
 
 #define REPLAY_DROPPED INT64_MIN /* the lag of an edge that does not count */
 
-/* Starts from {0}. */
+/* Starts from {0}. Until replay_graph_arrange() the place of a point is its number. */
 struct replay_graph {
-    int64_t *time;   /* owned, as all below; by point: when it was measured */
-    uint32_t *first; /* by point, and one more: its first edge */
-    uint32_t *order; /* the points, each behind those that it depends on */
-    uint32_t *from;  /* by edge: the point that it starts at */
-    int64_t *lag;    /* by edge */
-    uint8_t *kind;   /* by edge: enum replay_kind */
+    int64_t *measured; /* owned, as all below; by place: when it was measured */
+    uint32_t *first;   /* by place, and one more: its first edge */
+    uint32_t *point;   /* by place */
+    uint32_t *place;   /* by point */
+    uint32_t *from;    /* by edge: the place of the point that it starts at */
+    int64_t *lag;      /* by edge */
+    uint8_t *kind;     /* by edge: enum replay_kind */
     size_t points, edges;
-    size_t entered;  /* points whose edges are there or being added */
+    size_t entered;    /* points whose edges are there or being added */
     size_t from_room, lag_room, kind_room;
 };
 
@@ -49,16 +53,20 @@ void replay_graph_free(struct replay_graph *graph);
 void replay_graph_next(struct replay_graph *graph);
 /* Adds an edge to that point. An edge from a point that was measured later is left out. */
 int replay_graph_add(struct replay_graph *graph, uint32_t from, int64_t lag, enum replay_kind kind);
-/* Ends the last point and puts the points in order. An edge that closes a circle is dropped. */
+/* Ends the last point and puts points and edges in order. An edge that closes a circle is left out. */
 int replay_graph_arrange(struct replay_graph *graph);
 
-/* Computes the time of every point. */
-void replay_graph_run(const struct replay_graph *graph, int64_t *times);
+/* Computes the time of every point, by place. */
+struct replay_graph_span {
+    int64_t first_ns, last_ns; /* of all points */
+    uint32_t last;             /* the place of the last one */
+};
+struct replay_graph_span replay_graph_run(const struct replay_graph *graph, int64_t *times);
 
-/* Walks back the critical path of a run, from a point to the start of the path. visit gets each edge with its lag and
+/* Walks back the critical path of a run, from a place to the start of the path. visit gets each edge with its lag and
  * the point that it leads to. */
 typedef void replay_graph_visit(void *context, enum replay_kind kind, int64_t lag, uint32_t to);
-void replay_graph_path(const struct replay_graph *graph, const int64_t *times, uint32_t point,
+void replay_graph_path(const struct replay_graph *graph, const int64_t *times, uint32_t place,
                        replay_graph_visit *visit, void *context);
 
 #endif

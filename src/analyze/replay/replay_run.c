@@ -16,25 +16,6 @@ const char *const replay_kind_names[REPLAY_KINDS] = {
     [REPLAY_HANDOVER] = "hand-over between threads",
 };
 
-static uint32_t last_point(const int64_t *times, size_t count)
-{
-    uint32_t last = 0;
-
-    for (uint32_t i = 1; i < count; i++)
-        last = times[i] > times[last] ? i : last;
-    return last;
-}
-
-/* From the first point to the last. */
-static int64_t length_of(const int64_t *times, size_t count, uint32_t last)
-{
-    int64_t first = times[last];
-
-    for (size_t i = 0; i < count; i++)
-        first = times[i] < first ? times[i] : first;
-    return saturating_duration(first, times[last]);
-}
-
 static void add_to_kind(void *context, enum replay_kind kind, int64_t lag, uint32_t to)
 {
     struct replay_result *result = context;
@@ -43,15 +24,21 @@ static void add_to_kind(void *context, enum replay_kind kind, int64_t lag, uint3
     result->before_path_ns = saturating_subtract(result->before_path_ns, lag);
 }
 
+/* Points are placed in the order in which they were measured. */
+static int64_t measured(const struct replay_graph *graph)
+{
+    return saturating_duration(graph->measured[0], graph->measured[graph->points - 1]);
+}
+
 static void run(struct replay *replay, struct replay_result *out)
 {
     const struct replay_graph *graph = &replay->graph;
+    struct replay_graph_span span = replay_graph_run(graph, replay->times);
 
-    replay_graph_run(graph, replay->times);
-    out->last = last_point(replay->times, graph->points);
-    out->measured_ns = length_of(graph->time, graph->points, last_point(graph->time, graph->points));
-    out->replayed_ns = out->before_path_ns = length_of(replay->times, graph->points, out->last);
-    replay_graph_path(graph, replay->times, out->last, add_to_kind, out);
+    out->last = span.last;
+    out->measured_ns = measured(graph);
+    out->replayed_ns = out->before_path_ns = saturating_duration(span.first_ns, span.last_ns);
+    replay_graph_path(graph, replay->times, span.last, add_to_kind, out);
 }
 
 int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,

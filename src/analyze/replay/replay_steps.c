@@ -23,7 +23,7 @@ static uint32_t last_point(const struct replay *replay, const struct replay_thre
 
     while (low < high) { /* points of a thread are in order */
         uint32_t middle = low + (high - low) / 2;
-        if (replay->graph.time[middle] <= time_ns)
+        if (replay_measured(replay, middle) <= time_ns)
             low = middle + 1;
         else
             high = middle;
@@ -37,17 +37,16 @@ static void find_last_points(const struct replay *replay, const struct replay_th
                              uint32_t *last)
 {
     const struct step_process *own = steps_of(steps, global_process(thread->id));
-    const int64_t *time = replay->graph.time;
     uint32_t point = replay_call_start(thread->first), end = replay_call_start(thread->end);
 
     if (!own || !own->count || steps->list[own->first].process != own->process)
         return;
     while (point < end) {
-        size_t step = steps_from(steps, own, saturating_subtract(time[point], 1));
+        size_t step = steps_from(steps, own, saturating_subtract(replay_measured(replay, point), 1));
         if (step == own->first + own->count)
             return;
         point = last_point(replay, thread, steps->list[step].end_ns);
-        if (last[step] == UINT32_MAX || time[point] > time[last[step]])
+        if (last[step] == UINT32_MAX || replay_measured(replay, point) > replay_measured(replay, last[step]))
             last[step] = point;
         point++;
     }
@@ -57,7 +56,6 @@ static void find_last_points(const struct replay *replay, const struct replay_th
  * has that of the step before it. */
 static void end_steps(const struct replay *replay, const struct steps *steps, uint32_t *last, struct completion *list)
 {
-    const int64_t *time = replay->graph.time;
 
     for (size_t i = 0; i < steps->count; i++)
         last[i] = UINT32_MAX;
@@ -66,7 +64,9 @@ static void end_steps(const struct replay *replay, const struct steps *steps, ui
     for (size_t i = 0; i < steps->count; i++) {
         if (last[i] == UINT32_MAX && i && steps->list[i].process == steps->list[i - 1].process)
             last[i] = last[i - 1];
-        int64_t shift = last[i] == UINT32_MAX ? 0 : saturating_subtract(replay->times[last[i]], time[last[i]]),
+        int64_t shift = last[i] == UINT32_MAX
+                            ? 0
+                            : saturating_subtract(replay_replayed(replay, last[i]), replay_measured(replay, last[i])),
                 end_ns = steps->list[i].end_ns;
         list[i] = (struct completion){ end_ns, saturating_add(end_ns, shift) };
     }
@@ -77,7 +77,7 @@ static void end_work(const struct replay *replay, const struct steps *steps, str
     const struct replay_events *events = &replay->events;
     uint32_t step = NO_STEP, thread = UINT32_MAX;
 
-    for (uint32_t i = 0; i < events->work_count; i++) {
+    for (uint32_t i = 0; steps->count && i < events->work_count; i++) {
         if (events->works[i].call == NO_CALL)
             continue;
         const struct replay_call *call = &events->calls[events->works[i].call];
@@ -87,8 +87,8 @@ static void end_work(const struct replay *replay, const struct steps *steps, str
             step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
         thread = call->thread;
         if (step != NO_STEP)
-            extend(&list[step], replay->graph.time[replay_work_end(replay, i)],
-                   replay->times[replay_work_end(replay, i)]);
+            extend(&list[step], replay_measured(replay, replay_work_end(replay, i)),
+                   replay_replayed(replay, replay_work_end(replay, i)));
     }
 }
 
