@@ -145,7 +145,13 @@ static void add_row(struct text *out, const struct advice_cause *cause, size_t n
         display_add(out, text_string(&cause->where), cause->where.length, 0);
         text_add(out, ": ");
     }
-    text_addf(out, "%s\n", cause->advice);
+    text_add(out, cause->advice);
+    if (cause->rate.length) {
+        text_add(out, " Rate: ");
+        display_add(out, text_string(&cause->rate), cause->rate.length, 0);
+        text_add(out, ".");
+    }
+    text_add_char(out, '\n');
     text_free(&what);
     text_free(&saves);
 }
