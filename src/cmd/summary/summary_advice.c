@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/flops/step_flops.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/tensor/tensor_cores.h"
 #include "analyze/registry.h"
 #include "analyze/reports/advice_sum.h"
 #include "analyze/rules/rule_state.h"
@@ -93,7 +95,36 @@ static double busy_share(const struct adviser *adviser)
     return share;
 }
 
-/* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %" */
+/* "; MFU 3.1 % of 989 TFLOP/s" */
+static void add_mfu(struct text *out, const struct adviser *adviser)
+{
+    struct steps_flops flops = { 0 };
+    struct error err;
+
+    if (!adviser->steps->count || flops_of_steps(&flops, adviser->report, adviser->steps, NULL, &err) != 0)
+        return;
+    if (flops.mfu >= 0)
+        text_addf(out, "; MFU %.1f %% of %.0f TFLOP/s", 100 * flops.mfu, flops.peak / 1e12);
+    steps_flops_free(&flops);
+}
+
+/* "; tensor cores 42 % of kernel time" */
+static void add_tensor_cores(struct text *out, const struct adviser *adviser)
+{
+    const struct report_span span = span_of(adviser);
+    const struct analysis_request request = { .span = span.from_ns < span.to_ns ? &span : NULL };
+    struct tensor_time time;
+    struct error err;
+
+    if (tensor_time_read(&time, adviser->report, &request, &err) != 0 || time.kernel_ns <= 0)
+        return;
+    text_addf(out, "; tensor cores %.0f %%", 100 * (double)time.ns[TENSOR_YES] / (double)time.kernel_ns);
+    if (time.ns[TENSOR_UNKNOWN] > time.kernel_ns / 100)
+        text_addf(out, " (%.0f %% unknown)", 100 * (double)time.ns[TENSOR_UNKNOWN] / (double)time.kernel_ns);
+    text_add(out, " of kernel time");
+}
+
+/* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %; …" */
 static void add_step(struct text *out, const struct adviser *adviser)
 {
     double busy = busy_share(adviser);
@@ -107,6 +138,8 @@ static void add_step(struct text *out, const struct adviser *adviser)
     }
     if (busy >= 0)
         text_addf(out, "; GPU busy %.0f %%", busy);
+    add_mfu(out, adviser);
+    add_tensor_cores(out, adviser);
     text_add_char(out, '\n');
 }
 
@@ -156,11 +189,24 @@ static void add_row(struct text *out, const struct advice_cause *cause, size_t n
     text_free(&saves);
 }
 
+/* Whether operators were recorded without their shapes. */
+static int lacks_shapes(struct report *report)
+{
+    const struct report_table *operators = report_table(report, "TACHO_TORCH_OP");
+    struct error err;
+    int has_shapes;
+
+    return operators && operators->rows && flops_has_shapes(report, &has_shapes, &err) == 0 && !has_shapes;
+}
+
 /* The options that record what rules did not have, each once. */
 static void add_unchecked(struct text *out, struct report *report)
 {
+    static const char shapes[] = "--pytorch-shapes=true";
     struct text options = { 0 };
 
+    if (lacks_shapes(report))
+        text_add(&options, shapes);
     for (size_t i = 0; rules[i]; i++) {
         const char *option = rules[i]->find && rule_state(rules[i], report) == RULE_UNCHECKED
                                  ? analysis_need_option(analysis_missing(rules[i], report))

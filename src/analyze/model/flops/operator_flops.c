@@ -38,7 +38,7 @@ static int find_works(struct flops *flops)
 
     for (size_t i = 0; i < flops->operators.count; i++) {
         const struct operators_event *op = &flops->operators.list[i];
-        flops->list[i].work = NO_WORK;
+        flops->list[i].work = FLOPS_NO_WORK;
         if (op->kind != OPERATOR || op->is_collapsed)
             continue;
         uint32_t key = work_of(flops, &room, op);
@@ -90,7 +90,7 @@ static int add_gpu_work(struct flops *flops)
         if (at == NO_OPERATOR)
             continue;
         flops->list[at].gpu_ns = saturating_add(flops->list[at].gpu_ns, ns);
-        if (flops->list[at].work != NO_WORK && work->name != NO_TEXT)
+        if (flops->list[at].work != FLOPS_NO_WORK && work->name != NO_TEXT)
             flops->list[at].uses_tensor_cores |= (unsigned char)uses_tensor_cores(operators, work->name, known);
     }
     free(known);
@@ -103,7 +103,7 @@ static int is_matrix(const struct flops *flops, size_t i)
 {
     uint32_t work = flops->list[i].work;
 
-    return work != NO_WORK && op_class_is_matrix(flops->works[work].class);
+    return work != FLOPS_NO_WORK && op_class_is_matrix(flops->works[work].class);
 }
 
 /* Of operators in each other one counts. below has a byte for each operator. */
@@ -114,12 +114,12 @@ static void count_once(struct flops *flops, unsigned char *below)
 
     for (size_t i = flops->operators.count; i-- > 0;) { /* descendants come after their operator */
         struct operator_flops *own = &flops->list[i];
-        int counts = own->work != NO_WORK && (!flops->has_gpu_work || own->gpu_ns > 0) &&
+        int counts = own->work != FLOPS_NO_WORK && (!flops->has_gpu_work || own->gpu_ns > 0) &&
                      !(below[i] & (is_matrix(flops, i)   ? MATRIX
                                    : flops->has_gpu_work ? 0
                                                          : COUNTED));
         if (!counts)
-            own->work = NO_WORK;
+            own->work = FLOPS_NO_WORK;
         if (ops[i].parent != NO_OPERATOR && operator_is_cpu((enum operator_kind)ops[i].kind))
             below[ops[i].parent] |= (unsigned char)(below[i] | (counts ? COUNTED : 0) |
                                                     (counts && is_matrix(flops, i) ? MATRIX : 0));
@@ -130,7 +130,7 @@ static void count_once(struct flops *flops, unsigned char *below)
         if (parent != NO_OPERATOR && (below[parent] || is_matrix(flops, parent)))
             below[i] = IN_MATRIX;
         if (below[i])
-            flops->list[i].work = NO_WORK;
+            flops->list[i].work = FLOPS_NO_WORK;
     }
 }
 
@@ -158,7 +158,7 @@ static void find_recomputed(struct flops *flops, unsigned char *in_node)
 static void sum_known(struct flops *flops)
 {
     for (size_t i = 0; i < flops->operators.count; i++)
-        if (flops->list[i].work != NO_WORK && flops->works[flops->list[i].work].flops >= 0)
+        if (flops->list[i].work != FLOPS_NO_WORK && flops->works[flops->list[i].work].flops >= 0)
             flops->known_ns = saturating_add(flops->known_ns, flops->list[i].gpu_ns);
 }
 

@@ -10,11 +10,11 @@
 #include "gpu_peaks.h"
 #include "op_work.h"
 
-enum { NO_WORK = UINT32_MAX };
+enum { FLOPS_NO_WORK = UINT32_MAX };
 
 struct operator_flops {
     int64_t gpu_ns;                  /* of the work on GPUs that it launched itself */
-    uint32_t work;                   /* an index into works, or NO_WORK: it does not count */
+    uint32_t work;                   /* an index into works, or FLOPS_NO_WORK: it does not count */
     unsigned char uses_tensor_cores; /* a kernel of it does, by its name */
     unsigned char is_recomputed;     /* it runs in the backward pass, but computes what the forward pass did */
 };
