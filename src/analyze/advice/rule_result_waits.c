@@ -161,7 +161,9 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
     event.kind = kind_of(operator? report_string(waits->adviser->report, operator->name, NULL) : "", name,
                          copy_of(waits, call));
     event.place = places_at(waits->groups.places, event.thread, call->start_ns, call->end_ns);
-    uint32_t group = group_of_wait(waits, event.place, event.kind);
+    /* an operator may wait twice, for its copy and for its stream: either alone saves nothing */
+    uint32_t group = waits->group_of[at] != NO_KEY ? waits->group_of[at]
+                                                   : group_of_wait(waits, event.place, event.kind);
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &waits->groups.list[group].cause;
