@@ -77,6 +77,44 @@ static void a_result_in_each_step(void **state)
     done(&adviser, report);
 }
 
+static void function(struct writer *writer, int64_t start, int64_t end, const char *name)
+{
+    struct row_TACHO_TORCH_PYTHON row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_PYTHON, start, start * US);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, end, end * US);
+    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_TACHO_TORCH_PYTHON, &row);
+}
+
+/* A copy to pageable memory waits, and the call behind it would. Records put them on two lines, but they are one
+ * operator: without both, kernels and copies follow each other as above. */
+static void an_operator_that_waits_twice(void **state)
+{
+    enum { RUN = 9 * STEP + 115, WITHOUT_WAITS = 5 + 10 * 102 + 19, WITHOUT_COPIES = 5 + 10 * 100 + 9 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = STEP * i;
+        launch(writer, at, at + 5, at + 5 + KERNEL, 10 * i + 1, 7);
+        operator(writer, at + 7, at + 118, "aten::to", NULL);
+        function(writer, at + 7, at + 111, "train.py(57): train");
+        call(writer, MAIN, at + 10, at + 110, "cudaMemcpyAsync", 10 * i + 2);
+        made_copy(writer, (struct made_memory){ (at + 106) * US, (at + 108) * US, 10 * i + 2, 4, 2, 2, 0 });
+        function(writer, at + 111, at + 118, "train.py(60): train");
+        call(writer, MAIN, at + 112, at + 115, "cudaStreamSynchronize", 10 * i + 3);
+        sync_record(writer, STREAM_SYNC, 7, 10 * i + 3, 0);
+    }
+    struct report *report = advise(&adviser, writer, &rule_result_waits, WITHOUT_STEPS);
+    assert_int_equal(adviser.step_ns, RUN * US);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], RUN - WITHOUT_COPIES, RUN - WITHOUT_WAITS,
+           "a copy to the CPU waits for the GPU (10 times)", "train.py:57 train");
+    done(&adviser, report);
+}
+
 /* The thread waits for one stream while the other has work for much longer. */
 static void a_wait_while_the_gpu_has_work_saves_nothing(void **state)
 {
@@ -105,17 +143,6 @@ static void launch_rarely(struct writer *writer)
 {
     for (int i = 0; i < STEPS; i++)
         launch(writer, (OWN + 5) * i, (OWN + 5) * i + 5, (OWN + 5) * i + 5 + KERNEL, i + 1, 7);
-}
-
-static void function(struct writer *writer, int64_t start, int64_t end, const char *name)
-{
-    struct row_TACHO_TORCH_PYTHON row = { 0 };
-
-    ROW_SET(&row, TACHO_TORCH_PYTHON, start, start * US);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, end, end * US);
-    ROW_SET(&row, TACHO_TORCH_PYTHON, globalTid, made_thread(1, MAIN));
-    ROW_SET(&row, TACHO_TORCH_PYTHON, nameId, made_string(writer, name));
-    writer_append(writer, TABLE_TACHO_TORCH_PYTHON, &row);
 }
 
 /* Without that code, kernels follow each other with gaps of 1 µs. */
@@ -165,7 +192,45 @@ static void batches_are_made_in_the_loop(void **state)
     struct report *report = advise(&adviser, writer, &rule_data_loader, WITHOUT_STEPS);
     assert_int_equal(adviser.count, 1);
     expect(&adviser.causes[0], 9 * 400, 9 * 380,
-           "the DataLoader has no workers: 360 µs for a batch, mostly in data.py:30 __getitem__", "train.py:20 main");
+           "the DataLoader has no workers: 400 µs for a batch, mostly in data.py:30 __getitem__", "train.py:20 main");
+    done(&adviser, report);
+}
+
+static void step(struct writer *writer, int64_t start, int64_t end, int64_t number)
+{
+    struct row_TACHO_TORCH_STEP row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_STEP, start, start * US);
+    ROW_SET(&row, TACHO_TORCH_STEP, end, end * US);
+    ROW_SET(&row, TACHO_TORCH_STEP, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_STEP, number, number);
+    writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
+}
+
+/* A thread that pins batches hands them over, 15 µs before each launch. Without the wait for it the loop takes 5 µs
+ * for a launch and 19 for itself, and a kernel follows the other after 1 µs. The last batch is there at once. */
+static void a_thread_hands_batches_over(void **state)
+{
+    enum { OTHER = 2 };
+    static const char loader[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int i = 0; i < STEPS - 1; i++) {
+        int64_t at = (OWN + 5) * i, next = (OWN + 5) * (i + 1);
+        step(writer, at, next - 1, i);
+        operator(writer, at + 8, next - 12, loader, NULL);
+        os_call(writer, MAIN, at + 10, next - 14, "pthread_cond_wait");
+        call(writer, OTHER, next - 20, next - 15, "cudaEventQuery", 100 + i);
+    }
+    step(writer, (OWN + 5) * (STEPS - 1), OWN_RUN, STEPS - 1);
+    operator(writer, OWN_RUN - 10, OWN_RUN - 8, loader, NULL);
+    function(writer, 0, OWN_RUN, "train.py(20): main");
+    struct report *report = advise(&adviser, writer, &rule_data_loader, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], OWN + 5 - (KERNEL + 1), OWN + 5 - (KERNEL + 1),
+           "the loop waits for workers of the DataLoader: 437 µs for a batch", "train.py:20 main");
     done(&adviser, report);
 }
 
@@ -176,12 +241,7 @@ static void memory_is_allocated_in_each_step(void **state)
     struct adviser adviser;
 
     for (int i = 0; i < STEPS; i++) {
-        struct row_TACHO_TORCH_STEP row = { 0 };
-        ROW_SET(&row, TACHO_TORCH_STEP, start, (100 * i) * US);
-        ROW_SET(&row, TACHO_TORCH_STEP, end, (100 * i + 99) * US);
-        ROW_SET(&row, TACHO_TORCH_STEP, globalTid, made_thread(1, MAIN));
-        ROW_SET(&row, TACHO_TORCH_STEP, number, i);
-        writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
+        step(writer, 100 * i, 100 * i + 99, i);
         launch(writer, 100 * i, 100 * i + 5, 100 * i + 25, 10 * i + 1, 7);
         call(writer, MAIN, 100 * i + 30, 100 * i + 80, "cudaMalloc", 10 * i + 2);
     }
@@ -197,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_result_in_each_step),        cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(python_between_launches),      cmocka_unit_test(code_of_pytorch_is_not_the_users),
         cmocka_unit_test(batches_are_made_in_the_loop), cmocka_unit_test(memory_is_allocated_in_each_step),
+        cmocka_unit_test(an_operator_that_waits_twice), cmocka_unit_test(a_thread_hands_batches_over),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

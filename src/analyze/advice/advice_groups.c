@@ -83,7 +83,7 @@ static uint32_t largest(const struct advice_groups *groups, int64_t least_ns)
     uint32_t best = NO_KEY;
 
     for (uint32_t i = 0; i < groups->keys.count; i++)
-        if (groups->list[i].total_ns >= least_ns &&
+        if (!groups->list[i].is_taken && groups->list[i].total_ns >= least_ns &&
             (best == NO_KEY || groups->list[i].total_ns > groups->list[best].total_ns))
             best = i;
     return best;
@@ -99,7 +99,7 @@ int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
         if (group == NO_KEY)
             return 0;
         struct advice_group *own = &groups->list[group];
-        own->total_ns = INT64_MIN;
+        own->is_taken = 1;
         if (!describe(groups, group))
             continue;
         struct advice_cause cause = own->cause;

@@ -8,6 +8,7 @@
 struct advice_group {
     struct advice_cause cause;
     int64_t total_ns; /* of its events */
+    int is_taken;     /* by advice_groups_add() */
 };
 
 /* Starts from advice_groups_open(). */

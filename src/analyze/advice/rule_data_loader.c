@@ -2,7 +2,8 @@
  *
  * PyTorch marks the time in which a DataLoader makes a batch, or waits for one of its workers. Bound: that takes no
  * time. Estimate: without workers, a batch of a worker still takes a twentieth of the time to be received; with
- * workers, each takes as long as the fastest one did. */
+ * workers, each takes as long as the fastest one did. The thread that pins batches hands them over: the loop then waits
+ * for that thread no more. */
 #include <string.h>
 
 #include "advice_groups.h"
@@ -12,6 +13,7 @@
 
 enum { LOADS_ITSELF, WAITS_FOR_WORKERS, LOADER_KINDS };
 enum { RECEIVES_PART = 20 };
+enum { LEAST_PART = 10 }; /* of the step: profilers make workers slower, too */
 
 static const struct loader_kind {
     const char *what, *advice;
@@ -54,6 +56,35 @@ static int counts(const struct loaders *loaders, const struct replay_thread *thr
     return adviser_counts(loaders->adviser, &call);
 }
 
+/* The edge over which another thread handed the batch over, or REPLAY_NO_EDGE. It leads to the first call behind it. */
+static uint32_t handover_of(const struct replay *replay, const struct replay_thread *thread,
+                            const struct thread_span *span, uint32_t *call)
+{
+    const struct replay_events *events = &replay->events;
+
+    for (*call = thread->first; *call < thread->end && events->calls[*call].start_ns < span->end_ns;)
+        ++*call;
+    if (*call == thread->end)
+        return REPLAY_NO_EDGE;
+    uint32_t edge = replay_edge_to(replay, replay_call_start(*call), REPLAY_HANDOVER);
+    int is_in_span = edge != REPLAY_NO_EDGE && replay_edge_start(replay, edge) >= span->start_ns &&
+                     replay_edge_start(replay, edge) <= span->end_ns;
+    return is_in_span ? edge : REPLAY_NO_EDGE;
+}
+
+/* Leaves so much of the time of a batch. */
+static int cut_batch(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
+                     const struct thread_span *span, int64_t stays)
+{
+    uint32_t call, edge = handover_of(replay, thread, span, &call);
+
+    if (edge == REPLAY_NO_EDGE)
+        return advice_cut_time(replay, edits, thread, saturating_add(span->start_ns, stays), span->end_ns, 1);
+    if (replay_edit_drop(edits, edge) != 0)
+        return ERR_NO_MEMORY;
+    return replay_edit_cut(edits, replay_edge_to(replay, replay_call_start(call), REPLAY_HOST), -stays);
+}
+
 static int add_batch(struct loaders *loaders, const struct replay_thread *thread, const struct thread_span *span)
 {
     const struct replay *replay = &loaders->adviser->replay;
@@ -70,9 +101,10 @@ static int add_batch(struct loaders *loaders, const struct replay_thread *thread
     if (group == NO_KEY || advice_group_note(&loaders->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &loaders->groups.list[group].cause;
-    if (advice_cut_time(replay, &cause->bound, thread, span->start_ns, span->end_ns, 1) != 0)
-        return ERR_NO_MEMORY;
-    return advice_cut_time(replay, &cause->estimate, thread, saturating_add(span->start_ns, stays), span->end_ns, 1);
+    return cut_batch(replay, &cause->bound, thread, span, 0) != 0 ||
+                   cut_batch(replay, &cause->estimate, thread, span, stays) != 0
+               ? ERR_NO_MEMORY
+               : 0;
 }
 
 static int add_batches(struct loaders *loaders)
@@ -107,22 +139,32 @@ static void keep_loaders(struct loaders *loaders)
     spans->count = kept;
 }
 
+/* Whether the loop waits for workers so long that it would without a profiler. */
+static int waits_long(struct adviser *adviser, const struct advice_cause *cause)
+{
+    struct error err;
+    int64_t step_ns;
+
+    return adviser_replay(adviser, &cause->bound, &step_ns, &err) == 0 &&
+           saturating_subtract(adviser->step_ns, step_ns) >= adviser->step_ns / LEAST_PART;
+}
+
 /* "the DataLoader has no workers: 12.1 ms for a batch, mostly data.py:31 __getitem__", at the line of the loop */
 static int describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
-    int64_t total_ns = 0, kind;
     uint32_t place;
+    int64_t kind;
 
-    for (size_t i = 0; i < cause->bound.count; i++)
-        total_ns = saturating_add(total_ns, cause->bound.list[i].cut_ns);
     advice_group_most(groups, group, &place, &kind);
+    if (kind == WAITS_FOR_WORKERS && !waits_long(groups->adviser, cause))
+        return 0;
     text_add(&cause->what, kinds[kind].what);
     text_add(&cause->what, ": ");
-    human_time(&cause->what, total_ns / cause->count);
+    human_time(&cause->what, groups->list[group].total_ns / cause->count);
     text_add(&cause->what, " for a batch");
     uint32_t loop = place == NO_PLACE ? NO_PLACE : places_get(groups->places, place).loop;
-    if (loop != NO_PLACE) {
+    if (loop != NO_PLACE && places_line(groups->places, loop) != places_line(groups->places, place)) {
         text_add(&cause->what, ", mostly in ");
         place_text(&cause->what, groups->places, place);
     }
@@ -159,7 +201,8 @@ const struct analysis rule_data_loader = {
     .usage = "",
     .help = "Whether the GPU waits for the next batch of a DataLoader of PyTorch: one without workers makes it in the "
             "loop, one with workers may wait for them. The saving is that of a replay in which the batch is there. The "
-            "estimate leaves a twentieth of the time, or with workers the time of the fastest batch.",
+            "estimate leaves a twentieth of the time, or with workers the time of the fastest batch. Waits "
+            "for workers that cost less than a tenth of the step are not listed.",
     .needs = ADVICE_NEEDS,
     .advice = "Make batches in other processes: num_workers, persistent_workers=True, pin_memory=True.",
     .praise = "The GPU does not wait for batches of a DataLoader.",
