@@ -1,6 +1,7 @@
 /* Calls of the CUDA API that lie in no other call. A runtime call contains driver calls; what the thread does between
  * two calls begins where the outermost one ends. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/order.h"
 #include "base/array.h"
@@ -84,6 +85,71 @@ free_order:
     return code;
 }
 
+/* ---- calls that share an id ------------------------------------------------------------------------------------ */
+
+static enum replay_purpose purpose_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        enum replay_purpose purpose;
+    } parts[] = {
+        { "GraphLaunch", PURPOSE_GRAPH }, { "HostFunc", PURPOSES },          { "Launch", PURPOSE_KERNEL },
+        { "Memcpy", PURPOSE_COPY },       { "Memset", PURPOSE_FILL },        { "Synchronize", PURPOSE_SYNC },
+        { "WaitEvent", PURPOSE_HOLD },    { "EventRecord", PURPOSE_RECORD },
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i].part))
+            return parts[i].purpose;
+    return PURPOSES;
+}
+
+static int shares_id(const struct replay_events *events)
+{
+    for (uint32_t row = 0; row < events->row_count; row++) {
+        uint32_t next = calls_next(&events->rows, row);
+        if (next != NO_CALL && events->call_of[row] != events->call_of[next])
+            return 1;
+    }
+    return 0;
+}
+
+/* Finds the purposes of calls, if some share an id. */
+static int find_purposes(struct replay_events *events, struct report *report)
+{
+    if (!shares_id(events))
+        return 0;
+    events->purpose = malloc(events->row_count);
+    events->turn = calloc(events->row_count, PURPOSES * sizeof *events->turn);
+    if (!events->purpose || !events->turn)
+        return ERR_NO_MEMORY;
+    for (uint32_t row = 0; row < events->row_count; row++) {
+        int is_part = events->calls[events->call_of[row]].row != row;
+        events->purpose[row] = (uint8_t)(is_part ? PURPOSES
+                                                 : purpose_of(report_string(report, events->rows.name[row], NULL)));
+    }
+    return 0;
+}
+
+uint32_t replay_call_take(struct replay_events *events, int64_t process, int64_t correlation,
+                          enum replay_purpose purpose)
+{
+    uint32_t first = calls_find(&events->rows, process, correlation);
+
+    if (first == NO_CALL)
+        return NO_CALL;
+    if (!events->purpose || calls_next(&events->rows, first) == NO_CALL)
+        return events->call_of[first];
+    uint32_t *turn = &events->turn[(size_t)first * PURPOSES + purpose], row = *turn ? *turn - 1 : first;
+    while (events->purpose[row] != purpose && calls_next(&events->rows, row) != NO_CALL)
+        row = calls_next(&events->rows, row);
+    if (events->purpose[row] != purpose)
+        return events->call_of[first];
+    uint32_t next = calls_next(&events->rows, row);
+    *turn = (next == NO_CALL ? row : next) + 1;
+    return events->call_of[row];
+}
+
 int replay_calls_read(struct replay_events *events, struct report *report, struct error *err)
 {
     int code = calls_read(&events->rows, report, err);
@@ -92,7 +158,9 @@ int replay_calls_read(struct replay_events *events, struct report *report, struc
     events->row_count = events->rows.count;
     if (code != 0)
         return code;
-    return arrange_calls(events) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    return arrange_calls(events) == 0 && find_purposes(events, report) == 0
+               ? 0
+               : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
 }
 
 void replay_events_free(struct replay_events *events)
@@ -113,5 +181,7 @@ void replay_events_free(struct replay_events *events)
     free(events->links);
     calls_free(&events->rows);
     free(events->call_of);
+    free(events->purpose);
+    free(events->turn);
     *events = (struct replay_events){ 0 };
 }

@@ -93,6 +93,20 @@ struct replay_events {
     struct calls rows; /* the table of calls, until the graph is built */
     uint32_t *call_of; /* by row of it: the call that holds it */
     size_t row_count;
+    uint8_t *purpose;  /* by row: enum replay_purpose; NULL: no id is that of several calls, see replay_call_take() */
+    uint32_t *turn;    /* by purpose and first row of an id: the row whose turn it is, plus 1; 0: that first row */
+};
+
+/* What a call is there for, as far as records of other tables have its id. */
+enum replay_purpose {
+    PURPOSE_KERNEL,
+    PURPOSE_COPY,
+    PURPOSE_FILL,
+    PURPOSE_GRAPH, /* up to here in the order of the tables of work */
+    PURPOSE_SYNC,
+    PURPOSE_HOLD,  /* cudaStreamWaitEvent */
+    PURPOSE_RECORD,
+    PURPOSES,      /* another one, or part of another call */
 };
 
 /* Reads the calls, and then the work. replay_events_free() is safe after an error. */
@@ -105,13 +119,11 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
 /* Finds calls that go on after a call of another thread. */
 int replay_handovers_find(struct replay_events *events, struct report *report, struct error *err);
 
-/* The call of a process with this correlation id, or NO_CALL. */
-static inline uint32_t replay_call_find(const struct replay_events *events, int64_t process, int64_t correlation)
-{
-    uint32_t row = calls_find(&events->rows, process, correlation);
-
-    return row == NO_CALL ? NO_CALL : events->call_of[row];
-}
+/* The call of a process with this correlation id, or NO_CALL. CUPTI may get stuck and give all further calls of a
+ * thread the same id: then each record gets the next call of its purpose, so ask once for each record, in order of
+ * time. */
+uint32_t replay_call_take(struct replay_events *events, int64_t process, int64_t correlation,
+                          enum replay_purpose purpose);
 
 static inline int replay_table_of(const struct replay_events *events, uint32_t at)
 {

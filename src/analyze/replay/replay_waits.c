@@ -315,8 +315,12 @@ static int read_rows(struct sweep *sweep, struct report *report, const char *nam
     columns_fill_nulls(table, SYNC_EVENT, NO_EVENT);
     columns_fill_nulls(table, SYNC_CORRELATION, NO_CORRELATION);
     for (size_t row = 0; row < table->rows && row < NO_ROW; row++) {
-        uint32_t call = replay_call_find(events, table->values[SYNC_PROCESS][row],
-                                         table->values[SYNC_CORRELATION][row]);
+        int holds = columns == SYNC_COLUMNS && table->values[SYNC_TYPE][row] == TYPE_STREAM_WAITS;
+        uint32_t call = replay_call_take(sweep->events, table->values[SYNC_PROCESS][row],
+                                         table->values[SYNC_CORRELATION][row],
+                                         columns < SYNC_COLUMNS ? PURPOSE_RECORD
+                                         : holds                ? PURPOSE_HOLD
+                                                                : PURPOSE_SYNC);
         if (call != NO_CALL)
             of_call[call] = (uint32_t)row;
     }

@@ -88,7 +88,8 @@ static int add_rows(struct reading *reading, int table)
         stream = number_stream(reading, key, ops->device[row], stream);
         if (stream == NO_KEY)
             return ERR_NO_MEMORY;
-        uint32_t call = replay_call_find(reading->events, ops->process[row], ops->correlation[row]);
+        uint32_t call = replay_call_take(reading->events, ops->process[row], ops->correlation[row],
+                                         (enum replay_purpose)table);
         int64_t start = ops->start[row], end = ops->end[row],
                 launched = call == NO_CALL ? INT64_MIN : reading->events->calls[call].start_ns;
         reading->start[at] = start > launched ? start : launched;
