@@ -262,6 +262,25 @@ static void memory_is_allocated_in_each_step(void **state)
     done(&adviser, report);
 }
 
+/* ---- where ----------------------------------------------------------------------------------------------------- */
+
+/* Launches in two operators, three in each step at line 41 and one at line 43: most of the time that goes is at 41. */
+static void the_line_with_most_of_the_time_is_named(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 40; i++) {
+        int64_t at = 50 * i;
+        operator(writer, at, at + 50, "aten::mul", i % 4 == 3 ? "train.py(43): train" : "train.py(41): forward");
+        launch(writer, at + 40, at + 46, at + 48, i + 1, 7);
+    }
+    struct report *report = advise(&adviser, writer, &rule_launch_bound, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].where), "train.py:41 forward");
+    done(&adviser, report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +293,7 @@ int main(void)
         cmocka_unit_test(memory_is_allocated_in_each_step),
         cmocka_unit_test(an_operator_that_waits_twice),
         cmocka_unit_test(a_thread_hands_batches_over),
+        cmocka_unit_test(the_line_with_most_of_the_time_is_named),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -189,6 +189,9 @@ int adviser_judge(struct adviser *adviser, struct error *err)
             advice_cause_free(cause);
     }
     adviser->count = adviser->judged = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (!adviser->causes[i].where.length && (code = advice_find_where(adviser, &adviser->causes[i], err)) != 0)
+            return code;
     if (kept)
         qsort(adviser->causes, kept, sizeof *adviser->causes, by_estimate);
     return 0;

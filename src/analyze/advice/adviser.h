@@ -83,6 +83,9 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
  * all by what they are estimated to save. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
+/* Sets where a cause is: the line at which most of the time lies that its bound removes (advice_where.c). */
+int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);
+
 /* What the first `count` causes save together, per step: bounds or estimates. */
 int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err);
 
