@@ -172,6 +172,22 @@ static void python_between_launches(void **state)
     done(&adviser, report);
 }
 
+/* Twenty kernels of 10 µs, one every 45 µs: three in four are launched in line 30. */
+static void most_launches_are_in_a_line(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 20; i++)
+        launch(writer, 45 * i, 45 * i + 5, 45 * i + 15, i + 1, 7);
+    function(writer, 0, 45 * 15, "train.py(30): forward");
+    function(writer, 45 * 15, 45 * 20, "train.py(40): update");
+    struct report *report = advise(&adviser, writer, &rule_launch_bound, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].where), "train.py:30 forward");
+    done(&adviser, report);
+}
+
 /* The same code is PyTorch's: no advice on lines of the program. */
 static void code_of_pytorch_is_not_the_users(void **state)
 {
@@ -288,6 +304,7 @@ int main(void)
         cmocka_unit_test(calls_that_share_an_id),
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(python_between_launches),
+        cmocka_unit_test(most_launches_are_in_a_line),
         cmocka_unit_test(code_of_pytorch_is_not_the_users),
         cmocka_unit_test(batches_are_made_in_the_loop),
         cmocka_unit_test(memory_is_allocated_in_each_step),

@@ -5,7 +5,7 @@
  * go; longer ones are other code, which remains. */
 #include <stdlib.h>
 
-#include "adviser.h"
+#include "advice_groups.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 
@@ -151,23 +151,67 @@ static void describe(struct launches *launches)
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
 
+/* Notes the line at which a launch was prepared and made. */
+static int note_line(struct advice_groups *groups, uint32_t group, const struct replay_call *call)
+{
+    const struct replay_thread *thread = &groups->adviser->replay.events.threads[call->thread];
+    int is_first = call == &groups->adviser->replay.events.calls[thread->first];
+    struct advice_event event = { .thread = thread->id, .start_ns = call->start_ns, .end_ns = call->end_ns };
+
+    if (!is_first && saturating_duration(call[-1].end_ns, call->start_ns) <= SHORT_NS)
+        event.start_ns = call[-1].end_ns;
+    event.place = places_line(groups->places, places_at(groups->places, thread->id, event.start_ns, event.end_ns));
+    if (event.place == NO_PLACE || places_get(groups->places, event.place).kind == PLACE_RANGE)
+        return 0;
+    return advice_group_note(groups, group, &event);
+}
+
+/* The line of the program at which most of the time for launches is spent. */
+static int find_line(struct launches *launches, struct error *err)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+    struct advice_groups groups;
+    uint32_t group, place;
+    int64_t unused;
+    int code = advice_groups_open(&groups, launches->adviser, err);
+
+    if (code != 0)
+        goto free_groups;
+    group = advice_group(&groups, 0, 0);
+    code = group == NO_KEY ? ERR_NO_MEMORY : 0;
+    for (uint32_t i = 0; i < events->call_count && code == 0; i++)
+        if (launches->launches[i])
+            code = note_line(&groups, group, &events->calls[i]);
+    if (code != 0) {
+        error_set(err, code, "not enough memory for the launches");
+        goto free_groups;
+    }
+    advice_group_most(&groups, group, &place, &unused);
+    place_text(&launches->cause.where, groups.places, place);
+free_groups:
+    advice_groups_free(&groups);
+    return code;
+}
+
 static int find_launch_bound(struct adviser *adviser, struct error *err)
 {
     struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
     int code = cut_all(&launches);
 
-    free(launches.launches);
     if (code != 0) {
-        advice_cause_free(&launches.cause);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
+        error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
+        goto free_cause;
     }
     if (launches.kernels < LEAST_KERNELS * (int64_t)adviser->step_count ||
-        launches.kernel_ns / launches.kernels > LONGEST_MEAN_NS) {
-        advice_cause_free(&launches.cause);
-        return 0;
-    }
+        launches.kernel_ns / launches.kernels > LONGEST_MEAN_NS || (code = find_line(&launches, err)) != 0)
+        goto free_cause;
     describe(&launches);
+    free(launches.launches);
     return adviser_add(adviser, &launches.cause, err);
+free_cause:
+    free(launches.launches);
+    advice_cause_free(&launches.cause);
+    return code;
 }
 
 ADVICE_RUN(launch_bound)
