@@ -188,6 +188,36 @@ static void most_launches_are_in_a_line(void **state)
     done(&adviser, report);
 }
 
+static void sample(struct writer *writer, int64_t tid, int64_t time, int64_t gil)
+{
+    struct row_TACHO_PYTHON_SAMPLE row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, start, time * US);
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, globalTid, made_thread(1, tid));
+    ROW_SET(&row, TACHO_PYTHON_SAMPLE, gil, gil);
+    writer_append(writer, TABLE_TACHO_PYTHON_SAMPLE, &row);
+}
+
+/* In the first 400 of each 500 µs another thread holds the GIL. Without the wait a step takes 100 µs and a launch, 4
+ * more than its kernel and a gap. */
+static void another_thread_holds_the_gil(void **state)
+{
+    enum { OTHER = 2, HOLDS = 1, WAITS = 2 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int i = 0; i < STEPS - 1; i++)
+        for (int round = 0; round < 5; round++) {
+            sample(writer, MAIN, (OWN + 5) * i + 5 + 100 * round, round < 4 ? WAITS : HOLDS);
+            sample(writer, OTHER, (OWN + 5) * i + 5 + 100 * round, round < 4 ? HOLDS : 0);
+        }
+    struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 9 * 400, 9 * 400, "another thread holds the GIL: 3.60 ms", "");
+    done(&adviser, report);
+}
+
 /* The same code is PyTorch's: no advice on lines of the program. */
 static void code_of_pytorch_is_not_the_users(void **state)
 {
@@ -304,6 +334,7 @@ int main(void)
         cmocka_unit_test(calls_that_share_an_id),
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(python_between_launches),
+        cmocka_unit_test(another_thread_holds_the_gil),
         cmocka_unit_test(most_launches_are_in_a_line),
         cmocka_unit_test(code_of_pytorch_is_not_the_users),
         cmocka_unit_test(batches_are_made_in_the_loop),

@@ -1,21 +1,25 @@
 /* The rule python_between: a thread that launches work runs the program's own code, and the GPU has nothing to do.
  *
  * Time between two CUDA calls, outside of operators and of a DataLoader, belongs to the line that the thread was at.
- * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound. Bound and estimate:
- * the function takes no time. */
+ * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound. Time in which the
+ * thread waits for Python's GIL belongs to the thread that holds it. Bound and estimate: the function takes no time, or
+ * the thread does not wait. */
 #include <string.h>
 
+#include "advice_gil.h"
 #include "advice_groups.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 
-enum { LEAST_NS = 100000 }; /* shorter pieces are the way from one launch to the next */
+enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the thread that holds it */
+enum { LEAST_NS = 100000 };  /* shorter pieces are the way from one launch to the next */
 
 struct between {
     struct adviser *adviser;
     struct advice_groups groups;
     struct advice_operators operators; /* only operators and DataLoaders, none in another */
+    struct gil_waits gil_waits;
     const struct replay_thread *thread;
 };
 
@@ -34,6 +38,21 @@ static void keep_operators(struct advice_operators *operators)
     thread_spans_keep_outermost(&operators->spans);
 }
 
+static int add_event(struct between *between, uint32_t group, uint32_t place, int64_t from_ns, int64_t to_ns)
+{
+    const struct advice_event event = {
+        .place = place, .thread = between->thread->id, .start_ns = from_ns, .end_ns = to_ns
+    };
+
+    if (group == NO_KEY || advice_group_note(&between->groups, group, &event) != 0)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &between->groups.list[group].cause;
+    const struct replay *replay = &between->adviser->replay;
+    if (advice_cut_time(replay, &cause->bound, between->thread, from_ns, to_ns, 0) != 0)
+        return ERR_NO_MEMORY;
+    return advice_cut_time(replay, &cause->estimate, between->thread, from_ns, to_ns, 0);
+}
+
 /* Counts code of the user, of packages, and of C that these call. What runs in a range is not known. */
 static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
 {
@@ -46,22 +65,35 @@ static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t 
     if (place.kind == PLACE_RANGE || (place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY))
         return 0;
     uint32_t group = advice_group(&between->groups, (int64_t)place.kind << 32 | place.file, place.function);
-    const struct advice_event event = {
-        .place = places_line(places, number), .thread = between->thread->id, .start_ns = from_ns, .end_ns = to_ns
-    };
-    if (group == NO_KEY || advice_group_note(&between->groups, group, &event) != 0)
-        return ERR_NO_MEMORY;
-    struct advice_cause *cause = &between->groups.list[group].cause;
-    const struct replay *replay = &between->adviser->replay;
-    if (advice_cut_time(replay, &cause->bound, between->thread, from_ns, to_ns, 0) != 0)
-        return ERR_NO_MEMORY;
-    return advice_cut_time(replay, &cause->estimate, between->thread, from_ns, to_ns, 0);
+    return add_event(between, group, places_line(places, number), from_ns, to_ns);
+}
+
+/* At the line of the thread that holds the GIL. */
+static int add_gil_waits(struct between *between, int64_t from_ns, int64_t to_ns)
+{
+    const struct gil_waits *waits = &between->gil_waits;
+    struct places *places = between->groups.places;
+
+    for (size_t i = gil_waits_from(waits, between->thread->id, from_ns); i < waits->count; i++) {
+        const struct gil_wait *wait = &waits->list[i];
+        if (wait->thread != between->thread->id || wait->start_ns >= to_ns)
+            break;
+        int64_t start = wait->start_ns > from_ns ? wait->start_ns : from_ns,
+                end = wait->end_ns < to_ns ? wait->end_ns : to_ns;
+        uint32_t group = advice_group(&between->groups, WAITS_FOR_GIL, wait->holder),
+                 place = places_line(places, places_at(places, wait->holder, start, end));
+        if (add_event(between, group, place, start, end) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
 }
 
 static int add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
 {
     if (from_ns >= to_ns || saturating_duration(from_ns, to_ns) < LEAST_NS)
         return 0;
+    if (add_gil_waits(between, from_ns, to_ns) != 0)
+        return ERR_NO_MEMORY;
     return places_each(between->groups.places, between->thread->id, from_ns, to_ns, add_stretch, between);
 }
 
@@ -119,13 +151,20 @@ static int describe(struct advice_groups *groups, uint32_t group)
     for (size_t i = 0; i < cause->bound.count; i++)
         total_ns = saturating_add(total_ns, cause->bound.list[i].cut_ns);
     advice_group_most(groups, group, &place, &kind);
-    text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python" : "CPU code");
-    text_add(&cause->what, " between launches: ");
+    int waits_for_gil = keys_get(&groups->keys, group)[0] == WAITS_FOR_GIL;
+    if (waits_for_gil)
+        text_add(&cause->what, "another thread holds the GIL: ");
+    else
+        text_add(&cause->what, places_get(groups->places, place).kind == PLACE_PYTHON ? "Python between launches: "
+                                                                                      : "CPU code between launches: ");
     human_time(&cause->what, total_ns / (int64_t)groups->adviser->step_count);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
     place_text(&cause->where, groups->places, place);
-    cause->advice = "Launch the work of the GPU first, or move this to a DataLoader's worker or another thread, or out "
-                    "of the loop.";
+    cause->advice = waits_for_gil
+                        ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
+                          "code that releases the GIL (NumPy, C extensions)."
+                        : "Launch the work of the GPU first, or move this to a DataLoader's worker or another thread, "
+                          "or out of the loop.";
     return 1;
 }
 
@@ -135,7 +174,8 @@ static int find_python_between(struct adviser *adviser, struct error *err)
     int code;
 
     if ((code = advice_groups_open(&between.groups, adviser, err)) != 0 ||
-        (code = advice_operators_open(&between.operators, adviser->report, err)) != 0)
+        (code = advice_operators_open(&between.operators, adviser->report, err)) != 0 ||
+        (code = gil_waits_read(&between.gil_waits, adviser->report, err)) != 0)
         goto done;
     keep_operators(&between.operators);
     if (add_threads(&between) != 0) {
@@ -144,6 +184,7 @@ static int find_python_between(struct adviser *adviser, struct error *err)
     }
     code = advice_groups_add(&between.groups, advice_least(adviser), describe, err);
 done:
+    gil_waits_free(&between.gil_waits);
     advice_operators_free(&between.operators);
     advice_groups_free(&between.groups);
     return code;
@@ -157,7 +198,8 @@ const struct analysis rule_python_between = {
     .usage = "",
     .help = "Functions of the program that run between CUDA calls, at least 100 µs at a time, while the GPU waits for "
             "its next work. Operators, DataLoaders and code of PyTorch itself are left out. The saving is that of a "
-            "replay in which the function takes no time there.",
+            "replay in which the function takes no time there. Time in which the thread waits for Python's GIL belongs "
+            "to the thread that holds it.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
     .praise = "The GPU does not wait for the program's own code between launches.",

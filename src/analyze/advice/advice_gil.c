@@ -1,0 +1,127 @@
+/* Waits for the GIL: see advice_gil.h. A round of the sampler looks at all threads of a process at one time, and stands
+ * for the time up to the next one. */
+#include "advice_gil.h"
+
+#include <stdlib.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/order.h"
+#include "base/array.h"
+#include "base/saturating.h"
+
+enum { HOLDS = 1, WAITS = 2 };
+enum { START, THREAD, GIL, SAMPLE_COLUMNS };
+enum { LONGEST_ROUND_NS = 10000000 }; /* a longer gap between rounds says nothing about its middle */
+
+struct rounds {
+    struct report_columns samples;
+    uint32_t *order;  /* owned; samples by process, then by time */
+    int64_t *process; /* owned; by sample */
+};
+
+static int64_t value(const struct rounds *rounds, int column, size_t at)
+{
+    return rounds->samples.values[column][rounds->order[at]];
+}
+
+static int arrange(struct rounds *rounds)
+{
+    size_t rows = rounds->samples.rows;
+
+    rounds->order = malloc((rows + 1) * sizeof *rounds->order);
+    rounds->process = malloc((rows + 1) * sizeof *rounds->process);
+    if (!rounds->order || !rounds->process || rows >= UINT32_MAX)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < rows; row++) {
+        rounds->order[row] = (uint32_t)row;
+        rounds->process[row] = global_process(rounds->samples.values[THREAD][row]);
+    }
+    return order_by_thread(rounds->order, rows, rounds->process, rounds->samples.values[START]);
+}
+
+/* The samples from first to before behind are one round, which ends at end_ns. */
+static int add_round(struct gil_waits *waits, const struct rounds *rounds, size_t first, size_t behind, int64_t end_ns)
+{
+    size_t holder = first;
+
+    while (holder < behind && value(rounds, GIL, holder) != HOLDS)
+        holder++;
+    for (size_t i = first; i < behind && holder < behind; i++) {
+        if (value(rounds, GIL, i) != WAITS)
+            continue;
+        if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
+            return ERR_NO_MEMORY;
+        waits->list[waits->count++] = (struct gil_wait){ value(rounds, THREAD, i), value(rounds, THREAD, holder),
+                                                         value(rounds, START, i), end_ns };
+    }
+    return 0;
+}
+
+static int add_rounds(struct gil_waits *waits, const struct rounds *rounds)
+{
+    size_t count = rounds->samples.rows;
+
+    for (size_t first = 0, behind; first < count; first = behind) {
+        int64_t start = value(rounds, START, first), process = rounds->process[rounds->order[first]];
+        for (behind = first + 1; behind < count && value(rounds, START, behind) == start &&
+                                 rounds->process[rounds->order[behind]] == process;)
+            behind++;
+        if (behind == count || rounds->process[rounds->order[behind]] != process)
+            continue;
+        int64_t next = value(rounds, START, behind), most = saturating_add(start, LONGEST_ROUND_NS);
+        if (add_round(waits, rounds, first, behind, next < most ? next : most) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct gil_wait *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread > y->thread ? 1 : -1;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+int gil_waits_read(struct gil_waits *waits, struct report *report, struct error *err)
+{
+    static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil" };
+    struct rounds rounds = { 0 };
+    int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &rounds.samples, err);
+
+    if (code != 0 || !rounds.samples.rows)
+        goto done;
+    if (arrange(&rounds) != 0 || add_rounds(waits, &rounds) != 0) {
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for the GIL");
+        goto done;
+    }
+    if (waits->count)
+        qsort(waits->list, waits->count, sizeof *waits->list, by_thread);
+done:
+    free(rounds.order);
+    free(rounds.process);
+    report_columns_free(&rounds.samples);
+    return code;
+}
+
+void gil_waits_free(struct gil_waits *waits)
+{
+    free(waits->list);
+    *waits = (struct gil_waits){ 0 };
+}
+
+size_t gil_waits_from(const struct gil_waits *waits, int64_t thread, int64_t time_ns)
+{
+    size_t low = 0, high = waits->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct gil_wait *wait = &waits->list[middle];
+        if (wait->thread < thread || (wait->thread == thread && wait->end_ns <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
