@@ -18,6 +18,7 @@ import time
 import tools
 
 SHARED = ("run", "tools", "gpulib", "facts")  # no tests
+LONG = ("tensor_cores",)  # takes longer than all others together, and runs only if it is named
 
 
 class File:
@@ -105,7 +106,7 @@ def run(files, deadline, jobs, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="files to run, without .py (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="files to run, without .py (default: all but long ones)")
     parser.add_argument("--results", metavar="FOLDER", help="where tests.json and tests.log go")
     parser.add_argument("--jobs", type=int, default=4, help="files beside each other (4)")
     parser.add_argument("--budget", type=float, default=540, metavar="SECONDS", help="for all together (540)")
@@ -117,7 +118,7 @@ def main():
         parser.error(f"there is no file of tests called {unknown[0]}")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        files = [File(known[name], folder) for name in known if name not in SHARED and (not options.names or name in options.names)]
+        files = [File(known[name], folder) for name in known if name not in SHARED and (name in options.names if options.names else name not in LONG)]
         run(files, began + options.budget, options.jobs, options.results)
         tests = [test for one in files for test in one.tests()]
     for result in ("skipped", "failed"):
