@@ -128,9 +128,9 @@ struct gpu_peaks gpu_peaks_of(const struct gpu_facts *facts)
 {
     struct gpu_peaks out = { 0 };
     const struct chip *chip = find_chip(facts->name);
-    int64_t reported = facts->compute_major > 0 && facts->compute_major < 100
-                           ? facts->compute_major * 10 + facts->compute_minor
-                           : 0;
+    int is_plausible = facts->compute_major > 0 && facts->compute_major < 100 && facts->compute_minor >= 0 &&
+                       facts->compute_minor < 10;
+    int64_t reported = is_plausible ? facts->compute_major * 10 + facts->compute_minor : 0;
     const struct architecture *architecture = find_architecture(chip ? chip->capability : reported);
     double sm_count = (double)(facts->sm_count > 0 ? facts->sm_count : chip ? chip->sm_count : 0);
     double clock = chip ? chip->mhz * 1e6 : (double)facts->clock_hz;
