@@ -17,7 +17,7 @@ enum { LEAST_KERNELS = 10, LONGEST_MEAN_NS = 100000 };
 struct launches {
     struct adviser *adviser;
     struct advice_cause cause;
-    uint8_t *launches;  /* owned; by call: kernels that it launches, up to 255 */
+    uint8_t *launches;  /* owned; by call: whether it launches kernels */
     int64_t kernels;    /* in steps that count */
     int64_t kernel_ns, host_ns;
     int64_t longest_host_ns;
