@@ -62,6 +62,7 @@ static void on_call(struct fake_call *call, int leaves)
                                       call->symbol,     call->context,  call->context_id, &call->data,
                                       call->correlation };
         tell(call->domain, call->cbid, &data);
+        call->told = !leaves;
     }
     if (leaves)
         activity_call(call, 1);
@@ -153,6 +154,7 @@ EXPORT int cuptiEnableCallback(uint32_t enable, void *handle, uint32_t domain, u
 {
     if (handle != &subscriber || domain == 0 || domain >= DOMAIN_COUNT || id == 0 || id >= CALLS_MAX)
         return answer(INVALID_PARAMETER);
+    fake_add("disabled", enabled[domain][id] && !enable);
     enabled[domain][id] = enable != 0;
     return OK;
 }

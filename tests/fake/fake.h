@@ -27,6 +27,7 @@
     X(reserve, 0)                /* 1: a record has its place from the launch on, and its times once it is flushed */  \
     X(skip_records, 0)           /* so many kernels get no record, and nobody is told */                              \
     X(drop_records, 0)           /* so many records are dropped and counted */                                        \
+    X(linger, 0)                 /* so many of the next cudaGetDevice() last until callbacks are disabled meanwhile */      \
     X(orphans, 0)                /* so many kernels' records have a correlation id that no call has */                \
     X(early_ns, 0)               /* kernels seem to start so much earlier than they do */                             \
     X(unknown_kinds, 0)          /* before the next records stand so many of a kind that nobody knows */              \
@@ -41,6 +42,7 @@
     X(dropped, 0)                /* counted: records that had no place */                                             \
     X(completions, 0)            /* counted: buffers that it gave back */                                             \
     X(flushes, 0)                /* counted: cuptiActivityFlushAll() */                                               \
+    X(disabled, 0)               /* counted: callbacks that were disabled */                                          \
     X(subscribers, 0)            /* counted: subscriptions that were granted */                                       \
     X(recorded_kernels, 0)       /* counted: kernel records written into buffers… */                                  \
     X(delivered_kernels, 0)      /* …and given back in them */

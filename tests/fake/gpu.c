@@ -101,13 +101,35 @@ static void set_context(struct fake_call *call)
     call->context_id = current ? current->id : 0;
 }
 
+/* As the real one does: where the callback of a call is disabled while a thread is in it, its id stays on top, and all
+ * later calls of that thread have it. */
+static __thread uint32_t stuck;
+
+static uint32_t new_correlation(void)
+{
+    return stuck ? stuck : atomic_fetch_add(&correlations, 1) + 1;
+}
+
+static void linger(const struct fake_call *call)
+{
+    if (call->domain != FAKE_RUNTIME || call->cbid != CBID_cudaGetDevice || !fake_take("linger"))
+        return;
+    int64_t before = fake_get("disabled"), seen = before;
+    for (int calm = 0, limit = 0; calm < 20 && limit < 10000; limit++) {
+        usleep(1000);
+        calm = fake_get("disabled") == seen && seen > before ? calm + 1 : 0;
+        seen = fake_get("disabled");
+    }
+}
+
 EXPORT void fake_enter(struct fake_call *call)
 {
     if (callback_depth > 0)
         fake_add("calls_in_callbacks", 1);
     call->outer = inner;
     set_context(call);
-    call->correlation = inner ? inner->correlation : atomic_fetch_add(&correlations, 1) + 1;
+    call->correlation = inner ? inner->correlation : new_correlation();
+    call->told = 0;
     call->silent = inner && !fake_get("nested");
     inner = call;
     const struct fake_tool *attached = atomic_load(&tool);
@@ -120,8 +142,11 @@ EXPORT int fake_leave(struct fake_call *call, int result)
     const struct fake_tool *attached = atomic_load(&tool);
     call->result = result;
     set_context(call);
+    linger(call);
     if (attached && !call->silent)
         attached->call(call, 1);
+    if (call->told)
+        stuck = call->correlation;
     inner = call->outer;
     return result;
 }

@@ -94,6 +94,7 @@ struct fake_call {
     uint64_t start;     /* the tool's */
     struct fake_call *outer;
     int silent;
+    int told;           /* the subscriber knows that it was entered, and not yet that it was left */
 };
 
 /* The resources of CUPTI's resource domain. */

@@ -40,6 +40,12 @@ class Calls(fakelib.Case):
         before = fakelib.calls(report, "start < ?", starts(report, "first"))
         self.assertEqual({name: named(before, name) for name in ASKING}, dict.fromkeys(ASKING, 5))
 
+    def test_a_thread_that_is_in_a_call_meanwhile(self):
+        """Its later calls have ids of their own: CUPTI repeats the id of a call whose callback is disabled before it ends."""
+        report = self.cuda("cuda_work", "lingering")
+        self.assertEqual(report.value("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 11)
+        self.assertGreater(self.counters()["disabled"], 0)
+
     def test_all(self):
         report = self.cuda("cuda_work", "calls", options=["--cuda-trace-all-apis=true"])
         self.assertEqual(self.asking(report, "quiet", "last"), dict.fromkeys(ASKING, 200))

@@ -41,7 +41,7 @@ static inline void truth_counters(void)
 {
     printf("{\"what\": \"counters\"");
     const char *names[] = { "calls_in_callbacks", "dirty_requests", "requests",    "refused_requests", "dropped",
-                            "completions",        "flushes",        "subscribers", "recorded_kernels" };
+                            "completions",        "flushes",        "subscribers", "recorded_kernels", "disabled" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         printf(", \"%s\": %lld", names[i], (long long)fake_get(names[i]));
     printf("}\n");

@@ -1,5 +1,5 @@
 /* Gives the GPU one thing of each kind, and says what: cuda_work
- * kernels|copies|waits|graph|memory|modules|names|devices|calls|threads|clock */
+ * kernels|copies|waits|graph|memory|modules|names|devices|calls|lingering|threads|clock */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -311,6 +311,19 @@ static void calls(void)
     MUST(cudaPeekAtLastError() != 1);
 }
 
+/* A thread is in a call that only asks, from the first kernel until callbacks are disabled. */
+static void lingering(void)
+{
+    int device;
+    launch("first", NULL);
+    MUST(cudaDeviceSynchronize());
+    fake_set("linger", fake_get("subscribers"));
+    MUST(cudaGetDevice(&device));
+    for (int i = 0; i < 10; i++)
+        launch("later", NULL);
+    MUST(cudaDeviceSynchronize());
+}
+
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static void *thread(void *argument)
@@ -353,8 +366,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } modes[] = {
-        { "kernels", kernels }, { "copies", copies }, { "waits", waits },     { "graph", graph }, { "memory", memory },
-        { "modules", modules }, { "names", names },   { "devices", devices }, { "calls", calls },
+        { "kernels", kernels }, { "copies", copies },       { "waits", waits }, { "graph", graph },
+        { "memory", memory },   { "modules", modules },     { "names", names }, { "devices", devices },
+        { "calls", calls },     { "lingering", lingering },
     };
     const char *mode = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)

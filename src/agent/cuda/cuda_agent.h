@@ -58,6 +58,7 @@ struct cuda {
     _Atomic uint32_t entered;    /* CUDA was initialised, here or in a process that this one was forked from */
     _Atomic uint32_t stage;      /* enum cuda_stage */
     _Atomic uint32_t epoch;      /* number of times that recording began */
+    _Atomic uint32_t unsettled;  /* callbacks that stay enabled while a thread is in their call: cuda_api.c */
     _Atomic uint32_t by_records; /* CUPTI writes the records of the chosen calls: cuda_api.c */
     uint32_t pid;                /* of the process that CUPTI lives in */
     uint32_t version;            /* of CUPTI, see cupti_version_told_apart() */
@@ -142,15 +143,19 @@ struct cuda_api {
     uint8_t of_cupti;                   /* CUPTI makes this call at each launch, to get the name: the program did not */
     uint8_t refused;                    /* CUPTI refused to write its records */
     uint8_t round;                      /* number of times that its callback was disabled */
+    _Atomic uint32_t inside;            /* number of threads that are in such a call, of those with a callback */
 };
 #define CUDA_API_MAX 1536u             /* callback ids of a domain */
 extern struct cuda_api cuda_apis[2][CUDA_API_MAX]; /* by enum cuda_domain */
 void cuda_api_learn(void);                         /* once: reads the names and what they mean */
 void cuda_api_records(int on);                     /* chosen calls, recorded by CUPTI where that works */
 enum cuda_stage cuda_api_last_stage(void);         /* the final stage of a capture: all calls, or the chosen ones */
-void cuda_api_callbacks(enum cuda_stage stage);    /* enables the callbacks of this stage */
-void cuda_api_forget_callbacks(void);              /* CUPTI has disabled all of them with the subscription */
-int cuda_api_is_ours(const struct cuda_api *api);  /* true if the agent writes the record of this call */
+void cuda_api_callbacks(enum cuda_stage stage);    /* enables the callbacks of this stage, and disables the others */
+void cuda_api_settle(void);                        /* disables those that could not be disabled; under the lock */
+void cuda_api_entered(struct cuda_api *api, const struct cupti_call *call); /* by callbacks: a call begins, and ends */
+void cuda_api_left(struct cuda_api *api, const struct cupti_call *call);
+void cuda_api_forget_callbacks(void);             /* CUPTI has disabled all of them with the subscription */
+int cuda_api_is_ours(const struct cuda_api *api); /* true if the agent writes the record of this call */
 
 /* ---- cuda_callbacks.c ------------------------------------------------------------------------------------------ */
 void cuda_callback(void *user, uint32_t domain, uint32_t id, const void *data);

@@ -156,6 +156,10 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
         rounds->contexts = contexts;
         rounds->context_ms = now;
     }
+    if (atomic_load(&cuda.unsettled) && cuda_lock()) {
+        cuda_api_settle();
+        cuda_unlock();
+    }
     if (atomic_load(&cuda.state) != CUDA_RECORDING || contexts == 0)
         return;
     int is_new = atomic_load(&cuda.new_context) != 0 && now - rounds->context_ms < START_MAX_MS;
