@@ -18,7 +18,7 @@ import time
 import tools
 
 SHARED = ("run", "tools", "gpulib", "facts")  # no tests
-LONG = ("tensor_cores",)  # takes longer than all others together, and runs only if it is named
+LONG = ("tensor_cores",)  # needs ncu and minutes, and runs only if it is named
 
 
 class File:

@@ -1,21 +1,29 @@
-"""Which kernels use tensor cores: by their machine code and by their names, against the counters of the tensor pipes that Nsight Compute reads, for
-some hundred kernels of one program. It runs once under ncu and once under Tacho; kernels are told apart by their mangled names."""
+"""Which kernels use tensor cores: by their machine code and by their names, against the counters of the tensor pipe that Nsight Compute reads, for
+some hundred kernels of one program. It runs once under Tacho and once under ncu; kernels are told apart by their mangled names.
+
+ncu reads the counters of the first launch of each kernel, in one pass. The table of all kernels is written to OUT/tensor_cores.json if OUT is set."""
 import collections
 import csv
 import io
+import json
 import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import time
 
 import gpulib
 import tools
 
-LIMIT_SECONDS = 900
+LIMIT_SECONDS = 240
 ALONE = True
 FEWEST_KERNELS = 300
 GOOD = 0.99
 PROGRAM = "tensor_kernels.py"
+PROGRAM_SECONDS = 60  # after which it starts no further case
+END_SECONDS = 30      # that PyTorch, and the end of the run, may take beside
+COUNTERS = ("sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor_op_dmma")  # products of fp64 may run in a pipe of their own
 
 
 def ncu():
@@ -24,20 +32,23 @@ def ncu():
 
 
 def counters(text):
-    """The counters of tensor pipes that this GPU has, from `ncu --query-metrics`: the cycles in which each was active."""
-    names = sorted(set(re.findall(r"^(sm__pipe_tensor\w*cycles_active)\b", text, re.M)))
-    return [f"{name}.sum" for name in names] or ["sm__inst_executed_pipe_tensor.sum"]
+    """Those of COUNTERS that this GPU has, from `ncu --query-metrics`; before Ampere there is one of instructions only."""
+    names = [name for name in COUNTERS if re.search(rf"^{name}\b", text, re.M)] or ["sm__inst_executed_pipe_tensor"]
+    return [f"{name}.sum" for name in names]
 
 
 def read_counters(text):
-    """{mangled name: whether a tensor pipe was active in any launch}, from ncu's page "raw" as csv: a row of names, one of units, and one a launch."""
+    """{mangled name: whether a tensor pipe was active in any launch}, from ncu's page "raw" as csv: a row of names, one of units, and one a launch.
+    A launch of which ncu could not read the counters (n/a) does not count."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     rows = list(csv.reader(io.StringIO("\n".join(lines))))
     head = rows[0]
     name, metrics = head.index("Kernel Name"), [i for i, title in enumerate(head) if "tensor" in title]
     used = collections.defaultdict(bool)
     for row in rows[2:]:
-        used[row[name]] |= any(float(row[i].replace(",", "") or 0) > 0 for i in metrics)
+        values = [row[i].replace(",", "") for i in metrics]
+        if all(re.fullmatch(r"[\d.e+]+", value) for value in values):
+            used[row[name]] |= any(float(value) > 0 for value in values)
     return dict(used)
 
 
@@ -59,25 +70,61 @@ def judge(truth, told):
     right = [name for name, use in known.items() if use == "yes" and truth[name]]
     false = sorted(name for name, use in known.items() if use == "yes" and not truth[name])
     missed = sorted(name for name, use in known.items() if use == "no" and truth[name])
+    unknown = sorted(name for name in truth if name not in known)
     return {"kernels": len(truth), "known": len(known), "precision": len(right) / max(1, len(right) + len(false)),
-            "recall": len(right) / max(1, len(right) + len(missed)), "false": false, "missed": missed}
+            "recall": len(right) / max(1, len(right) + len(missed)), "false": false, "missed": missed, "unknown": unknown}
+
+
+def keep(truth, code, names, results):
+    if os.environ.get("OUT"):
+        kernels = [{"name": name, "counter": used, "code": code.get(name), "names": names.get(name)} for name, used in sorted(truth.items())]
+        with open(os.path.join(os.environ["OUT"], "tensor_cores.json"), "w") as file:
+            json.dump({"gpu": tools.gpu(), "results": results, "kernels": kernels}, file, indent=1)
 
 
 class TensorCores(gpulib.Case):
+    def run_shown(self, what, command):
+        """Runs a command whose progress is shown as it comes; one that does not end in time fails the test."""
+        began = time.monotonic()
+        print(f"    {what}: {' '.join(command)}", flush=True)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=self.folder, start_new_session=True)
+        try:
+            status = process.wait(PROGRAM_SECONDS + END_SECONDS)
+        except subprocess.TimeoutExpired:
+            tools.end_group(process)
+            process.wait()
+            status = "out of time"
+        self.figure(f"{what}: seconds", round(time.monotonic() - began, 1))
+        return status
+
+    def told(self):
+        """What the code tells of each kernel, and what the names do."""
+        status = self.run_shown("tacho", self.command(*gpulib.CUDA, tools.PYTHON, tools.source(PROGRAM), str(PROGRAM_SECONDS)))
+        self.assertEqual(status, 0)
+        rows = self.report().rows("SELECT value, tensorTypes, isMixed FROM TACHO_KERNEL_CODE JOIN StringIds ON id = mangledName")
+        code = {name: "unknown" if mixed else "yes" if types else "no" for name, types, mixed in rows}
+        path = self.path("names.sqlite")
+        self.assertEqual(tools.run([gpulib.TACHO, "export", "--type", "sqlite", "-o", path, self.path("report.tacho")], 120).status, 0)
+        return code, verdicts(path)
+
     def counted(self):
         query = tools.run([ncu(), "--query-metrics", "--devices", "0"], 60)
-        command = [ncu(), "--csv", "--page", "raw", "--print-kernel-base", "mangled", "--profile-from-start", "off", "--cache-control", "none", "--clock-control", "none",
-                   "--metrics", ",".join(counters(query.stdout)), tools.PYTHON, tools.source(PROGRAM)]
-        done = tools.run(command, 600, None, self.folder)
-        if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr:
+        log = os.path.join(os.environ.get("OUT") or self.folder, "ncu.csv")
+        command = [ncu(), "--csv", "--page", "raw", "--log-file", log, "--print-kernel-base", "mangled", "--kernel-name-base", "mangled", "--kernel-id", ":::1",
+                   "--cache-control", "none", "--clock-control", "none", "--metrics", ",".join(counters(query.stdout)),
+                   tools.PYTHON, tools.source(PROGRAM), str(PROGRAM_SECONDS)]
+        status = self.run_shown("ncu", command)
+        with open(log, errors="replace") as file:
+            text = file.read()
+        if "ERR_NVGPUCTRPERM" in text:
             self.skipTest("counters of the GPU are not permitted (ERR_NVGPUCTRPERM)")
-        self.assertEqual(done.status, 0, str(done))
-        return read_counters(done.stdout)
+        self.assertEqual(status, 0, text[-2000:])
+        return read_counters(text)
 
     def show(self, how, result):
         for key in ("kernels", "known", "precision", "recall"):
             self.figure(f"{how}: {key}", round(result[key], 4))
-        for kind in ("false", "missed"):
+        for kind in ("false", "missed", "unknown"):
             for name in result[kind]:
                 print(f"    {how}, {kind}: {name[:160]}")
 
@@ -85,20 +132,17 @@ class TensorCores(gpulib.Case):
         self.need_torch()
         if not ncu():
             self.skipTest("no ncu: set NCU to the program")
+        code, names = self.told()
         truth = self.counted()
-        done = self.run_tacho(*gpulib.CUDA, "-c", "cudaProfilerApi", tools.PYTHON, tools.source(PROGRAM), seconds=240)
-        self.assertEqual(done.status, 0, str(done))
-        rows = self.report().rows("SELECT value, tensorTypes, isMixed FROM TACHO_KERNEL_CODE JOIN StringIds ON id = mangledName")
-        code = {name: "unknown" if mixed else "yes" if types else "no" for name, types, mixed in rows}
-        path = self.path("names.sqlite")
-        self.assertEqual(tools.run([gpulib.TACHO, "export", "--type", "sqlite", "-o", path, self.path("report.tacho")], 120).status, 0)
-        by_code, by_name = judge(truth, code), judge(truth, verdicts(path))
-        self.show("by code", by_code)
-        self.show("by name", by_name)
+        results = {"by code": judge(truth, code), "by name": judge(truth, names)}
+        keep(truth, code, names, results)
+        for how, result in results.items():
+            self.show(how, result)
+        self.figure("kernels that use tensor cores", sum(truth.values()))
         self.assertGreaterEqual(len(truth), FEWEST_KERNELS)
-        for how, result in (("by code", by_code), ("by name", by_name)):
+        for how, result in results.items():
             self.assertGreaterEqual(min(result["precision"], result["recall"]), GOOD, how)
-        self.assertGreaterEqual(by_code["known"], GOOD * len(truth))
+        self.assertGreaterEqual(results["by code"]["known"], GOOD * len(truth))
 
 
 if __name__ == "__main__":
