@@ -41,6 +41,13 @@ def together(tacho, report):
     return match and (float(match[1].replace(",", "")) * UNITS[match[2]], float(match[3].replace(",", "")) * UNITS[match[4]])
 
 
+def step(tacho, report):
+    """The step that savings are of, in µs, and what the summary says of it: (µs, "step 18.4 ms over 40 steps by …"); None: there are no steps."""
+    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    match = re.search(r"step ([\d.,]+) (ns|µs|ms|s) over [^;\n]*", done.stdout)
+    return match and (float(match[1].replace(",", "")) * UNITS[match[2]], match[0])
+
+
 def causes(rows):
     """The findings with a saving, in the order of the table, in µs per step."""
     found = []
@@ -104,6 +111,18 @@ def show(pairs):
                 print(f"{'':22}{rank}. ≤ {other['bound']:.0f}, about {other['estimate']:.0f}: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
     for name, values in totals.items():
         print(f"{name}: {sum(bool(value) for value in values)} of {len(values)}")
+
+
+def show_unplanted(name, known):
+    """What the first findings on a program promised, and what the variants that follow their advice saved."""
+    times = known["unplanted_times"]
+    written = times.get("as_written", [])
+    print(f"{name}: bare {statistics.median(written or [0]):.0f} µs, recorded: {known.get('unplanted_step')}")
+    for rank, cause in enumerate(known.get("unplanted_found", [])[:3], 1):
+        saved = [before - after for before, after in zip(written, times.get(cause.get("follow"), []))]
+        result = f"saved {statistics.median(saved):.0f} µs ({min(saved):.0f} to {max(saved):.0f})" if saved else "not tried"
+        print(f"  {rank}. ≤ {cause['bound']:.0f} µs, about {cause['estimate']:.0f}, {cause['confidence']}: {cause['rule']}, {cause['file']}:{cause['line']}: "
+              f"{cause['finding'][:100]}\n     {cause.get('follow') or 'no variant follows it'}: {result}", flush=True)
 
 
 def markdown(pairs):

@@ -6,6 +6,7 @@
     bare        times the faulty and the repaired program of each pair without a profiler, in turn and in one process
     profile     profiles both, with the options that a user gets by default
     advice      asks for advice on the captures, and compares
+    patterns    asks PyTorch's own pattern matcher about the faulty programs that have its patterns, and compares with the advice on the captures
     unplanted   profiles the programs of unplanted/, in which no fault was planted, and times what follows the advice
     keep        cuts the captures small for golden/pairs, writes the results of `advice` to bench/results, and prints a table for the docs
 
@@ -32,7 +33,7 @@ import compare
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODULES = ("waits", "host", "loaders", "copies", "kernels", "excess", "two")
-PARTS = ("bare", "profile", "advice", "unplanted", "keep")
+PARTS = ("bare", "profile", "advice", "patterns", "unplanted", "keep")
 BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
 AT_ONCE = 4                             # programs that are started or written while one has the GPU
 TABLES = "^CUPTI_,^NVTX_EVENTS,^OSRT_API,^SCHED,^TACHO_,^TARGET,^META,^ANALYSIS,^PROFILER,^PROCESSES,^ThreadNames"  # of packed captures
@@ -246,42 +247,70 @@ def run_keep(names, results):
     print(compare.markdown(pairs))
 
 
+# ---- PyTorch's own patterns ----
+
+def run_patterns(names, results):
+    """What PyTorch's pattern matcher finds in the faulty programs that have its patterns, and the finding of ours on their captures."""
+    import patterns
+    both = missed = 0
+    for pattern, (module, name, _) in patterns.PATTERNS.items():
+        if names and name not in names:
+            continue
+        done = subprocess.run([sys.executable, "patterns.py", module, name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=HERE, text=True, timeout=PROFILE_SECONDS)
+        if done.returncode != 0:
+            say(f"patterns {name}: FAILED: {done.stderr[-600:]}")
+            continue
+        found = json.loads(done.stdout.splitlines()[-1])
+        results.add(name, patterns=found)
+        rank, cause = patterns.same(pattern, compare.causes(read_advice(name, results)["advice_faulty"]))
+        both, missed = both + (pattern in found and rank is not None), missed + (pattern in found and rank is None)
+        ours = f"{rank}. {cause['rule']}, {cause['file']}:{cause['line']}: {cause['finding'][:80]}" if cause else "not found"
+        say(f"patterns {name}: PyTorch: {pattern}: {', '.join(found.get(pattern, ['not found']))} | Tacho: {ours} | PyTorch also: "
+            f"{', '.join(sorted(set(found) - {pattern})) or 'nothing'}")
+    say(f"patterns: {both} found by both, {missed} by PyTorch alone")
+
+
 # ---- unplanted ----
 
-def print_advice(name, report):
-    for row in compare.advice(TACHO, report)[:4]:
-        say(f"{name}: {row.get('Rule')}: ≤ {row.get('Saves per Step (ns)')} ns, about {row.get('About (ns)')} ns, {row.get('Confidence')}: "
-            f"{row.get('Finding')} | {row.get('Where')} | {row.get('Advice')}")
+UNPLANTED_FINDINGS = 3  # whose advice is followed
+UNPLANTED_SECONDS = 120
 
 
-def time_unplanted(name, command, variants):
-    """µs per step of a program as it is written, and of its variants, in turn."""
+def profile_unplanted(name, command, results, options):
     from unplanted import programs
-    times = {}
-    for _ in range(programs.ROUNDS):
-        for variant in variants:
-            done = subprocess.run(command + ([variant] if variant else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE, timeout=PROFILE_SECONDS)
-            if done.returncode == 0:
-                times.setdefault(variant or "as written", []).append(programs.step_of(done.stdout))
-            else:
-                say(f"unplanted {name} {variant}: FAILED: {done.stderr[-400:]}")
-    return times
+    out = capture(command, results.report(name, "unplanted"), os.path.join(results.folder, f"{name}.log"), results, options)
+    if out is None:
+        return
+    found = compare.causes(compare.advice(TACHO, results.report(name, "unplanted")))
+    results.add(name, unplanted_traced=programs.steps_of(out), unplanted_found=found, unplanted_step=compare.step(TACHO, results.report(name, "unplanted")))
+
+
+def time_unplanted(name, command, variants, results):
+    """Times a program as it is written and its variants, in turn and without a profiler."""
+    from unplanted import programs
+    with open(os.path.join(results.folder, f"{name}-bare.log"), "w") as log:
+        process = subprocess.Popen([*command, *[programs.AS_WRITTEN, *variants] * programs.ROUNDS], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                                   cwd=HERE, text=True, start_new_session=True)
+        out, status = finish(process, UNPLANTED_SECONDS)
+    if status != 0:
+        say(f"unplanted {name}: {' '.join(variants)}: {'took too long' if status is None else f'status {status}'}: see {log.name}")
+    results.add(name, unplanted_times=programs.steps_of(out))
 
 
 def run_unplanted(names, results, options):
+    """Follows what the first findings advise, and prints what was promised and what came of it."""
     from unplanted import programs
     for name, program in programs.PROGRAMS.items():
         if names and name not in names:
             continue
         try:
             command = program.build(results.folder)
-            out = capture(command, results.report(name, "unplanted"), os.path.join(results.folder, f"{name}.log"), results, options)
-            if out:
-                results.add(name, traced=programs.step_of(out))
-                print_advice(name, results.report(name, "unplanted"))
-            times = time_unplanted(name, command, (None, *program.follow))
-            results.add(name, unplanted=times)
-            say(f"unplanted {name}: µs bare", {key: [round(value) for value in values] for key, values in times.items()})
+            profile_unplanted(name, command, results, options)
+            found = results.of.get(name, {}).get("unplanted_found", [])[:UNPLANTED_FINDINGS]
+            for cause in found:
+                cause["follow"] = programs.variant_of(program, cause)
+            time_unplanted(name, command, list(dict.fromkeys(cause["follow"] for cause in found if cause["follow"])), results)
+            compare.show_unplanted(name, results.of[name])
         except (subprocess.SubprocessError, OSError, ValueError, LookupError) as error:
             say(f"unplanted {name}: FAILED: {error!r}")
 
@@ -341,6 +370,8 @@ def main():
             run_profile(kinds, results, options)
     if "advice" in parts:
         run_advice(arguments.names, results)
+    if "patterns" in parts:
+        run_patterns(arguments.names, results)
     if "unplanted" in parts:
         run_unplanted(arguments.names, results, options)
     if "keep" in parts:

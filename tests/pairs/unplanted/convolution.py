@@ -1,13 +1,13 @@
 """Trains a small ResNet on images in memory."""
 
-import sys
 import time
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-follow = sys.argv[1] if len(sys.argv) > 1 else None
+import programs
+
 STEPS, WARM_UP = 120, 20
 
 
@@ -33,10 +33,10 @@ def resnet():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 100))
 
 
-def main():
+def main(follow):
     device = torch.device("cuda")
     images, labels = torch.randn(8192, 3, 32, 32), torch.randint(100, (8192,))
-    loader = DataLoader(TensorDataset(images, labels), batch_size=256, shuffle=True, num_workers=4, pin_memory=True, persistent_workers=True)
+    loader = DataLoader(TensorDataset(images, labels), batch_size=256, shuffle=True, num_workers=12 if follow == "workers" else 4, pin_memory=True, persistent_workers=True)
     model = resnet().to(device)
     if follow == "channels_last":
         model = model.to(memory_format=torch.channels_last)
@@ -55,7 +55,7 @@ def main():
                 loss = criterion(model(x), y)
             loss.backward()
             optimizer.step()
-            running += loss.detach() if follow == "no_item" else loss.item()
+            running += loss.detach() if follow == "wait_rarely" else loss.item()
             step += 1
             if step == WARM_UP:
                 torch.cuda.synchronize()
@@ -63,8 +63,10 @@ def main():
             if step == STEPS:
                 break
     torch.cuda.synchronize()
-    print(f"loss {float(running) / STEPS:.3f}; {(time.perf_counter() - start) / (STEPS - WARM_UP) * 1e6:.1f} us per step")
+    seconds = (time.perf_counter() - start) / (STEPS - WARM_UP)
+    print(f"loss {float(running) / STEPS:.3f}")
+    return seconds
 
 
 if __name__ == "__main__":
-    main()
+    programs.time_in_turn(main)

@@ -1,13 +1,13 @@
 """Writes a text with a small GPT, token by token, with a KV cache."""
 
-import sys
 import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-follow = sys.argv[1] if len(sys.argv) > 1 else None
+import programs
+
 STEPS, WARM_UP, PROMPT = 120, 20, 128
 VOCABULARY, WIDTH, HEADS, LAYERS = 50257, 1024, 16, 24
 LONGEST = PROMPT + STEPS + 1
@@ -63,6 +63,7 @@ def static_caches(caches):
 
 def graphed(model, token, place, caches):
     side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(3):
             model(token, place, caches, place)
@@ -74,8 +75,9 @@ def graphed(model, token, place, caches):
 
 
 @torch.inference_mode()
-def main():
-    model = Gpt().cuda().to(torch.bfloat16).eval()
+def main(follow):
+    with torch.device("cuda"):
+        model = Gpt().to(torch.bfloat16).eval()
     prompt = torch.randint(VOCABULARY, (1, PROMPT), device="cuda")
     caches = [[] for _ in range(LAYERS)]
     token = model(prompt, torch.arange(PROMPT, device="cuda"), caches)
@@ -84,6 +86,7 @@ def main():
     if is_static:
         caches = static_caches(caches)
     graph, out = graphed(model, token, place, caches) if follow == "graph" else (None, None)
+    positions = torch.arange(LONGEST, device="cuda") if follow == "positions_on_gpu" else None
     text, start = [], 0.0
     for step in range(STEPS):
         if graph:
@@ -94,14 +97,15 @@ def main():
             token = model(token, place, caches, place)
             place += 1
         else:
-            token = model(token, torch.tensor([PROMPT + step], device="cuda"), caches)
-        text.append(token.clone() if follow == "no_item" else token.item())
+            position = torch.tensor([PROMPT + step], device="cuda") if positions is None else positions[PROMPT + step:PROMPT + step + 1]
+            token = model(token, position, caches)
+        text.append(token.clone() if follow == "wait_rarely" else token.item())
         if step == WARM_UP - 1:
             torch.cuda.synchronize()
             start = time.perf_counter()
     torch.cuda.synchronize()
-    print(f"{len(text)} tokens; {(time.perf_counter() - start) / (STEPS - WARM_UP) * 1e6:.1f} us per step")
+    return (time.perf_counter() - start) / (STEPS - WARM_UP)
 
 
 if __name__ == "__main__":
-    main()
+    programs.time_in_turn(main)

@@ -1,13 +1,13 @@
 """Makes images with a small U-Net: the denoising steps of a diffusion model."""
 
-import sys
 import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-follow = sys.argv[1] if len(sys.argv) > 1 else None
+import programs
+
 STEPS, WARM_UP = 60, 10
 
 
@@ -59,14 +59,15 @@ class UNet(nn.Module):
 
 
 @torch.no_grad()
-def main():
-    if follow == "tf32":
-        torch.set_float32_matmul_precision("high")
+def main(follow):
+    torch.set_float32_matmul_precision("high" if follow == "tf32" else "highest")
     model = UNet().cuda().eval()
     x = torch.randn(16, 4, 64, 64, device="cuda")
     if follow == "channels_last":
         model, x = model.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)
     noise_left = torch.linspace(0.999, 0.01, STEPS + 1, device="cuda")
+    if follow == "compile":
+        model.compile()
     if follow == "graph":
         model = torch.cuda.make_graphed_callables(model, (x, torch.zeros(16, device="cuda")))
     start = 0.0
@@ -81,8 +82,8 @@ def main():
             torch.cuda.synchronize()
             start = time.perf_counter()
     torch.cuda.synchronize()
-    print(f"{(time.perf_counter() - start) / (STEPS - WARM_UP) * 1e6:.1f} us per step")
+    return (time.perf_counter() - start) / (STEPS - WARM_UP)
 
 
 if __name__ == "__main__":
-    main()
+    programs.time_in_turn(main)

@@ -70,10 +70,10 @@ static cudaGraphExec_t capture(float *from, float *to, float *residual)
     return exec;
 }
 
-int main(int argc, char **argv)
+// Seconds of an iteration.
+static double solve(const char *follow)
 {
-    const char *follow = argc > 1 ? argv[1] : "";
-    int every = strcmp(follow, "") == 0 ? 1 : 50;
+    int every = strcmp(follow, "as_written") == 0 ? 1 : 50;
     float *from, *to, *residual, left = 0;
     std::chrono::steady_clock::time_point start;
 
@@ -100,7 +100,19 @@ int main(int argc, char **argv)
             break;
     }
     check(cudaDeviceSynchronize());
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    printf("residual %g; %.3f us per step\n", left, seconds * 1e6 / (STEPS - WARM_UP));
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / (STEPS - WARM_UP);
+    check(cudaFree(from));
+    check(cudaFree(to));
+    check(cudaFree(residual));
+    return seconds;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc || i == 1; i++) {
+        const char *follow = i < argc ? argv[i] : "as_written";
+
+        printf("%s: %.3f us per step\n", follow, solve(follow) * 1e6);
+    }
     return 0;
 }
