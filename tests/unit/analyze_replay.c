@@ -360,6 +360,43 @@ static void copies_wait_if_memory_is_pageable(void **state)
     replay_free(&replay);
 }
 
+static int is_first_wait(void *context, const struct replay_call *chosen)
+{
+    return chosen->start_ns == 5 * US;
+}
+
+/* The time of two copies on two streams, of 100 µs each, without the wait between them. */
+static int64_t two_copies_us(int64_t second_kind)
+{
+    enum { TO_DEVICE = 1, PINNED = 1, DEVICE = 2 };
+    struct replay_edits edits = { 0 };
+    struct writer *writer = start();
+    struct replay replay;
+    struct error err;
+
+    call(writer, MAIN, 0, 5, "cudaMemcpyAsync", 1);
+    made_copy(writer, (struct made_memory){ 10 * US, 110 * US, 1, 1000, TO_DEVICE, PINNED, DEVICE });
+    call(writer, MAIN, 5, 115, "cudaStreamSynchronize", 2);
+    sync_record(writer, STREAM_SYNC, 7, 2, 0);
+    call(writer, MAIN, 115, 120, "cudaMemcpyAsync", 3);
+    made_copy_on(writer, (struct made_memory){ 125 * US, 225 * US, 3, 1000, second_kind, PINNED, DEVICE }, 8);
+    open_replay(&replay, writer);
+    assert_int_equal(replay_drop_waits(&replay, is_first_wait, NULL, &edits, &err), 0);
+    int64_t took_us = replayed_us(&replay, &edits);
+    replay_free(&replay);
+    return took_us;
+}
+
+/* Both ways at once: the second call comes at 8, because a wait takes 3, and its copy 10 later. One way: the second
+ * copy comes 1 behind the first, which is what a gap is taken to be if there is none. */
+static void copies_of_one_direction_queue(void **state)
+{
+    enum { TO_DEVICE = 1, FROM_DEVICE = 2 };
+
+    assert_int_equal(two_copies_us(FROM_DEVICE), 8 + 10 + 100);
+    assert_int_equal(two_copies_us(TO_DEVICE), 110 + 1 + 100);
+}
+
 /* Copies and fills on the GPU alone are like kernels: their calls return at once, even if it took a while. */
 static void work_on_device_memory_does_not_hold_up_its_call(void **state)
 {
@@ -847,6 +884,7 @@ int main(void)
         cmocka_unit_test(a_wait_while_the_gpu_is_busy_costs_nothing),
         cmocka_unit_test(a_wait_for_nothing_may_become_one),
         cmocka_unit_test(copies_wait_if_memory_is_pageable),
+        cmocka_unit_test(copies_of_one_direction_queue),
         cmocka_unit_test(work_on_device_memory_does_not_hold_up_its_call),
         cmocka_unit_test(a_call_that_waits_keeps_its_own_work),
         cmocka_unit_test(a_launch_waits_for_a_full_queue),

@@ -90,7 +90,7 @@ static inline void made_kernel(struct writer *writer, struct made_kernel kernel)
 struct made_memory {
     int64_t begin, end, id, bytes, kind, source, target;
 };
-static inline void made_copy(struct writer *writer, struct made_memory copy)
+static inline void made_copy_on(struct writer *writer, struct made_memory copy, int64_t stream)
 {
     struct row_CUPTI_ACTIVITY_KIND_MEMCPY row = { 0 };
 
@@ -98,7 +98,7 @@ static inline void made_copy(struct writer *writer, struct made_memory copy)
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, end, copy.end);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, deviceId, 0);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, contextId, 1);
-    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, streamId, stream);
     if (copy.id != NO_ID)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, correlationId, copy.id);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, globalPid, made_thread(1, 0));
@@ -109,6 +109,11 @@ static inline void made_copy(struct writer *writer, struct made_memory copy)
     if (copy.target != NO_ID)
         ROW_SET(&row, CUPTI_ACTIVITY_KIND_MEMCPY, dstKind, copy.target);
     writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, &row);
+}
+
+static inline void made_copy(struct writer *writer, struct made_memory copy)
+{
+    made_copy_on(writer, copy, 7);
 }
 
 static inline void made_fill(struct writer *writer, struct made_memory fill)

@@ -12,7 +12,7 @@ enum {
     LOOK_BACK = 16,
     MOST_BRANCHES = 4,   /* of a stream that forks: the last of them count */
     MOST_EVENTS = 12,
-    MOST_CAUSES = 5 + MOST_BRANCHES + MOST_EVENTS, /* of other kinds, a work has at most 5 */
+    MOST_CAUSES = 6 + MOST_BRANCHES + MOST_EVENTS, /* of other kinds, a work has at most 6 */
 };
 
 /* What work may have waited for. */
@@ -25,6 +25,7 @@ struct cause {
 struct build {
     struct replay *replay;
     uint32_t *previous; /* owned, as all below; by work: the last of its stream to end before it starts, or NO_WORK */
+    uint32_t *engine;   /* by work: the copy before it on its engine, or NO_WORK; NULL: no GPU has several streams */
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
     int64_t *end;       /* by place there: when it ended */
@@ -158,6 +159,16 @@ static void add_stream(struct build *build, uint32_t at, int64_t gap_ns)
         add_end(build, work, at - i, gap_ns, REPLAY_STREAM);
 }
 
+/* A copy starts behind the one before it on the same engine, whatever its stream. */
+static void add_engine(struct build *build, uint32_t at, int64_t gap_ns)
+{
+    const struct replay_work *works = build->replay->events.works;
+    uint32_t before = build->engine ? build->engine[at] : NO_WORK;
+
+    if (before != NO_WORK && works[before].stream != works[at].stream)
+        add_end(build, &works[at], before, gap_ns, REPLAY_EVENT);
+}
+
 /* Of many events, those that happened last. */
 static void add_events(struct build *build, const struct replay_work *work, int64_t gap_ns)
 {
@@ -264,6 +275,7 @@ static void find_causes(struct build *build, uint32_t at)
     add_launch(build, work, table);
     add_stream(build, at, gap_ns);
     add_events(build, work, gap_ns);
+    add_engine(build, at, gap_ns);
     uint32_t gpu = replay->events.gpu_of[work->stream];
     if (replay->events.streams_of[gpu] < 2)
         return;
@@ -424,7 +436,8 @@ static int add_edges(struct build *build)
 {
     struct replay *replay = build->replay;
 
-    if (find_previous(build) != 0 || find_typical_lags(build) != 0 || set_times(replay) != 0 || list_by_end(build) != 0)
+    if (find_previous(build) != 0 || find_typical_lags(build) != 0 || set_times(replay) != 0 ||
+        list_by_end(build) != 0 || replay_engines_find(&replay->events, &build->engine) != 0)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < replay->events.call_count; i++)
         if (add_call_start(replay, i) != 0 || add_call_end(replay, i) != 0)
@@ -441,6 +454,7 @@ static int build_graph(struct replay *replay)
     int code = add_edges(&build);
 
     free(build.previous);
+    free(build.engine);
     free(build.by_end);
     free(build.first_of);
     free(build.end);

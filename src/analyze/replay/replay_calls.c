@@ -176,6 +176,7 @@ void replay_events_free(struct replay_events *events)
     free(events->call_ns);
     free(events->has_work);
     free(events->memory);
+    free(events->engine);
     free(events->is_full);
     free(events->handovers);
     free(events->links);

@@ -6,6 +6,7 @@
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/stream_numbers.h"
 
 enum { NO_WORK = UINT32_MAX, NO_LINK = UINT32_MAX, NO_HANDOVER = UINT32_MAX };
 
@@ -26,6 +27,10 @@ enum replay_memory {
     REPLAY_HOST_MEMORY,   /* a blocking call waits until it is done */
     REPLAY_PAGEABLE,      /* so does any call, and until the last part is staged */
 };
+
+/* The engine of a GPU that runs a copy. Copies of one engine run one after the other, whatever their streams, and
+ * beside kernels. The values are those of CUPTI's copyKind. */
+enum replay_engine { REPLAY_NO_ENGINE, REPLAY_TO_GPU, REPLAY_FROM_GPU, REPLAY_ENGINES };
 
 struct replay_call {
     int64_t start_ns, end_ns;
@@ -59,8 +64,7 @@ struct replay_thread {
     uint32_t first, end; /* of its calls */
 };
 
-/* The streams, contexts and processes that calls wait for, as keys of process, context and stream. */
-enum { SCOPE_PROCESS, SCOPE_CONTEXT, SCOPE_STREAM, SCOPE_WIDTH };
+/* Calls wait for streams, contexts and processes. Their keys are those of streams, with this in place of parts. */
 #define SCOPE_ALL INT64_MIN
 
 /* Starts from {0}. */
@@ -84,6 +88,8 @@ struct replay_events {
     int64_t return_ns;    /* what a call takes from the end of the work that it waits for to its own */
     uint8_t *memory;      /* by row of the tables of copies and fills, as one: enum replay_memory */
     size_t memory_room;
+    uint8_t *engine;      /* by row of the table of copies: enum replay_engine */
+    size_t engine_room;
     uint8_t *is_full;     /* by row of the table of kernels: it has a block for every multiprocessor */
     int has_shared_gpu;   /* a GPU has several streams; else is_full is NULL */
     struct replay_handover *handovers;
@@ -114,6 +120,9 @@ int replay_calls_read(struct replay_events *events, struct report *report, struc
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err);
 void replay_events_free(struct replay_events *events);
 
+/* By work: the copy before it on its engine, or NO_WORK. *out is the caller's to free; NULL: no GPU has several
+ * streams. */
+int replay_engines_find(const struct replay_events *events, uint32_t **out);
 /* Finds the work that each call waits for, and the work of other streams that work waits for. */
 int replay_waits_find(struct replay_events *events, struct report *report, struct error *err);
 /* Finds calls that go on after a call of another thread. */
@@ -141,6 +150,13 @@ static inline enum replay_memory replay_memory_of(const struct replay_events *ev
     return table == REPLAY_COPY || table == REPLAY_FILL
                ? (enum replay_memory)events->memory[work->at - events->first_at[REPLAY_COPY]]
                : REPLAY_DEVICE_MEMORY;
+}
+
+static inline enum replay_engine replay_engine_of(const struct replay_events *events, const struct replay_work *work)
+{
+    return replay_table_of(events, work->at) == REPLAY_COPY
+               ? (enum replay_engine)events->engine[work->at - events->first_at[REPLAY_COPY]]
+               : REPLAY_NO_ENGINE;
 }
 
 /* Whether work can fill its device alone. */

@@ -77,7 +77,7 @@ struct sweep {
     struct keys recorded_ids;                /* process and eventSyncId of the recordings so far */
     struct recorded *recorded;
     uint32_t *latest;                        /* by scope: the work that ends last, of that launched so far */
-    uint32_t (*around)[SCOPE_WIDTH];         /* by stream: the scopes of its process, its context and itself */
+    uint32_t (*around)[STREAM_WIDTH];        /* by stream: the scopes of its process, its context and itself */
     uint32_t *pending;                       /* by stream: links for its next work */
     uint8_t *wait;                           /* by name */
     uint32_t streams;
@@ -86,7 +86,7 @@ struct sweep {
 /* The scope of a row of a table; `width` of its parts are given. NO_KEY if no work was ever launched in it. */
 static uint32_t scope_of(const struct sweep *sweep, const struct report_columns *table, size_t row, int width)
 {
-    int64_t key[SCOPE_WIDTH] = { SCOPE_ALL, SCOPE_ALL, SCOPE_ALL };
+    int64_t key[STREAM_WIDTH] = { SCOPE_ALL, SCOPE_ALL, SCOPE_ALL };
 
     for (int i = 0; i < width; i++)
         key[i] = table->values[i][row];
@@ -112,7 +112,7 @@ static const struct recorded *recorded_of(const struct sweep *sweep, size_t sync
 static int record_event(struct sweep *sweep, size_t row)
 {
     const struct report_columns *table = &sweep->recordings;
-    uint32_t stream = scope_of(sweep, table, row, SCOPE_WIDTH),
+    uint32_t stream = scope_of(sweep, table, row, STREAM_WIDTH),
              id = keys_add(&sweep->recorded_ids,
                            (int64_t[]){ table->values[SYNC_PROCESS][row], table->values[SYNC_EVENT][row] });
 
@@ -142,7 +142,7 @@ static int add_link(struct sweep *sweep, uint32_t stream, uint32_t work)
 static int hold_stream(struct sweep *sweep, size_t row)
 {
     const struct replay_events *events = sweep->events;
-    uint32_t stream = scope_of(sweep, &sweep->syncs, row, SCOPE_WIDTH);
+    uint32_t stream = scope_of(sweep, &sweep->syncs, row, STREAM_WIDTH);
     const struct recorded *recorded = recorded_of(sweep, row);
 
     if (stream == NO_KEY || stream >= sweep->streams || !recorded)
@@ -162,7 +162,7 @@ static void put_on_stream(struct sweep *sweep, uint32_t at)
 
     work->events = sweep->pending[work->stream];
     sweep->pending[work->stream] = NO_LINK;
-    for (int part = 0; part < SCOPE_WIDTH; part++) {
+    for (int part = 0; part < STREAM_WIDTH; part++) {
         uint32_t *latest = &sweep->latest[sweep->around[work->stream][part]];
         if (*latest == NO_WORK || events->works[*latest].end_ns <= work->end_ns)
             *latest = at;
@@ -221,7 +221,7 @@ static uint32_t any_stream(const struct sweep *sweep, const struct replay_call *
     uint32_t found = NO_WORK;
 
     for (uint32_t stream = 0; stream < sweep->streams && stream < MOST_STREAMS; stream++)
-        if (keys_get(&events->scopes, stream)[SCOPE_PROCESS] == process)
+        if (keys_get(&events->scopes, stream)[STREAM_PROCESS] == process)
             found = later(events, call, found, sweep->latest[stream]);
     return found;
 }
@@ -235,7 +235,7 @@ static uint32_t recorded_wait(const struct sweep *sweep, uint32_t at, const stru
     if (type == TYPE_EVENT)
         work = recorded_of(sweep, row) ? recorded_of(sweep, row)->work : NO_WORK;
     else if (type == TYPE_STREAM || type == TYPE_CONTEXT)
-        return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? SCOPE_WIDTH : SCOPE_STREAM));
+        return latest_of(sweep, scope_of(sweep, &sweep->syncs, row, type == TYPE_STREAM ? STREAM_WIDTH : STREAM_ID));
     if (work == NO_WORK)
         work = any_stream(sweep, call, process);
     return work == NO_WORK ? latest_of_process(sweep, process) : work;
@@ -376,9 +376,9 @@ static int open_scopes(struct sweep *sweep)
     if (!sweep->around)
         return ERR_NO_MEMORY;
     for (uint32_t stream = 0; stream < sweep->streams; stream++) {
-        int64_t key[SCOPE_WIDTH];
+        int64_t key[STREAM_WIDTH];
         memcpy(key, keys_get(scopes, stream), sizeof key);
-        for (int part = SCOPE_WIDTH; part-- > 0; key[part] = SCOPE_ALL)
+        for (int part = STREAM_WIDTH; part-- > 0; key[part] = SCOPE_ALL)
             if ((sweep->around[stream][part] = keys_add(scopes, key)) == NO_KEY)
                 return ERR_NO_MEMORY;
     }

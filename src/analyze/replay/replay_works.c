@@ -1,6 +1,5 @@
 /* Work on GPUs of all kinds, by stream and in order of time. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
@@ -50,18 +49,16 @@ static int place_stream(struct reading *reading, uint32_t stream, int64_t proces
     return 0;
 }
 
-/* The number of a stream. Streams come in runs, so the last one is the first guess. */
-static uint32_t number_stream(struct reading *reading, const int64_t key[SCOPE_WIDTH], int64_t device, uint32_t last)
+static uint32_t number_stream(struct reading *reading, size_t row, uint32_t last)
 {
     struct keys *scopes = &reading->events->scopes;
+    const struct gpu_ops *ops = &reading->ops;
     size_t known = scopes->count;
+    uint32_t stream = stream_number(scopes, ops, row, last);
 
-    if (last != NO_KEY && memcmp(keys_get(scopes, last), key, SCOPE_WIDTH * sizeof *key) == 0)
-        return last;
-    uint32_t stream = keys_add(scopes, key);
     if (stream < known || stream == NO_KEY)
         return stream;
-    return place_stream(reading, stream, key[SCOPE_PROCESS], device) == 0 ? stream : NO_KEY;
+    return place_stream(reading, stream, ops->process[row], ops->device[row]) == 0 ? stream : NO_KEY;
 }
 
 /* Whether a row is a migration of unified memory: it has no call and no place on a stream. The kernel that it holds up
@@ -84,8 +81,7 @@ static int add_rows(struct reading *reading, int table)
         reading->stream[at] = LEFT_OUT;
         if (is_migration(ops, row, table))
             continue;
-        int64_t key[SCOPE_WIDTH] = { ops->process[row], gpu_extra(ops, CONTEXT, row), ops->stream[row] };
-        stream = number_stream(reading, key, ops->device[row], stream);
+        stream = number_stream(reading, row, stream);
         if (stream == NO_KEY)
             return ERR_NO_MEMORY;
         uint32_t call = replay_call_take(reading->events, ops->process[row], ops->correlation[row],
@@ -122,6 +118,24 @@ static enum replay_memory memory_of_fill(const struct gpu_ops *ops, size_t row)
     return kind == PINNED || kind == MANAGED || kind == MANAGED_STATIC ? REPLAY_HOST_MEMORY : REPLAY_DEVICE_MEMORY;
 }
 
+/* Copies from and to arrays go through the same engines. */
+static enum replay_engine engine_of(int64_t kind)
+{
+    static const enum replay_engine engines[] = { REPLAY_NO_ENGINE, REPLAY_TO_GPU, REPLAY_FROM_GPU, REPLAY_TO_GPU,
+                                                  REPLAY_FROM_GPU };
+
+    return kind >= 0 && kind < (int64_t)(sizeof engines / sizeof *engines) ? engines[kind] : REPLAY_NO_ENGINE;
+}
+
+static int find_engines(struct replay_events *events, const struct gpu_ops *ops)
+{
+    if (array_reserve(&events->engine, &events->engine_room, ops->count + 1, 1) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t row = 0; row < ops->count; row++)
+        events->engine[row] = (uint8_t)engine_of(gpu_extra(ops, COPY_KIND, row));
+    return 0;
+}
+
 /* Copies come first, and fills right behind them. */
 static int find_memory(struct replay_events *events, const struct gpu_ops *ops, int table)
 {
@@ -146,6 +160,7 @@ static int read_table(struct reading *reading, struct report *report, int table,
     if (code != 0)
         return code;
     if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading, table) != 0 ||
+        (table == REPLAY_COPY && find_engines(reading->events, &reading->ops) != 0) ||
         ((table == REPLAY_COPY || table == REPLAY_FILL) && find_memory(reading->events, &reading->ops, table) != 0))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
     reading->events->first_at[table + 1] = (uint32_t)reading->count;
@@ -246,7 +261,7 @@ int replay_works_read(struct replay_events *events, struct report *report, struc
 {
     struct reading reading = { .events = events };
 
-    events->scopes.width = SCOPE_WIDTH;
+    events->scopes.width = STREAM_WIDTH;
     events->gpus.width = 1;
     int code = read_works(&reading, report, err);
     gpu_devices_free(&reading.devices);

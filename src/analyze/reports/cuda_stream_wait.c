@@ -11,14 +11,12 @@
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
-#include "analyze/model/gpu.h"
+#include "analyze/model/stream_numbers.h"
 #include "analyze/registry.h"
 
 #define SYNCHRONIZATION "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 #define CUDA_EVENT "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 enum { SYNC_STREAM_WAIT = 2, NO_EVENT = UINT32_MAX, NO_WORK = UINT32_MAX };
-
-enum { KEY_PROCESS, KEY_CONTEXT, KEY_STREAM, KEY_WIDTH };
 
 /* All work on GPUs, by stream and in the order of submission. */
 struct stream_work {
@@ -102,13 +100,13 @@ static int64_t end_of(const struct stream_work *work, uint32_t at)
 
 static int number_streams(struct stream_work *work)
 {
+    uint32_t stream = NO_KEY;
     size_t at = 0;
 
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         const struct gpu_ops *ops = &work->ops[kind];
         for (size_t row = 0; row < ops->count; row++, at++) {
-            uint32_t stream = keys_add(&work->streams,
-                                       (int64_t[]){ ops->process[row], gpu_extra(ops, 0, row), ops->stream[row] });
+            stream = stream_number(&work->streams, ops, row, stream);
             if (stream == NO_KEY)
                 return ERR_NO_MEMORY;
             work->stream[at] = stream;
@@ -172,7 +170,7 @@ static int work_read(struct stream_work *work, struct report *report, const stru
     const char *const *const extra[GPU_KINDS] = { kernel_extra, copy_extra, fill_extra };
     int code;
 
-    *work = (struct stream_work){ .streams.width = KEY_WIDTH };
+    *work = (struct stream_work){ .streams.width = STREAM_WIDTH };
     for (int kind = 0; kind < GPU_KINDS; kind++) {
         if ((code = gpu_read(&work->ops[kind], report, (enum gpu_kind)kind, extra[kind], err)) != 0)
             return code;
@@ -308,9 +306,9 @@ static int set_source(struct wait_join *join, struct table *table, struct table_
     if (id == NO_KEY)
         return 0; /* the event was recorded before the capture */
     uint32_t event = join->event_rows[id];
-    int64_t stream[KEY_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event],
-                                  events[EVENT_STREAM][event] };
-    cell_set_int(&cells[CELL_WAITED_FOR], stream[KEY_STREAM]);
+    int64_t stream[STREAM_WIDTH] = { events[EVENT_PROCESS][event], events[EVENT_CONTEXT][event],
+                                     events[EVENT_STREAM][event] };
+    cell_set_int(&cells[CELL_WAITED_FOR], stream[STREAM_ID]);
     size_t at = find_work(&join->work, stream, events[EVENT_CORRELATION][event], &begin, &end);
     if (at == begin)
         return 0;
@@ -330,8 +328,8 @@ static void set_delay(struct table_cell *cells, int64_t start, int64_t ready, in
 static int add_row(struct wait_join *join, struct table *table)
 {
     const struct row_cursor *wait = &join->waits;
-    int64_t stream[KEY_WIDTH] = { row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CONTEXT),
-                                  row_int(wait, WAIT_STREAM) };
+    int64_t stream[STREAM_WIDTH] = { row_int_or(wait, WAIT_PROCESS, 0), row_int(wait, WAIT_CONTEXT),
+                                     row_int(wait, WAIT_STREAM) };
     struct table_cell *cells = table_add_row(table);
     size_t begin, end;
     uint32_t source;
@@ -339,9 +337,9 @@ static int add_row(struct wait_join *join, struct table *table)
     if (!cells || set_source(join, table, cells, &source) != 0)
         return ERR_NO_MEMORY;
     cell_set_int(&cells[CELL_CALL], row_int(wait, WAIT_START));
-    cell_set_int(&cells[CELL_PID], global_pid_number(stream[KEY_PROCESS]));
+    cell_set_int(&cells[CELL_PID], global_pid_number(stream[STREAM_PROCESS]));
     cell_set_int(&cells[CELL_DEVICE], row_int(wait, WAIT_DEVICE));
-    cell_set_int(&cells[CELL_WAITING], stream[KEY_STREAM]);
+    cell_set_int(&cells[CELL_WAITING], stream[STREAM_ID]);
     cell_set_int(&cells[CELL_EVENT], row_int(wait, WAIT_EVENT));
     size_t at = find_work(&join->work, stream, row_int(wait, WAIT_CORRELATION), &begin, &end);
     if (at == end)
