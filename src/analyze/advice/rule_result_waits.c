@@ -5,20 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice_copies.h"
 #include "advice_groups.h"
 #include "advice_operators.h"
-#include "analyze/engine/event_columns.h"
 #include "analyze/registry.h"
 
 /* ---- kinds of waits -------------------------------------------------------------------------------------------- */
 
-/* Directions of the copy that a call waits for. */
-enum { COPY_ANY, COPY_TO_GPU = 1, COPY_FROM_GPU = 2 }; /* the last two as CUPTI's copyKind */
-
 static const struct wait_kind {
     const char *operator; /* how the outermost operator's name begins; NULL: any, or none */
     const char *call;     /* in the name of the CUDA call; NULL: any */
-    int copy;
+    int is_copy;          /* it waits for a copy from the GPU */
     const char *what, *advice;
 } kinds[] = {
 #define KEEP "Keep the value on the GPU (total += loss.detach()), and read it every 50 steps or so."
@@ -26,40 +23,36 @@ static const struct wait_kind {
     "The size of the result depends on the data, so that the CPU must know it. Use torch.where or a product with the " \
     "mask, compute the indices once and call index_select, or torch.nonzero_static with a fixed size."
 #define FROM "Copy with non_blocking=True into pinned memory, and use it a step later; or copy every 50 steps or so."
-#define TO "Pin the memory (DataLoader(pin_memory=True) or tensor.pin_memory()), and copy with non_blocking=True."
-    { "aten::item", NULL, COPY_ANY, ".item() waits for the GPU", KEEP },
-    { "aten::_local_scalar_dense", NULL, COPY_ANY, ".item() waits for the GPU", KEEP },
-    { "aten::is_nonzero", NULL, COPY_ANY, "a condition on a tensor waits for the GPU",
+    { "aten::item", NULL, 0, ".item() waits for the GPU", KEEP },
+    { "aten::_local_scalar_dense", NULL, 0, ".item() waits for the GPU", KEEP },
+    { "aten::is_nonzero", NULL, 0, "a condition on a tensor waits for the GPU",
       "Decide on the GPU with torch.where, or test every 50 steps or so." },
-    { "aten::equal", NULL, COPY_ANY, "a comparison of tensors waits for the GPU",
+    { "aten::equal", NULL, 0, "a comparison of tensors waits for the GPU",
       "Compare on the GPU, and read the result every 50 steps or so." },
-    { "aten::nonzero", NULL, COPY_ANY, ".nonzero() waits for the GPU", SIZE },
-    { "aten::argwhere", NULL, COPY_ANY, ".argwhere() waits for the GPU", SIZE },
-    { "aten::where", NULL, COPY_ANY, "torch.where(mask) waits for the GPU", SIZE },
-    { "aten::masked_select", NULL, COPY_ANY, ".masked_select() waits for the GPU", SIZE },
-    { "aten::index_put", NULL, COPY_ANY, "x[mask] = … waits for the GPU",
+    { "aten::nonzero", NULL, 0, ".nonzero() waits for the GPU", SIZE },
+    { "aten::argwhere", NULL, 0, ".argwhere() waits for the GPU", SIZE },
+    { "aten::where", NULL, 0, "torch.where(mask) waits for the GPU", SIZE },
+    { "aten::masked_select", NULL, 0, ".masked_select() waits for the GPU", SIZE },
+    { "aten::index_put", NULL, 0, "x[mask] = … waits for the GPU",
       "Use torch.where or masked_fill_: an assignment by a mask needs the number of its elements." },
-    { "aten::_index_put", NULL, COPY_ANY, "x[mask] = … waits for the GPU",
+    { "aten::_index_put", NULL, 0, "x[mask] = … waits for the GPU",
       "Use torch.where or masked_fill_: an assignment by a mask needs the number of its elements." },
-    { "aten::index", NULL, COPY_ANY, "x[mask] waits for the GPU", SIZE },
-    { "aten::unique", NULL, COPY_ANY, ".unique() waits for the GPU", SIZE },
-    { "aten::_unique", NULL, COPY_ANY, ".unique() waits for the GPU", SIZE },
-    { "aten::repeat_interleave", NULL, COPY_ANY, ".repeat_interleave() waits for the GPU", "Pass output_size." },
-    { "aten::", NULL, COPY_FROM_GPU, "a copy to the CPU waits for the GPU", FROM },
-    { "aten::", NULL, COPY_TO_GPU, "a copy to the GPU is waited for", TO },
-    { NULL, "DeviceSynchronize", COPY_ANY, "cudaDeviceSynchronize() waits for the GPU",
+    { "aten::index", NULL, 0, "x[mask] waits for the GPU", SIZE },
+    { "aten::unique", NULL, 0, ".unique() waits for the GPU", SIZE },
+    { "aten::_unique", NULL, 0, ".unique() waits for the GPU", SIZE },
+    { "aten::repeat_interleave", NULL, 0, ".repeat_interleave() waits for the GPU", "Pass output_size." },
+    { "aten::", NULL, 1, "a copy to the CPU waits for the GPU", FROM },
+    { NULL, "DeviceSynchronize", 0, "cudaDeviceSynchronize() waits for the GPU",
       "Remove it (torch.cuda.synchronize()) from the loop. CUDA events measure time without a wait." },
-    { NULL, "CtxSynchronize", COPY_ANY, "cuCtxSynchronize() waits for the GPU",
+    { NULL, "CtxSynchronize", 0, "cuCtxSynchronize() waits for the GPU",
       "Remove it from the loop. CUDA events measure time without a wait." },
-    { NULL, "EventSynchronize", COPY_ANY, "cudaEventSynchronize() waits for the GPU",
+    { NULL, "EventSynchronize", 0, "cudaEventSynchronize() waits for the GPU",
       "Wait on the GPU (cudaStreamWaitEvent, stream.wait_event), or later." },
-    { NULL, NULL, COPY_FROM_GPU, "a copy from the GPU is waited for",
+    { NULL, NULL, 1, "a copy from the GPU is waited for",
       "Copy asynchronously into pinned memory (cudaMemcpyAsync, cudaHostAlloc), and use it a step later." },
-    { NULL, NULL, COPY_TO_GPU, "a copy to the GPU is waited for",
-      "Copy asynchronously from pinned memory (cudaMemcpyAsync, cudaHostAlloc)." },
-    { NULL, "StreamSynchronize", COPY_ANY, "cudaStreamSynchronize() waits for the GPU",
+    { NULL, "StreamSynchronize", 0, "cudaStreamSynchronize() waits for the GPU",
       "Wait later, or every 50 steps or so: launch the work of the next step first." },
-    { NULL, NULL, COPY_ANY, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
+    { NULL, NULL, 0, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
 };
 
 static int begins_with(const char *text, const char *prefix)
@@ -67,12 +60,12 @@ static int begins_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static int64_t kind_of(const char *operator, const char * call, int64_t copy)
+static int64_t kind_of(const char *operator, const char * call, int is_copy)
 {
     size_t i = 0;
 
     while ((kinds[i].operator&& !begins_with(operator, kinds[i].operator)) ||
-           (kinds[i].call && !strstr(call, kinds[i].call)) || (kinds[i].copy != COPY_ANY && kinds[i].copy != copy))
+           (kinds[i].call && !strstr(call, kinds[i].call)) || (kinds[i].is_copy && !is_copy))
         i++; /* the last kind is any */
     return (int64_t)i;
 }
@@ -96,20 +89,12 @@ struct waits {
     struct adviser *adviser;
     struct advice_groups groups;
     struct advice_operators operators;
-    struct report_columns copies; /* copyKind */
-    uint32_t *group_of;           /* owned; by call: the group in which it is gone, or NO_KEY */
+    uint32_t *group_of; /* owned; by call: the group in which it is gone, or NO_KEY */
 };
 
-static int64_t copy_of(const struct waits *waits, const struct replay_call *call)
+static int waits_for_copy(const struct replay_events *events, const struct replay_call *call)
 {
-    const struct replay_events *events = &waits->adviser->replay.events;
-    const struct replay_work *work = call->waits_for == NO_WORK ? NULL : &events->works[call->waits_for];
-
-    if (!work || replay_table_of(events, work->at) != REPLAY_COPY)
-        return COPY_ANY;
-    size_t row = work->at - events->first_at[REPLAY_COPY];
-    return row < waits->copies.rows && !columns_is_null(&waits->copies, 0, row) ? waits->copies.values[0][row]
-                                                                                : COPY_ANY;
+    return call->waits_for != NO_WORK && replay_engine_of(events, &events->works[call->waits_for]) == REPLAY_FROM_GPU;
 }
 
 static int drop_wait(const struct replay *replay, struct advice_cause *cause, uint32_t call)
@@ -157,9 +142,11 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
 
     if (advice_operators_at(&waits->operators, event.thread, call->start_ns) != 0)
         return ERR_NO_MEMORY;
+    if (advice_waits_for_copy(&replay->events, &waits->operators, at)) /* the rule copies is about these */
+        return 0;
     const struct thread_span *operator= advice_operator(&waits->operators);
     event.kind = kind_of(operator? report_string(waits->adviser->report, operator->name, NULL) : "", name,
-                         copy_of(waits, call));
+                         waits_for_copy(&replay->events, call));
     event.place = places_at(waits->groups.places, event.thread, call->start_ns, call->end_ns);
     /* an operator may wait twice, for its copy and for its stream: either alone saves nothing */
     uint32_t group = waits->group_of[at] != NO_KEY ? waits->group_of[at]
@@ -174,17 +161,6 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
 }
 
 /* The copies of operators that are gone take no time, and leave no gap. */
-static int cut_copy(const struct replay *replay, struct replay_edits *edits, uint32_t work)
-{
-    const uint32_t edges[] = { replay_edge_to(replay, replay_work_end(replay, work), REPLAY_RUN),
-                               replay_edge_to(replay, replay_work_start(replay, work), REPLAY_STREAM) };
-
-    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-        if (edges[i] != REPLAY_NO_EDGE && replay_edit_cut(edits, edges[i], replay->graph.lag[edges[i]]) != 0)
-            return ERR_NO_MEMORY;
-    return 0;
-}
-
 static int cut_copies(struct waits *waits)
 {
     const struct replay *replay = &waits->adviser->replay;
@@ -194,7 +170,7 @@ static int cut_copies(struct waits *waits)
         const struct replay_work *work = &events->works[i];
         uint32_t group = work->call == NO_CALL ? NO_KEY : waits->group_of[work->call];
         if (group != NO_KEY && replay_table_of(events, work->at) == REPLAY_COPY &&
-            cut_copy(replay, &waits->groups.list[group].cause.bound, i) != 0)
+            advice_remove_copy(replay, &waits->groups.list[group].cause.bound, i) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -239,13 +215,11 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
 static int find_result_waits(struct adviser *adviser, struct error *err)
 {
-    static const char *const columns[] = { "copyKind" };
     struct waits waits = { .adviser = adviser };
     int code;
 
     if ((code = advice_groups_open(&waits.groups, adviser, err)) != 0 ||
-        (code = advice_operators_open(&waits.operators, adviser->report, err)) != 0 ||
-        (code = columns_read(adviser->report, "CUPTI_ACTIVITY_KIND_MEMCPY", columns, 1, &waits.copies, err)) != 0)
+        (code = advice_operators_open(&waits.operators, adviser->report, err)) != 0)
         goto done;
     if (add_waits(&waits) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
@@ -254,7 +228,6 @@ static int find_result_waits(struct adviser *adviser, struct error *err)
     code = advice_groups_add(&waits.groups, 0, describe, err);
 done:
     free(waits.group_of);
-    report_columns_free(&waits.copies);
     advice_operators_free(&waits.operators);
     advice_groups_free(&waits.groups);
     return code;

@@ -1,0 +1,264 @@
+/* The rule copies: a thread waits for its copies to the GPU, or spends its time on them.
+ *
+ * Copies are grouped by line and by what is wrong with them: the first kind that a copy is of. Bound: the line does
+ * nothing, so that its operators, its calls and its copies are gone. Estimate: what the kind's repair leaves. */
+#include <stdlib.h>
+
+#include "advice_copies.h"
+#include "advice_groups.h"
+#include "analyze/registry.h"
+
+enum {
+    SMALL_RUN = 8,           /* copies in a row, */
+    SMALL_BYTES = 256 << 10, /* of at most this many bytes on average, are one copy in small parts */
+};
+#define GATHER_BYTES_NS 5.0 /* the CPU puts a batch together: 10 GB/s for one thread, and once more into pinned memory */
+
+struct copies {
+    struct adviser *adviser;
+    struct advice_groups groups;
+    struct advice_copies list;
+    struct report_columns bytes;
+    struct advice_copy_rate pinned;
+};
+
+static const struct replay_thread *thread_of(const struct copies *copies, const struct advice_copy *copy)
+{
+    const struct replay_events *events = &copies->adviser->replay.events;
+
+    return &events->threads[events->calls[copy->call].thread];
+}
+
+/* ---- edits ----------------------------------------------------------------------------------------------------- */
+
+/* The calls of a copy: from the first in its operator to the end. */
+static uint32_t first_call(const struct copies *copies, const struct advice_copy *copy)
+{
+    const struct replay_call *calls = copies->adviser->replay.events.calls;
+    uint32_t first = copy->call;
+
+    while (first > thread_of(copies, copy)->first && calls[first - 1].start_ns >= copy->from_ns)
+        first--;
+    return first;
+}
+
+static int is_in(const struct copies *copies, const struct advice_copy *copy, uint32_t call)
+{
+    return call < thread_of(copies, copy)->end && copies->adviser->replay.events.calls[call].start_ns < copy->to_ns;
+}
+
+static int waits(const struct copies *copies, const struct advice_copy *copy)
+{
+    for (uint32_t call = first_call(copies, copy); is_in(copies, copy, call); call++)
+        if (copies->adviser->replay.events.calls[call].wait == REPLAY_WAITED)
+            return 1;
+    return 0;
+}
+
+static int drop_waits(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+{
+    const struct replay *replay = &copies->adviser->replay;
+
+    for (uint32_t call = first_call(copies, copy); is_in(copies, copy, call); call++)
+        if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), REPLAY_WAIT)) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+/* The thread is not in this time, and in no call that begins in it. */
+static int cut_time(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits,
+                    int64_t from_ns, int64_t to_ns)
+{
+    return advice_cut_time(&copies->adviser->replay, edits, thread_of(copies, copy), from_ns, to_ns, 1);
+}
+
+static int64_t pinned_ns(const struct copies *copies, int64_t bytes)
+{
+    return saturating_from_double((double)bytes / copies->pinned.bytes_ns);
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------------------------- */
+
+static int64_t bytes_of_run(const struct copies *copies, const struct advice_copy *copy)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = copy->first; i < copy->first + copy->run; i++)
+        sum = saturating_add(sum, copies->list.list[i].bytes);
+    return sum;
+}
+
+static int is_small(const struct copies *copies, const struct advice_copy *copy)
+{
+    return copies->adviser->steps->count && copy->run >= SMALL_RUN &&
+           bytes_of_run(copies, copy) / copy->run <= SMALL_BYTES;
+}
+
+/* The first copy of a run becomes one of all bytes, for which the CPU puts them together first; the others, and the
+ * time up to each of them, are gone. */
+static int gather(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+{
+    const struct replay *replay = &copies->adviser->replay;
+    int64_t bytes = bytes_of_run(copies, copy);
+
+    if (drop_waits(copies, copy, edits) != 0)
+        return ERR_NO_MEMORY;
+    if (copy != &copies->list.list[copy->first])
+        return cut_time(copies, copy, edits, copy[-1].to_ns, copy->to_ns) != 0 ||
+                       advice_remove_copy(replay, edits, copy->work) != 0
+                   ? ERR_NO_MEMORY
+                   : 0;
+    uint32_t before = replay_edge_to(replay, replay_call_start(copy->call), REPLAY_HOST),
+             run = replay_edge_to(replay, replay_work_end(replay, copy->work), REPLAY_RUN);
+    int64_t more_ns = saturating_subtract(pinned_ns(copies, bytes), run == REPLAY_NO_EDGE ? 0 : replay->graph.lag[run]);
+    if (replay_edit_cut(edits, before, -saturating_from_double((double)bytes / GATHER_BYTES_NS)) != 0)
+        return ERR_NO_MEMORY;
+    return more_ns > 0 ? replay_edit_cut(edits, run, -more_ns) : 0;
+}
+
+static int is_made(const struct copies *copies, const struct advice_copy *copy)
+{
+    return copies->adviser->steps->count && copy->made_ns < copy->from_ns;
+}
+
+/* An operator makes the tensor on the GPU: it takes as long as the one that copied, without its wait. */
+static int make_on_gpu(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+{
+    if (drop_waits(copies, copy, edits) != 0 || cut_time(copies, copy, edits, copy->made_ns, copy->from_ns) != 0)
+        return ERR_NO_MEMORY;
+    return advice_remove_copy(&copies->adviser->replay, edits, copy->work);
+}
+
+static int is_pageable(const struct copies *copies, const struct advice_copy *copy)
+{
+    const struct replay_events *events = &copies->adviser->replay.events;
+
+    return replay_memory_of(events, &events->works[copy->work]) == REPLAY_PAGEABLE && waits(copies, copy);
+}
+
+static int pin(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits)
+{
+    return drop_waits(copies, copy, edits) != 0
+               ? ERR_NO_MEMORY
+               : advice_shorten_copy(&copies->adviser->replay, edits, copy->work, pinned_ns(copies, copy->bytes));
+}
+
+static const struct copy_kind {
+    int (*is_of)(const struct copies *copies, const struct advice_copy *copy);
+    int (*repair)(const struct copies *copies, const struct advice_copy *copy, struct replay_edits *edits);
+    int has_pinned_rate, has_gather_rate; /* rates that the repair needs */
+    const char *what, *advice;
+} kinds[] = {
+    { is_small, gather, 1, 1, "small tensors are copied to the GPU one by one",
+      "Put them together on the CPU and copy once: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
+    { is_made, make_on_gpu, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
+      "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
+    { is_pageable, pin, 1, 0, "a copy of pageable memory to the GPU is waited for",
+      "Pin the memory (DataLoader(pin_memory=True), tensor.pin_memory(), cudaHostAlloc), and copy asynchronously "
+      "(non_blocking=True, cudaMemcpyAsync)." },
+    { waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
+      "The memory is pinned: copy it with non_blocking=True (cudaMemcpyAsync), and the CPU goes on at once." },
+};
+enum { COPY_KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- the rule -------------------------------------------------------------------------------------------------- */
+
+/* In the bound all is gone: also the time up to the copy before it in a run, and the operator that made the tensor. */
+static int remove_all(const struct copies *copies, const struct advice_copy *copy, const struct copy_kind *kind,
+                      struct replay_edits *edits)
+{
+    int64_t from_ns = kind->is_of == is_small && copy != &copies->list.list[copy->first] ? copy[-1].to_ns
+                                                                                         : copy->made_ns;
+
+    if (drop_waits(copies, copy, edits) != 0 || cut_time(copies, copy, edits, from_ns, copy->to_ns) != 0)
+        return ERR_NO_MEMORY;
+    return advice_remove_copy(&copies->adviser->replay, edits, copy->work);
+}
+
+static int add_copy(struct copies *copies, const struct advice_copy *copy, int64_t kind)
+{
+    struct advice_groups *groups = &copies->groups;
+    const struct replay_call *call = &copies->adviser->replay.events.calls[copy->call];
+    struct advice_event event = {
+        .thread = thread_of(copies, copy)->id, .start_ns = copy->made_ns, .end_ns = copy->to_ns, .kind = kind
+    };
+
+    event.place = places_at(groups->places, event.thread, call->start_ns, call->end_ns);
+    uint32_t group = advice_group(groups, places_line(groups->places, event.place), kind);
+    if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &groups->list[group].cause;
+    return remove_all(copies, copy, &kinds[kind], &cause->bound) != 0 ||
+                   kinds[kind].repair(copies, copy, &cause->estimate) != 0
+               ? ERR_NO_MEMORY
+               : 0;
+}
+
+static int add_copies(struct copies *copies)
+{
+    for (size_t i = 0; i < copies->list.count; i++) {
+        const struct advice_copy *copy = &copies->list.list[i];
+        int64_t kind = 0;
+        while (kind < COPY_KINDS && !kinds[kind].is_of(copies, copy))
+            kind++;
+        if (kind < COPY_KINDS && add_copy(copies, copy, kind) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    const struct copies *copies = (const struct copies *)((const char *)groups - offsetof(struct copies, groups));
+    struct advice_cause *cause = &groups->list[group].cause;
+    const struct copy_kind *kind = &kinds[keys_get(&groups->keys, group)[1]];
+    uint32_t place;
+    int64_t unused;
+
+    advice_group_most(groups, group, &place, &unused);
+    text_add(&cause->what, kind->what);
+    advice_add_count(&cause->what, groups->adviser, cause->count);
+    place_text(&cause->where, groups->places, place);
+    cause->advice = kind->advice;
+    if (!kind->has_pinned_rate)
+        return 1;
+    cause->confidence = ADVICE_MODELLED;
+    advice_rate_text(&cause->rate, &copies->pinned);
+    if (kind->has_gather_rate)
+        text_addf(&cause->rate, ", and put together at %.0f GB/s (one thread)", GATHER_BYTES_NS);
+    return 1;
+}
+
+static int find_copies(struct adviser *adviser, struct error *err)
+{
+    struct copies copies = { .adviser = adviser };
+    int code;
+
+    if ((code = advice_groups_open(&copies.groups, adviser, err)) != 0 ||
+        (code = advice_copies_read(&copies.list, adviser, err)) != 0 ||
+        (code = advice_copy_bytes(adviser, &copies.bytes, err)) != 0 ||
+        (code = advice_pinned_rate(adviser, &copies.bytes, REPLAY_TO_GPU, &copies.pinned, err)) != 0)
+        goto done;
+    code = add_copies(&copies) == 0 ? advice_groups_add(&copies.groups, 0, describe, err)
+                                    : error_set(err, ERR_NO_MEMORY, "not enough memory for the copies");
+done:
+    report_columns_free(&copies.bytes);
+    advice_copies_free(&copies.list);
+    advice_groups_free(&copies.groups);
+    return code;
+}
+
+ADVICE_RUN(copies)
+
+const struct analysis rule_copies = {
+    .name = "copies",
+    .title = "Copies to the GPU",
+    .usage = "",
+    .help = "Lines whose copies to the GPU cost more than they must: from pageable memory, waited for, in many small "
+            "parts, or of tensors that are made on the CPU first. The bound is a replay without the line; the estimate "
+            "one in which it is repaired, with copies at the rate of pinned memory.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Copy whole batches from pinned memory with non_blocking=True, and make constants on the GPU.",
+    .praise = "Copies to the GPU do not hold up the program.",
+    ADVICE_RULE(copies),
+};
