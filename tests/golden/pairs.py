@@ -1,6 +1,7 @@
 """Advice against programs that were repaired. tests/pairs has programs with a fault and without it; the captures of both come from a GPU host, and the
 results say how long their steps took there, bare. Here the advice on the captures is judged again: it must hold where it held when the captures were
-kept, and miss where it missed (the results list the misses). A prediction of 0 must be wrong for every pair."""
+kept, and miss where it missed (the results list the misses). A prediction of 0 must be wrong for every pair. A replay of each capture without changes
+takes as long as the capture."""
 
 import copy
 import glob
@@ -60,6 +61,9 @@ def without_estimates(pair):
 def check_pair(pair):
     faulty, fixed = (os.path.join(HERE, "pairs", f"{pair['name']}-{what}.tacho") for what in ("faulty", "fixed"))
     pair |= {"advice_faulty": compare.advice(TACHO, faulty), "advice_fixed": compare.advice(TACHO, fixed), "together": compare.together(TACHO, faulty)}
+    pair["replay"] = {"faulty": compare.replayed(TACHO, faulty), "fixed": compare.replayed(TACHO, fixed)}
+    for what, share in pair["replay"].items():
+        check(f"{pair['name']} {what}: the replay takes {share:.4f} of the recorded time, to 2 %", True, abs(share - 1) <= compare.OF_REPLAY)
     check(f"{pair['name']}: the advice", pair["promised"]["verdict"], compare.judge(pair)["verdict"])
     check(f"{pair['name']}: a prediction of 0 is right", False, compare.judge(without_estimates(pair))["verdict"]["estimate"])
     return pair

@@ -7,6 +7,7 @@ import subprocess
 
 WITHIN = {"measured": 0.20, "modelled": 0.35}  # of what was saved: how far an estimate may be off
 OF_STEP = 0.03                                 # of the step: an estimate this close is right; the repaired program has no larger finding
+OF_REPLAY = 0.02                               # of what was recorded: how far a replay without changes may be off
 
 
 def interval(values):
@@ -29,6 +30,21 @@ def advice(tacho, report):
     if done.returncode != 0:
         raise ValueError(done.stderr.strip())
     return json.loads(done.stdout or "[]")
+
+
+def replayed(tacho, report):
+    """How long the replay of a capture without changes takes, as a multiple of the time from its first CUDA call or work to its last."""
+    def ask(*words):
+        done = subprocess.run([tacho, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        if done.returncode != 0:
+            raise ValueError(done.stderr.strip())
+        return json.loads(done.stdout)
+    tables = [row["name"] for row in ask("sql", report, "-f", "json", "SELECT name FROM sqlite_master")]
+    spans = " UNION ALL ".join(f"SELECT min(start) AS start, max(end) AS end FROM CUPTI_ACTIVITY_KIND_{kind}"
+                               for kind in ("RUNTIME", "KERNEL", "MEMCPY", "MEMSET") if f"CUPTI_ACTIVITY_KIND_{kind}" in tables)
+    recorded = ask("sql", report, "-f", "json", f"SELECT max(end) - min(start) AS ns FROM ({spans})")[0]["ns"]
+    rows = ask("what-if", "-f", "json", "--no-wait", "all", report)
+    return next(row["Run (ns)"] for row in rows if row["What If"] == "unchanged") / recorded
 
 
 UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6}
@@ -111,6 +127,11 @@ def show(pairs):
                 print(f"{'':22}{rank}. ≤ {other['bound']:.0f}, about {other['estimate']:.0f}: {other['rule']}, {other['file']}:{other['line']}: {other['finding'][:110]}")
     for name, values in totals.items():
         print(f"{name}: {sum(bool(value) for value in values)} of {len(values)}")
+    shares = {f"{pair['name']} {what}": share for pair in pairs for what, share in (pair.get("replay") or {}).items()}
+    if shares:
+        worst = max(shares, key=lambda name: abs(shares[name] - 1))
+        print(f"replay within {100 * OF_REPLAY:.0f} % of the recorded time: {sum(abs(share - 1) <= OF_REPLAY for share in shares.values())} of {len(shares)}; "
+              f"worst: {worst}, {100 * (shares[worst] - 1):+.2f} %")
 
 
 def show_unplanted(name, known):

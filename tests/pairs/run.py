@@ -183,12 +183,13 @@ def run_profile(kinds, results, options):
 
 def read_advice(name, results):
     """Asks for advice on the captures of a pair."""
-    advice = {"advice_faulty": None, "advice_fixed": None, "together": None}
+    advice = {"advice_faulty": None, "advice_fixed": None, "together": None, "replay": {}}
     for what in ("faulty", "fixed"):
         report = results.report(name, what)
         if os.path.exists(report):
             try:
                 advice[f"advice_{what}"] = compare.advice(TACHO, report)
+                advice["replay"][what] = compare.replayed(TACHO, report)
                 if what == "faulty":
                     advice["together"] = compare.together(TACHO, report)
             except (subprocess.SubprocessError, ValueError) as error:
@@ -239,7 +240,7 @@ def run_keep(names, results):
             if export(report, kept.report(pair["name"], what), [f"--times={kernel_start(report, 0.4)}/{kernel_start(report, 0.75)}"]) != 0:
                 say(f"keep {pair['name']} {what}: FAILED")
         pair["promised"] = compare.judge({**pair, **read_advice(pair["name"], kept)})
-        for key in ("advice_faulty", "advice_fixed", "together"):
+        for key in ("advice_faulty", "advice_fixed", "together", "replay"):
             del pair[key]
     with open(os.path.join(ROOT, "bench", "results", f"advice-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
         json.dump(pairs, out, indent=1)
