@@ -31,6 +31,35 @@ static void expect_results(const int ids[3])
     done(&adviser, report);
 }
 
+/* A step of 300 µs: a kernel, and four operators that read a value each: they copy it in 2 µs and wait until 5 µs
+ * behind the copy. The first takes 106 µs, the others 10. The bound is all of that. In the estimate the first remains,
+ * and takes 6 µs: 3 up to its wait, and 3 for a call that does not wait. The rest of the step is other code. */
+static void values_that_a_line_reads_one_by_one(void **state)
+{
+    enum { READS = 4, LOOP = 300 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = LOOP * i;
+        step(writer, at, at + LOOP, i);
+        launch(writer, at, at + 5, at + 5 + KERNEL, 100 * i, 7);
+        for (int64_t k = 0, read = at + 7; k < READS; k++, read = at + 113 + 10 * k) {
+            int64_t copied = k ? read + 5 : at + 108, id = 100 * i + 2 * k + 1;
+            operator(writer, read, copied + 5, "aten::item", "train.py(57): train");
+            call(writer, MAIN, read + 1, read + 2, "cudaMemcpyAsync", id);
+            made_copy(writer, (struct made_memory){ (copied - 2) * US, copied * US, id, 4, 2, 2, 1 });
+            call(writer, MAIN, read + 3, copied + 5, "cudaStreamSynchronize", id + 1);
+            sync_record(writer, STREAM_SYNC, 7, id + 1, 0);
+        }
+    }
+    struct report *report = advise(&adviser, writer, &rule_result_waits, WITH_STEPS);
+    assert_int_equal(adviser.step_ns, LOOP * US);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 136, 130, ".item() waits for the GPU (4 in each step)", "train.py:57 train");
+    done(&adviser, report);
+}
+
 static void a_result_in_each_step(void **state)
 {
     expect_results((const int[]){ 1, 2, 3 });
@@ -263,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_in_each_step),
+        cmocka_unit_test(values_that_a_line_reads_one_by_one),
         cmocka_unit_test(calls_that_share_an_id),
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(python_between_launches),

@@ -12,7 +12,8 @@ enum {
     SMALL_RUN = 8,           /* copies in a row, */
     SMALL_BYTES = 256 << 10, /* of at most this many bytes on average, are one copy in small parts */
 };
-#define GATHER_BYTES_NS 5.0 /* the CPU puts a batch together: 10 GB/s for one thread, and once more into pinned memory */
+/* The CPU puts a batch together: 10 GB/s for one thread, and once more into pinned memory. */
+#define GATHER_BYTES_NS 5.0
 
 struct copies {
     struct adviser *adviser;

@@ -1,7 +1,8 @@
 /* The rule result_waits: a thread waits for the GPU in each step, and the GPU runs dry while the next work is launched.
  *
  * Waits are grouped by the line that makes them. Bound: the line does nothing, so that its operator, its calls and its
- * copies are gone too. Estimate: it does not wait; all else remains. */
+ * copies are gone too. Estimate: it does not wait. Its operator and its copy remain, once in a step: values that a line
+ * reads one by one can be read at once. A large copy goes to pinned memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "advice_groups.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 
 /* ---- kinds of waits -------------------------------------------------------------------------------------------- */
 
@@ -89,7 +91,12 @@ struct waits {
     struct adviser *adviser;
     struct advice_groups groups;
     struct advice_operators operators;
-    uint32_t *group_of; /* owned; by call: the group in which it is gone, or NO_KEY */
+    uint32_t *group_of;          /* owned, as all below; by call: the group in which it is gone, or NO_KEY */
+    uint8_t *is_again;           /* by call: its line waited before in the same step */
+    uint32_t *last_step;         /* by group: its last step, plus 1 */
+    size_t step_room;
+    struct report_columns bytes; /* of copies */
+    struct advice_copy_rate pinned;
 };
 
 static int waits_for_copy(const struct replay_events *events, const struct replay_call *call)
@@ -105,7 +112,23 @@ static int drop_wait(const struct replay *replay, struct advice_cause *cause, ui
                                                                                                        : 0;
 }
 
-/* The time of the call, or of the operator that makes it, is gone in the bound. */
+/* Whether a line waited before in the step of a call; notes that it does now. */
+static int waits_again(struct waits *waits, uint32_t group, const struct replay_call *call)
+{
+    const struct adviser *adviser = waits->adviser;
+    int64_t process = global_process(adviser->replay.events.threads[call->thread].id);
+    uint32_t step = adviser->steps->count ? steps_at(adviser->steps, process, call->start_ns) : NO_STEP;
+
+    if (step == NO_STEP)
+        return 0;
+    if (waits->last_step[group] == step + 1)
+        return 1;
+    waits->last_step[group] = step + 1;
+    return 0;
+}
+
+/* The time of the call, or of the operator that makes it, is gone in the bound; and in the estimate, if it is not the
+ * first in its step. */
 static int cut_operator(struct waits *waits, struct advice_cause *cause, uint32_t at, uint32_t group,
                         const struct thread_span *operator)
 {
@@ -116,10 +139,16 @@ static int cut_operator(struct waits *waits, struct advice_cause *cause, uint32_
 
     if (waits->group_of[at] != NO_KEY) /* by another wait of the same operator */
         return 0;
-    for (uint32_t i = at; i-- > thread->first && replay->events.calls[i].start_ns >= start;)
+    int is_again = waits_again(waits, group, call);
+    uint32_t first = at;
+    while (first > thread->first && replay->events.calls[first - 1].start_ns >= start)
+        first--;
+    for (uint32_t i = first; i < thread->end && replay->events.calls[i].start_ns < end; i++) {
         waits->group_of[i] = group;
-    for (uint32_t i = at; i < thread->end && replay->events.calls[i].start_ns < end; i++)
-        waits->group_of[i] = group;
+        waits->is_again[i] = (uint8_t)is_again;
+    }
+    if (is_again && advice_cut_time(replay, &cause->estimate, thread, start, end, 1) != 0)
+        return ERR_NO_MEMORY;
     return advice_cut_time(replay, &cause->bound, thread, start, end, 1);
 }
 
@@ -151,13 +180,31 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
     /* an operator may wait twice, for its copy and for its stream: either alone saves nothing */
     uint32_t group = waits->group_of[at] != NO_KEY ? waits->group_of[at]
                                                    : group_of_wait(waits, event.place, event.kind);
-    if (group == NO_KEY)
+    if (group == NO_KEY ||
+        array_reserve_zeroed(&waits->last_step, &waits->step_room, group + 1u, sizeof *waits->last_step) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &waits->groups.list[group].cause;
     if (call->wait == REPLAY_WAITED && advice_group_note(&waits->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     return drop_wait(replay, cause, at) != 0 || cut_operator(waits, cause, at, group, operator) != 0 ? ERR_NO_MEMORY
                                                                                                      : 0;
+}
+
+/* A copy that remains goes to pinned memory. Of a small one the rate does not matter. */
+static int pin_copy(struct waits *waits, struct advice_cause *cause, uint32_t at)
+{
+    enum { LARGE_BYTES = 256 << 10 };
+    const struct replay_events *events = &waits->adviser->replay.events;
+    const struct replay_work *work = &events->works[at];
+    int64_t bytes = advice_bytes_of(events, &waits->bytes, work);
+
+    if (replay_memory_of(events, work) != REPLAY_PAGEABLE || bytes < LARGE_BYTES)
+        return 0;
+    if (cause->confidence != ADVICE_MODELLED)
+        advice_rate_text(&cause->rate, &waits->pinned);
+    cause->confidence = ADVICE_MODELLED;
+    return advice_shorten_copy(&waits->adviser->replay, &cause->estimate, at,
+                               saturating_from_double((double)bytes / waits->pinned.bytes_ns));
 }
 
 /* The copies of operators that are gone take no time, and leave no gap. */
@@ -169,8 +216,12 @@ static int cut_copies(struct waits *waits)
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
         uint32_t group = work->call == NO_CALL ? NO_KEY : waits->group_of[work->call];
-        if (group != NO_KEY && replay_table_of(events, work->at) == REPLAY_COPY &&
-            advice_remove_copy(replay, &waits->groups.list[group].cause.bound, i) != 0)
+        if (group == NO_KEY || replay_table_of(events, work->at) != REPLAY_COPY)
+            continue;
+        struct advice_cause *cause = &waits->groups.list[group].cause;
+        int is_again = waits->is_again[work->call];
+        if (advice_remove_copy(replay, &cause->bound, i) != 0 ||
+            (is_again ? advice_remove_copy(replay, &cause->estimate, i) : pin_copy(waits, cause, i)) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -181,7 +232,8 @@ static int add_waits(struct waits *waits)
     const struct replay_events *events = &waits->adviser->replay.events;
 
     waits->group_of = malloc((events->call_count + 1u) * sizeof *waits->group_of);
-    if (!waits->group_of)
+    waits->is_again = calloc(events->call_count + 1u, sizeof *waits->is_again);
+    if (!waits->group_of || !waits->is_again)
         return ERR_NO_MEMORY;
     memset(waits->group_of, 0xff, (events->call_count + 1u) * sizeof *waits->group_of);
     for (uint32_t i = 0; i < events->call_count; i++) {
@@ -219,7 +271,9 @@ static int find_result_waits(struct adviser *adviser, struct error *err)
     int code;
 
     if ((code = advice_groups_open(&waits.groups, adviser, err)) != 0 ||
-        (code = advice_operators_open(&waits.operators, adviser->report, err)) != 0)
+        (code = advice_operators_open(&waits.operators, adviser->report, err)) != 0 ||
+        (code = advice_copy_bytes(adviser, &waits.bytes, err)) != 0 ||
+        (code = advice_pinned_rate(adviser, &waits.bytes, REPLAY_FROM_GPU, &waits.pinned, err)) != 0)
         goto done;
     if (add_waits(&waits) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
@@ -228,6 +282,9 @@ static int find_result_waits(struct adviser *adviser, struct error *err)
     code = advice_groups_add(&waits.groups, 0, describe, err);
 done:
     free(waits.group_of);
+    free(waits.is_again);
+    free(waits.last_step);
+    report_columns_free(&waits.bytes);
     advice_operators_free(&waits.operators);
     advice_groups_free(&waits.groups);
     return code;
@@ -240,8 +297,8 @@ const struct analysis rule_result_waits = {
     .title = "Waits for Results",
     .usage = "",
     .help = "Lines that wait for the GPU: .item(), copies to the CPU, masks, synchronization. The saving is that of a "
-            "replay in which the line does nothing; the estimate leaves its calls and copies, but does not wait. A "
-            "wait while the GPU has other work saves nothing and is not listed.",
+            "replay in which the line does nothing; the estimate leaves its calls and copies, once in a step, but does "
+            "not wait. A wait while the GPU has other work saves nothing and is not listed.",
     .needs = ADVICE_NEEDS,
     .advice = "Wait later or less often: keep results on the GPU, and launch the work of the next step first.",
     .praise = "The GPU does not run dry because of waits for it.",
