@@ -27,7 +27,7 @@
     X(reserve, 0)                /* 1: a record has its place from the launch on, and its times once it is flushed */  \
     X(skip_records, 0)           /* so many kernels get no record, and nobody is told */                              \
     X(drop_records, 0)           /* so many records are dropped and counted */                                        \
-    X(linger, 0)                 /* so many of the next cudaGetDevice() last until callbacks are disabled meanwhile */      \
+    X(linger, 0)                 /* so many next cudaGetDevice() last until callbacks are disabled meanwhile */       \
     X(orphans, 0)                /* so many kernels' records have a correlation id that no call has */                \
     X(early_ns, 0)               /* kernels seem to start so much earlier than they do */                             \
     X(unknown_kinds, 0)          /* before the next records stand so many of a kind that nobody knows */              \
