@@ -148,10 +148,14 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
     return 0;
 }
 
-static int by_estimate(const void *a, const void *b)
+static int by_rank(const void *a, const void *b)
 {
     const struct advice_cause *x = a, *y = b;
 
+    if (x->rank_ns != y->rank_ns)
+        return x->rank_ns < y->rank_ns ? 1 : -1;
+    if (x->rule->is_general != y->rule->is_general)
+        return x->rule->is_general ? 1 : -1;
     if (x->estimate_ns != y->estimate_ns)
         return x->estimate_ns < y->estimate_ns ? 1 : -1;
     if (x->bound_ns != y->bound_ns)
@@ -169,6 +173,40 @@ static int judge(struct adviser *adviser, struct advice_cause *cause, struct err
         return code;
     if (cause->estimate_ns > cause->bound_ns)
         cause->estimate_ns = cause->bound_ns;
+    return 0;
+}
+
+/* What a general cause saves in addition to a special one. */
+static int remainder_of(struct adviser *adviser, const struct advice_cause *general, const struct advice_cause *special,
+                        int64_t *out, struct error *err)
+{
+    struct replay_edits both = { 0 };
+    int code = 0;
+
+    if (replay_edits_add(&both, &special->estimate) != 0 || replay_edits_add(&both, &general->estimate) != 0)
+        code = no_memory(err);
+    else
+        code = saving(adviser, &both, out, err);
+    replay_edits_free(&both);
+    *out = saturating_subtract(*out, special->estimate_ns);
+    return code;
+}
+
+static int rank(struct adviser *adviser, struct advice_cause *cause, struct error *err)
+{
+    int64_t behind_ns = -1, left_ns = 0;
+    int code;
+
+    for (size_t i = 0; i < adviser->count && cause->rule->is_general; i++) {
+        const struct advice_cause *special = &adviser->causes[i];
+        if (special->rule->is_general || special->estimate_ns >= cause->estimate_ns || special->estimate_ns <= behind_ns)
+            continue;
+        if ((code = remainder_of(adviser, cause, special, &left_ns, err)) != 0)
+            return code;
+        if (left_ns <= cause->estimate_ns / 2)
+            behind_ns = special->estimate_ns;
+    }
+    cause->rank_ns = behind_ns >= 0 ? behind_ns : cause->estimate_ns;
     return 0;
 }
 
@@ -192,8 +230,11 @@ int adviser_judge(struct adviser *adviser, struct error *err)
     for (size_t i = 0; i < kept; i++)
         if (!adviser->causes[i].where.length && (code = advice_find_where(adviser, &adviser->causes[i], err)) != 0)
             return code;
+    for (size_t i = 0; i < kept; i++)
+        if ((code = rank(adviser, &adviser->causes[i], err)) != 0)
+            return code;
     if (kept)
-        qsort(adviser->causes, kept, sizeof *adviser->causes, by_estimate);
+        qsort(adviser->causes, kept, sizeof *adviser->causes, by_rank);
     return 0;
 }
 

@@ -42,6 +42,7 @@ struct advice_cause {
     int64_t thread;                /* of that event, or 0 */
     struct replay_edits bound, estimate;
     int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
+    int64_t rank_ns;               /* set by it too: its estimate, or less if a cause with that estimate explains it */
 };
 void advice_cause_free(struct advice_cause *cause);
 
@@ -80,7 +81,8 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
 /* Replays the causes that were added since the last call, drops those that save less than 1 % of the step, and sorts
- * all by what they are estimated to save. */
+ * all by what they are estimated to save. A cause of a general rule comes behind one of another rule that takes at least
+ * half of it away: that one says what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its bound removes (advice_where.c). */

@@ -228,5 +228,6 @@ const struct analysis rule_launch_bound = {
     .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
               "operators.",
     .praise = "The GPU does not wait for launches of kernels.",
+    .is_general = 1,
     ADVICE_RULE(launch_bound),
 };

@@ -51,6 +51,7 @@ struct analysis {
                   struct error *err);
     /* Of a rule on the replay: adds its causes (advice/adviser.h). advice_sum has a row for each of them. */
     int (*find)(struct adviser *adviser, struct error *err);
+    int is_general; /* of such a rule: causes of other rules that explain its own come first */
     int is_listing; /* of a rule: lists events, as nsys does; what they cost, rules on the replay tell */
 };
 
