@@ -87,6 +87,8 @@ void adviser_free(struct adviser *adviser)
         advice_cause_free(&adviser->causes[i]);
     free(adviser->causes);
     places_close(&adviser->places);
+    if (adviser->kernels)
+        adviser->free_kernels(adviser->kernels);
     replay_edits_free(&adviser->base);
     replay_free(&adviser->replay);
     steps_free(&adviser->own_steps);
@@ -199,7 +201,8 @@ static int rank(struct adviser *adviser, struct advice_cause *cause, struct erro
 
     for (size_t i = 0; i < adviser->count && cause->rule->is_general; i++) {
         const struct advice_cause *special = &adviser->causes[i];
-        if (special->rule->is_general || special->estimate_ns >= cause->estimate_ns || special->estimate_ns <= behind_ns)
+        if (special->rule->is_general || special->estimate_ns >= cause->estimate_ns ||
+            special->estimate_ns <= behind_ns)
             continue;
         if ((code = remainder_of(adviser, cause, special, &left_ns, err)) != 0)
             return code;

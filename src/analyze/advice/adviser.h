@@ -50,18 +50,20 @@ void advice_cause_free(struct advice_cause *cause);
 struct adviser {
     struct report *report;
     struct replay replay;
-    struct steps own_steps;    /* owned; unused if the request has steps */
-    const struct steps *steps; /* without any: the run is one step */
-    struct report_span span;   /* of the request */
-    size_t step_count;         /* that the mean is taken of; 1 without steps */
-    struct places places;      /* adviser_places() reads them */
+    struct steps own_steps;         /* owned; unused if the request has steps */
+    const struct steps *steps;      /* without any: the run is one step */
+    struct report_span span;        /* of the request */
+    size_t step_count;              /* that the mean is taken of; 1 without steps */
+    struct places places;           /* adviser_places() reads them */
     int has_places;
-    struct replay_edits base;  /* what makes the replay one of the program without a profiler */
-    int64_t step_ns;           /* the mean step of that replay, or the run */
-    int64_t recorded_ns;       /* the mean step as it was recorded */
+    struct advice_kernels *kernels; /* owned, if not NULL; adviser_kernels() reads them */
+    void (*free_kernels)(struct advice_kernels *kernels);
+    struct replay_edits base;       /* what makes the replay one of the program without a profiler */
+    int64_t step_ns;                /* the mean step of that replay, or the run */
+    int64_t recorded_ns;            /* the mean step as it was recorded */
     struct advice_cause *causes;
     size_t count, room;
-    size_t judged;             /* the first of them have their savings */
+    size_t judged;                  /* the first of them have their savings */
 };
 
 /* Reads the report. request: the steps and the span that count; steps of its filter are used instead of searching for
@@ -81,8 +83,8 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
 /* Replays the causes that were added since the last call, drops those that save less than 1 % of the step, and sorts
- * all by what they are estimated to save. A cause of a general rule comes behind one of another rule that takes at least
- * half of it away: that one says what to change. */
+ * all by what they are estimated to save. A cause of a general rule comes behind one of another rule that takes at
+ * least half of it away: that one says what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its bound removes (advice_where.c). */

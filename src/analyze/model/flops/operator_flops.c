@@ -11,40 +11,17 @@
 
 /* ---- what an operator does ------------------------------------------------------------------------------------- */
 
-/* The work of an operator with this name and these inputs. Each combination is computed once. */
-static uint32_t work_of(struct flops *flops, size_t *room, const struct operators_event *op)
-{
-    size_t before = flops->keys.count;
-    uint32_t key = keys_add(&flops->keys, (int64_t[]){ op->name, op->shapes, op->types, op->strides, op->values });
-
-    if (key == NO_KEY || key < before)
-        return key;
-    if (array_reserve(&flops->works, room, (size_t)key + 1, sizeof *flops->works) != 0)
-        return NO_KEY;
-    const struct operators *operators = &flops->operators;
-    flops->works[key] = op_work_of(operators_text(operators, op->name).bytes,
-                                   &(struct op_texts){
-                                       .shapes = operators_text(operators, op->shapes),
-                                       .types = operators_text(operators, op->types),
-                                       .strides = operators_text(operators, op->strides),
-                                       .values = operators_text(operators, op->values),
-                                   });
-    return key;
-}
-
 static int find_works(struct flops *flops)
 {
-    size_t room = 0;
-
     for (size_t i = 0; i < flops->operators.count; i++) {
         const struct operators_event *op = &flops->operators.list[i];
         flops->list[i].work = FLOPS_NO_WORK;
         if (op->kind != OPERATOR || op->is_collapsed)
             continue;
-        uint32_t key = work_of(flops, &room, op);
+        uint32_t key = op_works_find(&flops->works, &flops->operators, op);
         if (key == NO_KEY)
             return ERR_NO_MEMORY;
-        if (flops->works[key].class != OP_UNKNOWN)
+        if (flops->works.list[key].class != OP_UNKNOWN)
             flops->list[i].work = key;
     }
     return 0;
@@ -103,7 +80,7 @@ static int is_matrix(const struct flops *flops, size_t i)
 {
     uint32_t work = flops->list[i].work;
 
-    return work != FLOPS_NO_WORK && op_class_is_matrix(flops->works[work].class);
+    return work != FLOPS_NO_WORK && op_class_is_matrix(flops->works.list[work].class);
 }
 
 /* Of operators in each other one counts. below has a byte for each operator. */
@@ -158,7 +135,7 @@ static void find_recomputed(struct flops *flops, unsigned char *in_node)
 static void sum_known(struct flops *flops)
 {
     for (size_t i = 0; i < flops->operators.count; i++)
-        if (flops->list[i].work != FLOPS_NO_WORK && flops->works[flops->list[i].work].flops >= 0)
+        if (flops->list[i].work != FLOPS_NO_WORK && flops->works.list[flops->list[i].work].flops >= 0)
             flops->known_ns = saturating_add(flops->known_ns, flops->list[i].gpu_ns);
 }
 
@@ -190,7 +167,7 @@ int flops_of_operators(struct flops *flops, struct report *report, const struct 
 {
     int has_shapes = 0, code;
 
-    *flops = (struct flops){ .keys.width = 5 };
+    *flops = (struct flops){ .works = OP_WORKS_NONE };
     if ((code = operators_read(&flops->operators, report, request, err)) != 0)
         return code;
     for (size_t i = 0; i < flops->operators.count && !has_shapes; i++)
@@ -207,9 +184,8 @@ int flops_of_operators(struct flops *flops, struct report *report, const struct 
 void flops_free(struct flops *flops)
 {
     operators_free(&flops->operators);
-    keys_free(&flops->keys);
+    op_works_free(&flops->works);
     free(flops->list);
-    free(flops->works);
     *flops = (struct flops){ 0 };
 }
 

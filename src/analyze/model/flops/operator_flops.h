@@ -5,25 +5,22 @@
 #ifndef TACHO_ANALYZE_MODEL_FLOPS_OPERATOR_FLOPS_H
 #define TACHO_ANALYZE_MODEL_FLOPS_OPERATOR_FLOPS_H
 
-#include "analyze/engine/keys.h"
-#include "analyze/model/torch/operators.h"
 #include "gpu_peaks.h"
-#include "op_work.h"
+#include "op_works.h"
 
 enum { FLOPS_NO_WORK = UINT32_MAX };
 
 struct operator_flops {
     int64_t gpu_ns;                  /* of the work on GPUs that it launched itself */
-    uint32_t work;                   /* an index into works, or FLOPS_NO_WORK: it does not count */
-    unsigned char uses_tensor_cores; /* a kernel of it does, by its name */
+    uint32_t work;                   /* an index into works.list, or FLOPS_NO_WORK: it does not count */
+    unsigned char uses_tensor_cores; /* a kernel of it does */
     unsigned char is_recomputed;     /* it runs in the backward pass, but computes what the forward pass did */
 };
 
 struct flops {
     struct operators operators;
     struct operator_flops *list; /* owned; by operator */
-    struct op_work *works;       /* owned; by key */
-    struct keys keys;            /* names and inputs */
+    struct op_works works;
     int64_t gpu_ns, known_ns;    /* time of kernels on GPUs; of operators whose FLOPs are known */
     int has_gpu_work;
 };

@@ -61,7 +61,7 @@ static void add_operators(struct steps_flops *out, const struct flops *flops, co
     for (size_t i = 0; i < flops->operators.count; i++) {
         const struct operator_flops *own = &flops->list[i];
         const struct operators_event *op = &flops->operators.list[i];
-        const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &flops->works[own->work];
+        const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &flops->works.list[own->work];
         if (!work || !op_class_is_matrix(work->class) || work->flops < 0)
             continue;
         uint32_t at = steps_at(steps, global_process(op->thread), op->start_ns);

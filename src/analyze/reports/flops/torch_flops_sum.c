@@ -46,7 +46,7 @@ static int fill_groups(struct flops_groups *groups,
 
     for (size_t i = 0; i < flops->operators.count; i++) {
         const struct operator_flops *own = &flops->list[i];
-        const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &flops->works[own->work];
+        const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &flops->works.list[own->work];
         if (flops->operators.list[i].kind != OPERATOR || (!work && !own->gpu_ns) || !key_of(key, groups, i))
             continue;
         size_t before = groups->keys.count;
@@ -165,7 +165,7 @@ static int key_of_shapes(int64_t *key, const struct flops_groups *groups, size_t
     key[KEY_SHAPES] = event->shapes;
     key[KEY_RATE] = own->work == FLOPS_NO_WORK
                         ? GPU_RATES
-                        : flops_rate(&groups->flops.works[own->work], own->uses_tensor_cores, &groups->peaks);
+                        : flops_rate(&groups->flops.works.list[own->work], own->uses_tensor_cores, &groups->peaks);
     return 1;
 }
 
@@ -254,7 +254,7 @@ static const struct table_column roof_columns[ROOF_COLUMNS] = {
 static int key_of_class(int64_t *key, const struct flops_groups *groups, size_t op)
 {
     const struct operator_flops *own = &groups->flops.list[op];
-    const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &groups->flops.works[own->work];
+    const struct op_work *work = own->work == FLOPS_NO_WORK ? NULL : &groups->flops.works.list[own->work];
     int is_known = work && work->flops >= 0 && work->bytes >= 0;
 
     key[0] = is_known ? (int64_t)work->class : OP_UNKNOWN;

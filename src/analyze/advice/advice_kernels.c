@@ -1,0 +1,426 @@
+/* Reads the kernels and finds their operators: see advice_kernels.h. */
+#include "advice_kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/order.h"
+#include "analyze/model/torch/forward_operators.h"
+#include "base/array.h"
+#include "base/human.h"
+#include "report/schema/torch_names.h"
+
+/* ---- by name --------------------------------------------------------------------------------------------------- */
+
+/* What kernels do whose operators were not recorded, by a part of their names. */
+static const struct named {
+    const char *part;
+    enum op_class class;
+} named[] = {
+    { "softmax", OP_SOFTMAX },
+    { "SoftMax", OP_SOFTMAX },
+    { "elementwise_kernel", OP_ELEMENTWISE },
+    { "reduce_kernel", OP_REDUCTION },
+    { "layer_norm", OP_NORM },
+    { "batch_norm", OP_NORM },
+    { "multi_tensor_apply", OP_OPTIMIZER },
+};
+static const char *const layout_names[] = { "nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "nhwc2nchw" };
+
+static const char *kernel_name(const struct advice_kernels *kernels, uint32_t name)
+{
+    const int64_t *ids = keys_get(&kernels->names, name);
+    int64_t id = ids[TENSOR_DEMANGLED] >= 0 ? ids[TENSOR_DEMANGLED] : ids[TENSOR_MANGLED];
+
+    return id < 0 ? "" : report_string(kernels->adviser->report, id, NULL);
+}
+
+static void classify(const struct advice_kernels *kernels, struct advice_kernel *kernel)
+{
+    const char *name = kernel_name(kernels, kernel->name);
+
+    for (size_t i = 0; i < sizeof layout_names / sizeof *layout_names; i++)
+        kernel->is_layout |= strstr(name, layout_names[i]) != NULL;
+    if (kernel->todo != NO_KEY && kernels->works.list[kernel->todo].class != OP_UNKNOWN) {
+        kernel->class = kernels->works.list[kernel->todo].class;
+        return;
+    }
+    if (kernels->use[kernel->name].is_matrix)
+        kernel->class = OP_MATMUL;
+    for (size_t i = 0; i < sizeof named / sizeof *named && !kernel->class; i++)
+        if (strstr(name, named[i].part))
+            kernel->class = named[i].class;
+}
+
+/* ---- operators ------------------------------------------------------------------------------------------------- */
+
+/* The node of the backward pass around each operator, or NO_OPERATOR; the operators of the forward pass by their
+ * sequence numbers. */
+static int find_nodes(const struct operators *operators, uint32_t *nodes, struct forward_operators *forwards)
+{
+    for (size_t i = 0; i < operators->count; i++) { /* parents come first */
+        const struct operators_event *op = &operators->list[i];
+        struct intern_string name = operators_text(operators, op->name);
+        uint32_t around = op->parent == NO_OPERATOR ? NO_OPERATOR : nodes[op->parent];
+        int is_node = op->is_backward || torch_is_engine(name.bytes, name.length);
+        nodes[i] = is_node && (around == NO_OPERATOR || op->sequence >= 0) ? (uint32_t)i : around;
+        if (nodes[i] == NO_OPERATOR && op->sequence >= 0 && op->kind == OPERATOR &&
+            forward_operators_add(forwards, op, (uint32_t)i) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+/* The outermost operator around each, or around its operator of the forward pass. */
+static void find_sources(struct advice_kernels *kernels, const uint32_t *nodes,
+                         const struct forward_operators *forwards)
+{
+    const struct operators_event *list = kernels->operators.list;
+    uint32_t *sources = kernels->sources;
+
+    for (size_t i = 0; i < kernels->operators.count; i++) {
+        uint32_t parent = list[i].parent;
+        int is_inner = parent != NO_OPERATOR && list[parent].kind == OPERATOR && sources[parent] != NO_OPERATOR;
+        sources[i] = list[i].kind == OPERATOR ? (is_inner ? sources[parent] : (uint32_t)i) : NO_OPERATOR;
+        kernels->is_backward[i] = nodes[i] != NO_OPERATOR;
+    }
+    for (size_t i = 0; i < kernels->operators.count; i++) {
+        if (!kernels->is_backward[i])
+            continue;
+        uint32_t forward = forward_operators_find(forwards, &list[nodes[i]]).first;
+        sources[i] = forward == NO_OPERATOR ? NO_OPERATOR : sources[forward];
+    }
+}
+
+static int by_thread(const void *a, const void *b, void *context)
+{
+    const struct operators_event *list = context;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (list[x].thread != list[y].thread)
+        return list[x].thread < list[y].thread ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void find_program(struct advice_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->operators.count; i++)
+        if (!kernels->is_backward[i] && kernels->sources[i] == (uint32_t)i && !kernels->operators.list[i].is_collapsed)
+            kernels->program[kernels->program_count++] = (uint32_t)i;
+    if (kernels->program_count)
+        qsort_r(kernels->program, kernels->program_count, sizeof *kernels->program, by_thread, kernels->operators.list);
+}
+
+static int arrange(struct advice_kernels *kernels)
+{
+    size_t room = kernels->operators.count + 1;
+    struct forward_operators forwards = FORWARD_OPERATORS_NONE;
+    uint32_t *nodes = calloc(room, sizeof *nodes);
+    int code = ERR_NO_MEMORY;
+
+    kernels->sources = calloc(room, sizeof *kernels->sources);
+    kernels->program = calloc(room, sizeof *kernels->program);
+    kernels->launched = calloc(room, sizeof *kernels->launched);
+    kernels->is_backward = calloc(room, 1);
+    if (!nodes || !kernels->sources || !kernels->program || !kernels->launched || !kernels->is_backward ||
+        find_nodes(&kernels->operators, nodes, &forwards) != 0)
+        goto free_nodes;
+    find_sources(kernels, nodes, &forwards);
+    find_program(kernels);
+    code = 0;
+free_nodes:
+    free(nodes);
+    forward_operators_free(&forwards);
+    return code;
+}
+
+static int read_operators(struct advice_kernels *kernels, struct error *err)
+{
+    static const struct analysis_request all = { 0 };
+    int code = operators_read(&kernels->operators, kernels->adviser->report, &all, err);
+
+    if (code != 0)
+        return code == ERR_NO_DATA ? 0 : code;
+    return (code = operators_nest(&kernels->operators)) != 0 ? code : arrange(kernels);
+}
+
+/* The innermost operator around the launch of each kernel. */
+static int find_operators(struct advice_kernels *kernels)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    struct operators_moment *moments = calloc(kernels->count + 1, sizeof *moments);
+    int64_t *starts = calloc(kernels->count + 1, sizeof *starts);
+    uint32_t *order = calloc(kernels->count + 1, sizeof *order), *found = calloc(kernels->count + 1, sizeof *found);
+    int code = moments && starts && order && found ? 0 : ERR_NO_MEMORY;
+
+    for (size_t i = 0; i < kernels->count && code == 0; i++) {
+        const struct replay_call *call = &events->calls[events->works[kernels->list[i].work].call];
+        moments[i] = (struct operators_moment){ events->threads[call->thread].id, call->start_ns };
+        starts[i] = call->start_ns;
+        order[i] = (uint32_t)i;
+    }
+    if (code == 0 && (code = order_by_time(order, kernels->count, starts)) == 0)
+        code = operators_at(&kernels->operators, moments, order, kernels->count, found);
+    for (size_t i = 0; i < kernels->count && code == 0; i++)
+        kernels->list[i].op = found[i];
+    free(moments);
+    free(starts);
+    free(order);
+    free(found);
+    return code;
+}
+
+static int is_optimizer(const struct advice_kernels *kernels, uint32_t op)
+{
+    static const char mark[] = "Optimizer.";
+
+    for (; op != NO_OPERATOR; op = kernels->operators.list[op].parent)
+        if (strncmp(advice_operator_name(kernels, op).bytes, mark, sizeof mark - 1) == 0)
+            return 1;
+    return 0;
+}
+
+static int use_operator(struct advice_kernels *kernels, struct advice_kernel *kernel)
+{
+    uint32_t op = kernel->op;
+
+    while (op != NO_OPERATOR && kernels->operators.list[op].kind != OPERATOR)
+        op = kernels->operators.list[op].parent;
+    kernel->op = op;
+    if (op == NO_OPERATOR)
+        return 0;
+    kernel->source = kernels->sources[op];
+    kernel->is_backward = kernels->is_backward[op];
+    kernel->is_optimizer = is_optimizer(kernels, op);
+    if (!kernel->is_backward && kernel->source != NO_OPERATOR)
+        kernels->launched[kernel->source]++;
+    kernel->todo = op_works_find(&kernels->works, &kernels->operators, &kernels->operators.list[op]);
+    return kernel->todo == NO_KEY ? ERR_NO_MEMORY : 0;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, size_t row, uint32_t *out)
+{
+    int64_t ids[2];
+    size_t before = kernels->names.count;
+
+    for (size_t c = 0; c < 2; c++)
+        ids[c] = gpu_extra_is_null(ops, c, row) ? -1 : gpu_extra(ops, c, row);
+    if (array_reserve(&kernels->use, &kernels->use_room, before + 1, sizeof *kernels->use) != 0)
+        return ERR_NO_MEMORY;
+    *out = keys_add(&kernels->names, ids);
+    if (*out == NO_KEY)
+        return ERR_NO_MEMORY;
+    if (*out == before)
+        kernels->use[*out] = tensor_cores_of_kernel(&kernels->cores, ids[TENSOR_MANGLED], ids[TENSOR_DEMANGLED]);
+    return 0;
+}
+
+static int add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops)
+{
+    const struct replay *replay = &kernels->adviser->replay;
+    const struct replay_events *events = &replay->events;
+
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        const struct replay_work *work = &events->works[i];
+        if (work->call == NO_CALL || replay_table_of(events, work->at) != REPLAY_KERNEL || work->at >= ops->count ||
+            !adviser_counts(kernels->adviser, &events->calls[work->call]))
+            continue;
+        struct advice_kernel kernel = { .work = i, .op = NO_OPERATOR, .source = NO_OPERATOR, .todo = NO_KEY };
+        kernel.edge = replay_edge_to(replay, replay_work_end(replay, i), REPLAY_RUN);
+        kernel.run_ns = kernel.edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[kernel.edge];
+        if (name_of(kernels, ops, work->at, &kernel.name) != 0 ||
+            array_reserve(&kernels->list, &kernels->room, kernels->count + 1, sizeof *kernels->list) != 0)
+            return ERR_NO_MEMORY;
+        kernels->list[kernels->count++] = kernel;
+    }
+    return 0;
+}
+
+static int read_kernels(struct advice_kernels *kernels, struct error *err)
+{
+    struct gpu_ops ops = { 0 };
+    int code;
+
+    if ((code = tensor_kernels_read(&kernels->cores, kernels->adviser->report, err)) != 0 ||
+        (code = gpu_peaks_read(&kernels->peaks, kernels->adviser->report, NULL, err)) != 0 ||
+        (code = gpu_read(&ops, kernels->adviser->report, GPU_KERNEL, tensor_kernel_columns, err)) != 0 ||
+        (code = add_kernels(kernels, &ops)) != 0 || (code = read_operators(kernels, err)) != 0)
+        goto free_ops;
+    if (kernels->operators.count)
+        code = find_operators(kernels);
+    for (size_t i = 0; i < kernels->count && code == 0; i++) {
+        if (kernels->operators.count)
+            code = use_operator(kernels, &kernels->list[i]);
+        if (code == 0)
+            classify(kernels, &kernels->list[i]);
+    }
+free_ops:
+    gpu_free(&ops);
+    return code;
+}
+
+static void free_kernels(struct advice_kernels *kernels)
+{
+    operators_free(&kernels->operators);
+    op_works_free(&kernels->works);
+    tensor_kernels_free(&kernels->cores);
+    keys_free(&kernels->names);
+    free(kernels->sources);
+    free(kernels->program);
+    free(kernels->launched);
+    free(kernels->is_backward);
+    free(kernels->use);
+    free(kernels->list);
+    free(kernels);
+}
+
+int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct error *err)
+{
+    int code;
+
+    if ((*out = adviser->kernels))
+        return 0;
+    struct advice_kernels *kernels = calloc(1, sizeof *kernels);
+    if (!kernels)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+    *kernels = (struct advice_kernels){ .adviser = adviser, .works = OP_WORKS_NONE, .names.width = 2 };
+    if ((code = read_kernels(kernels, err)) != 0) {
+        free_kernels(kernels);
+        return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the kernels") : code;
+    }
+    *out = adviser->kernels = kernels;
+    adviser->free_kernels = free_kernels;
+    return 0;
+}
+
+/* ---- for rules ------------------------------------------------------------------------------------------------- */
+
+int advice_kernel_follows(const struct advice_kernels *kernels, const struct advice_kernel *first,
+                          const struct advice_kernel *next)
+{
+    const struct adviser *adviser = kernels->adviser;
+    const struct replay_events *events = &adviser->replay.events;
+    const struct replay_work *works[] = { &events->works[first->work], &events->works[next->work] };
+    uint32_t step[2];
+
+    if (works[0]->stream != works[1]->stream)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        const struct replay_call *call = &events->calls[works[i]->call];
+        step[i] = steps_at(adviser->steps, global_process(events->threads[call->thread].id), call->start_ns);
+    }
+    return step[0] == step[1];
+}
+
+struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op)
+{
+    return operators_text(&kernels->operators, op == NO_OPERATOR ? NO_TEXT : kernels->operators.list[op].name);
+}
+
+uint32_t advice_kernel_line(const struct advice_kernels *kernels, struct places *places,
+                            const struct advice_kernel *kernel)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    const struct replay_call *call = &events->calls[events->works[kernel->work].call];
+
+    if (kernel->source != NO_OPERATOR) {
+        const struct operators_event *source = &kernels->operators.list[kernel->source];
+        return places_line(places, places_at(places, source->thread, source->start_ns, source->end_ns));
+    }
+    return places_line(places, places_at(places, events->threads[call->thread].id, call->start_ns, call->end_ns));
+}
+
+int advice_kernel_note(struct advice_groups *groups, uint32_t group, const struct advice_kernels *kernels,
+                       const struct advice_kernel *kernel)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    const struct replay_call *call = &events->calls[events->works[kernel->work].call];
+
+    return advice_group_note(groups, group,
+                             &(struct advice_event){
+                                 .place = advice_kernel_line(kernels, groups->places, kernel),
+                                 .thread = events->threads[call->thread].id,
+                                 .start_ns = call->start_ns,
+                                 .end_ns = saturating_add(call->start_ns, kernel->run_ns),
+                             });
+}
+
+int advice_kernel_take(struct replay_edits *edits, const struct advice_kernel *kernel, int64_t left_ns)
+{
+    return replay_edit_cut(edits, kernel->edge, kernel->run_ns - left_ns);
+}
+
+int advice_kernel_vanish(struct replay_edits *edits, const struct advice_kernels *kernels,
+                         const struct advice_kernel *kernel)
+{
+    const struct replay *replay = &kernels->adviser->replay;
+    uint32_t call = replay->events.works[kernel->work].call,
+             gap = replay_edge_to(replay, replay_work_start(replay, kernel->work), REPLAY_STREAM),
+             launch = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
+
+    if (advice_kernel_take(edits, kernel, 0) != 0 ||
+        (gap != REPLAY_NO_EDGE && replay_edit_cut(edits, gap, replay->graph.lag[gap]) != 0) ||
+        (launch != REPLAY_NO_EDGE && replay_edit_cut(edits, launch, replay->graph.lag[launch]) != 0))
+        return ERR_NO_MEMORY;
+    return 0;
+}
+
+int advice_operator_vanish(struct replay_edits *edits, const struct advice_kernels *kernels, uint32_t op)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    const struct operators_event *span = &kernels->operators.list[op];
+
+    for (uint32_t i = 0; i < events->thread_count; i++)
+        if (events->threads[i].id == span->thread)
+            return advice_cut_time(&kernels->adviser->replay, edits, &events->threads[i], span->start_ns, span->end_ns,
+                                   0);
+    return 0;
+}
+
+int advice_kernels_find(struct adviser *adviser, const struct advice_kernel_rule *rule, struct error *err)
+{
+    struct advice_kernels *kernels;
+    struct advice_groups groups;
+    int code = advice_groups_open(&groups, adviser, err);
+
+    if (code != 0 || (code = adviser_kernels(adviser, &kernels, err)) != 0)
+        goto free_groups;
+    if (rule->add(&groups, kernels) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+    else
+        code = advice_groups_add(&groups, advice_least(adviser), rule->describe, err);
+free_groups:
+    advice_groups_free(&groups);
+    return code;
+}
+
+void advice_group_say(struct advice_groups *groups, uint32_t group, const char *before, const char *behind)
+{
+    struct advice_group *own = &groups->list[group];
+    int64_t steps = (int64_t)groups->adviser->step_count, unused;
+    uint32_t place;
+
+    text_add(&own->cause.what, before);
+    human_count(&own->cause.what, (uint64_t)(own->cause.count / steps ? own->cause.count / steps : 1));
+    text_add(&own->cause.what, behind);
+    human_time(&own->cause.what, own->total_ns / steps);
+    advice_group_most(groups, group, &place, &unused);
+    place_text(&own->cause.where, groups->places, place);
+}
+
+/* ---- rates ----------------------------------------------------------------------------------------------------- */
+
+const struct advice_rates advice_peak = { 1, 1 }, advice_usual = { 0.6, 0.8 };
+
+int64_t advice_work_ns(const struct gpu_peaks *peaks, const struct advice_rates *share, enum gpu_rate rate,
+                       double flops, double bytes)
+{
+    double computes = rate < GPU_RATES ? peaks->rate[rate] * share->compute : 0,
+           moves = peaks->rate[RATE_MEMORY] * share->memory;
+    double compute_s = flops > 0 && computes > 0 ? flops / computes : 0,
+           memory_s = bytes > 0 && moves > 0 ? bytes / moves : 0;
+
+    return saturating_from_double(1e9 * (compute_s > memory_s ? compute_s : memory_s));
+}

@@ -1,0 +1,94 @@
+/* The kernels of a capture and what they are for: what rules on kernels share.
+ *
+ * Each kernel has the operator that launched it and its source: the operator that the program called. The source of a
+ * kernel of the backward pass is the operator of the forward pass whose gradient it computes, so that both have the
+ * same line. Without operators the names of kernels tell what they do. */
+#ifndef TACHO_ANALYZE_ADVICE_ADVICE_KERNELS_H
+#define TACHO_ANALYZE_ADVICE_ADVICE_KERNELS_H
+
+#include "advice_groups.h"
+#include "analyze/model/flops/gpu_peaks.h"
+#include "analyze/model/flops/op_works.h"
+#include "analyze/model/tensor/tensor_cores.h"
+
+struct advice_kernel {
+    uint32_t work;           /* of the replay */
+    uint32_t edge;           /* of the replay: the one that lasts as long as it runs */
+    int64_t run_ns;
+    uint32_t op, source;     /* indices into the operators, or NO_OPERATOR */
+    uint32_t todo;           /* an index into works.list: what its operator does; NO_KEY: not known */
+    uint32_t name;           /* an index into names */
+    enum op_class class;     /* of its operator, else by its name */
+    unsigned char is_backward, is_optimizer;
+    unsigned char is_layout; /* it only converts between NCHW and NHWC */
+};
+
+struct advice_kernels {
+    struct adviser *adviser;
+    struct operators operators; /* nested; none if none were recorded */
+    uint32_t *sources;          /* owned, as all below; by operator: the one that the program called, or NO_OPERATOR */
+    uint32_t *program;          /* the operators that the program called, by thread, then by start */
+    size_t program_count;
+    uint32_t *launched;         /* by operator of the program: the number of its kernels in the forward pass */
+    unsigned char *is_backward; /* by operator */
+    struct op_works works;
+    struct gpu_peaks peaks;
+    struct tensor_kernels cores;
+    struct keys names;          /* of kernels: mangled, demangled */
+    struct tensor_cores *use;   /* by name */
+    size_t use_room;
+    struct advice_kernel *list; /* those that count, by stream, then by start */
+    size_t count, room;
+};
+
+/* For rules: the kernels. The first call reads them. */
+int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct error *err);
+
+/* What the operator of a kernel does; NULL: not known. */
+static inline const struct op_work *advice_kernel_work(const struct advice_kernels *kernels,
+                                                       const struct advice_kernel *kernel)
+{
+    return kernel->todo == NO_KEY ? NULL : &kernels->works.list[kernel->todo];
+}
+
+/* Whether two kernels run on the same stream, and in the same step. */
+int advice_kernel_follows(const struct advice_kernels *kernels, const struct advice_kernel *first,
+                          const struct advice_kernel *next);
+
+/* The name of an operator; "" for NO_OPERATOR. */
+struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op);
+
+/* The line of the program that a kernel belongs to, or NO_PLACE. */
+uint32_t advice_kernel_line(const struct advice_kernels *kernels, struct places *places,
+                            const struct advice_kernel *kernel);
+/* Notes a kernel in a group, at that line. ERR_NO_MEMORY or 0, as below. */
+int advice_kernel_note(struct advice_groups *groups, uint32_t group, const struct advice_kernels *kernels,
+                       const struct advice_kernel *kernel);
+
+/* The kernel takes left_ns, which may be longer than now. */
+int advice_kernel_take(struct replay_edits *edits, const struct advice_kernel *kernel, int64_t left_ns);
+/* The kernel is not there: neither it, nor the gap before it, nor its launch. */
+int advice_kernel_vanish(struct replay_edits *edits, const struct advice_kernels *kernels,
+                         const struct advice_kernel *kernel);
+/* An operator takes no time on the CPU, apart from its launches. */
+int advice_operator_vanish(struct replay_edits *edits, const struct advice_kernels *kernels, uint32_t op);
+
+/* A rule on kernels: add() makes groups of them, and returns ERR_NO_MEMORY or 0; describe() is as for
+ * advice_groups_add(). */
+struct advice_kernel_rule {
+    int (*add)(struct advice_groups *groups, struct advice_kernels *kernels);
+    int (*describe)(struct advice_groups *groups, uint32_t group);
+};
+int advice_kernels_find(struct adviser *adviser, const struct advice_kernel_rule *rule, struct error *err);
+/* For describe(): sets what the cause is, "BEFORE 12 BEHIND 3.45 ms", with its events and time per step, and where. */
+void advice_group_say(struct advice_groups *groups, uint32_t group, const char *before, const char *behind);
+
+/* How long work takes that computes and moves data at a share of the GPU's rates; 0: the rates are not known. */
+struct advice_rates {
+    double compute, memory; /* shares of the peaks */
+};
+extern const struct advice_rates advice_peak, advice_usual;
+int64_t advice_work_ns(const struct gpu_peaks *peaks, const struct advice_rates *share, enum gpu_rate rate,
+                       double flops, double bytes);
+
+#endif

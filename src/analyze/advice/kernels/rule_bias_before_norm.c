@@ -1,0 +1,98 @@
+/* The rule bias_before_norm: a convolution or linear layer adds a bias that the batch norm behind it takes out again.
+ *
+ * The norm subtracts the mean of each channel, and with it any constant. Bound and estimate: the kernels that add the
+ * bias, and those that sum up its gradient, are not there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/advice/advice_kernels.h"
+#include "analyze/registry.h"
+
+static const char *const layers[] = { "aten::conv", "aten::_conv", "aten::cudnn_conv", "aten::linear", "aten::addmm" };
+static const char *const norms[] = { "aten::batch_norm", "aten::cudnn_batch_norm", "aten::native_batch_norm",
+                                     "aten::_batch_norm_impl_index", "aten::_native_batch_norm_legit" };
+
+static int begins_with(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(name, list[i], strlen(list[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Marks the layers in front of norms. In between, the module counts its batches, and a residual may be added: to that a
+ * bias is a constant as well. */
+static void mark_layers(const struct advice_kernels *kernels, unsigned char *is_before_norm)
+{
+    const struct operators_event *ops = kernels->operators.list;
+    uint32_t layer = NO_OPERATOR;
+
+    for (size_t i = 0; i < kernels->program_count; i++) {
+        uint32_t op = kernels->program[i];
+        const char *name = advice_operator_name(kernels, op).bytes;
+        if (layer != NO_OPERATOR && ops[op].thread != ops[layer].thread)
+            layer = NO_OPERATOR;
+        if (layer != NO_OPERATOR && begins_with(name, norms, sizeof norms / sizeof *norms))
+            is_before_norm[layer] = 1;
+        if (begins_with(name, layers, sizeof layers / sizeof *layers))
+            layer = op;
+        else if (strncmp(name, "aten::add", strlen("aten::add")) != 0)
+            layer = NO_OPERATOR;
+    }
+}
+
+/* The bias of a convolution is added by a kernel of its own, that of a linear layer in the product. */
+static int is_of_bias(const struct advice_kernel *kernel)
+{
+    return kernel->class == (kernel->is_backward ? OP_REDUCTION : OP_ELEMENTWISE);
+}
+
+static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+{
+    unsigned char *is_before_norm = calloc(kernels->operators.count + 1, 1);
+    int code = is_before_norm ? 0 : ERR_NO_MEMORY;
+
+    if (is_before_norm)
+        mark_layers(kernels, is_before_norm);
+    for (size_t i = 0; i < kernels->count && code == 0; i++) {
+        const struct advice_kernel *kernel = &kernels->list[i];
+        if (kernel->source == NO_OPERATOR || !is_before_norm[kernel->source] || !is_of_bias(kernel))
+            continue;
+        uint32_t group = advice_group(groups, 0, 0);
+        code = group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||
+                       advice_kernel_vanish(&groups->list[group].cause.bound, kernels, kernel) != 0 ||
+                       advice_kernel_vanish(&groups->list[group].cause.estimate, kernels, kernel) != 0
+                   ? ERR_NO_MEMORY
+                   : 0;
+    }
+    free(is_before_norm);
+    return code;
+}
+
+/* "bias before batch norm: 20 kernels add it and sum up its gradient in 2.61 ms" */
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    advice_group_say(groups, group, "bias before batch norm: ", " kernels add it and sum up its gradient in ");
+    groups->list[group].cause.advice = "Create these layers with bias=False: the batch norm takes the bias out again, "
+                                       "and has one of its own.";
+    return 1;
+}
+
+static int find_bias_before_norm(struct adviser *adviser, struct error *err)
+{
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+}
+
+ADVICE_RUN(bias_before_norm)
+
+const struct analysis rule_bias_before_norm = {
+    .name = "bias_before_norm",
+    .title = "Bias Before Batch Norm",
+    .usage = "",
+    .help = "Convolutions and linear layers with a bias in front of a batch norm, which takes the bias out again. The "
+            "saving is that of a replay without the kernels that add the bias, and those that sum up its gradient.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Create layers in front of a batch norm with bias=False.",
+    .praise = "No kernels add a bias in front of a batch norm.",
+    ADVICE_RULE(bias_before_norm),
+};

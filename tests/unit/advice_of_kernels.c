@@ -1,0 +1,228 @@
+/* Rules on kernels, on small programs made by hand: the GPU is busy all the time, so that what is saved is the time of
+ * the kernels that go, each with a gap of 1 µs. All times are in µs. */
+#include "analyze/advice/adviser.h"
+#include "analyze/registry.h"
+#include "made_cuda.h"
+
+/* ---- a program ------------------------------------------------------------------------------------------------- */
+
+enum { OPERATOR_US = 10, GAP = 1, NO_SEQUENCE = -1 };
+
+/* Where the program is: on the CPU and on the GPU. */
+struct program {
+    struct writer *writer;
+    int64_t cpu, gpu, id, sequence;
+};
+
+static void gpu_row(struct writer *writer)
+{
+    struct row_TARGET_INFO_GPU row = { 0 };
+
+    ROW_SET(&row, TARGET_INFO_GPU, id, 0);
+    ROW_SET(&row, TARGET_INFO_GPU, name, made_string(writer, "NVIDIA H200"));
+    ROW_SET(&row, TARGET_INFO_GPU, smCount, 132);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, 9);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMinor, 0);
+    writer_append(writer, TABLE_TARGET_INFO_GPU, &row);
+}
+
+/* What an operator has; is_backward: it is a node of the backward pass. */
+struct op {
+    const char *name, *shapes, *stack;
+    int is_backward;
+};
+
+static void operator_row(const struct program *program, int64_t from, struct op op)
+{
+    struct writer *writer = program->writer;
+    struct row_TACHO_TORCH_OP row = { 0 };
+
+    ROW_SET(&row, TACHO_TORCH_OP, start, from * US);
+    ROW_SET(&row, TACHO_TORCH_OP, end, program->cpu * US);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, op.name));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "cpu_op"));
+    if (program->sequence != NO_SEQUENCE)
+        ROW_SET(&row, TACHO_TORCH_OP, sequenceNumber, program->sequence);
+    if (op.is_backward)
+        ROW_SET(&row, TACHO_TORCH_OP, forwardThread, 1);
+    if (op.shapes) {
+        ROW_SET(&row, TACHO_TORCH_OP, inputDimsId, made_string(writer, op.shapes));
+        ROW_SET(&row, TACHO_TORCH_OP, inputTypesId,
+                made_string(writer, "[\"c10::BFloat16\", \"c10::BFloat16\", \"c10::BFloat16\"]"));
+    }
+    if (op.stack)
+        ROW_SET(&row, TACHO_TORCH_OP, callStackId, made_string(writer, op.stack));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+/* An operator that launches a kernel. */
+static void runs(struct program *program, struct op op, const char *kernel, int64_t us)
+{
+    int64_t from = program->cpu, called = from + 2;
+
+    call(program->writer, MAIN, called, called + 5, "cudaLaunchKernel", program->id);
+    program->gpu = program->gpu ? program->gpu + GAP : called + 5;
+    made_kernel(program->writer, (struct made_kernel){ program->gpu * US, (program->gpu + us) * US, 1, program->id++, 0,
+                                                       7, kernel, NULL, NULL });
+    program->gpu += us;
+    program->cpu += OPERATOR_US;
+    operator_row(program, from, op);
+}
+
+/* The first kernel is long, so that all others have been launched before it ends. */
+static struct program begin(void)
+{
+    struct program program = { .writer = start(), .id = 1, .sequence = NO_SEQUENCE };
+
+    gpu_row(program.writer);
+    runs(&program, (struct op){ .name = "first" }, "first", 5000);
+    return program;
+}
+
+/* Runs one rule. Without a cause the text is NULL. */
+static void expect(struct program *program, const struct analysis *rule, int64_t bound, int64_t estimate,
+                   const char *what, const char *where)
+{
+    static const struct steps none;
+    static const struct analysis_filter without_steps = { .steps = &none };
+    struct report *report = finish(program->writer);
+    struct adviser adviser;
+    struct error err;
+
+    if (adviser_open(&adviser, report, &(struct analysis_request){ .filter = &without_steps }, &err) != 0 ||
+        adviser_find(&adviser, rule, &err) != 0 || adviser_judge(&adviser, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(adviser.count, what != NULL);
+    if (what) {
+        assert_string_equal(text_string(&adviser.causes[0].what), what);
+        assert_string_equal(text_string(&adviser.causes[0].where), where);
+        assert_int_equal(adviser.causes[0].bound_ns / US, bound);
+        assert_int_equal(adviser.causes[0].estimate_ns / US, estimate);
+    }
+    adviser_free(&adviser);
+    report_close(report);
+}
+
+static const char line[] = "train.py(12): forward", gemm[] = "nvjet_tst_128x256_64x4_2x1_v_bz_TNT",
+                  pointwise[] = "void at::native::vectorized_elementwise_kernel<4>";
+
+/* ---- layout ---------------------------------------------------------------------------------------------------- */
+
+static void conversions_of_layouts_go(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++) {
+        struct op convolution = { .name = "aten::cudnn_convolution", .stack = line };
+        runs(&program, convolution, "void cudnn::ops::nchwToNhwcKernel<float, float>", 30);
+        runs(&program, convolution, "sm90_xmma_fprop_implicit_gemm_bf16bf16_nhwc", 100);
+    }
+    expect(&program, &rule_layout_conversions, 10 * (30 + GAP), 10 * (30 + GAP),
+           "layout conversions: 10 kernels convert between NCHW and NHWC in 300 µs", "train.py:12 forward");
+}
+
+/* ---- bias ------------------------------------------------------------------------------------------------------ */
+
+/* A convolution with a bias, an operator behind it, and its gradients. */
+static void convolution(struct program *program, int64_t sequence, const char *behind)
+{
+    int64_t from = program->cpu;
+
+    program->sequence = sequence;
+    runs(program, (struct op){ .name = "aten::cudnn_convolution" }, "sm90_xmma_fprop_bf16bf16_nhwc", 100);
+    runs(program, (struct op){ .name = "aten::add_" }, pointwise, 40);
+    operator_row(program, from, (struct op){ .name = "aten::conv2d", .stack = line });
+    program->sequence = NO_SEQUENCE;
+    runs(program, (struct op){ .name = "aten::add_" }, pointwise, 5); /* counts the batches */
+    runs(program, (struct op){ .name = behind }, "void batch_norm_collect_statistics", 100);
+    from = program->cpu;
+    program->sequence = NO_SEQUENCE;
+    runs(program, (struct op){ .name = "aten::sum" }, "void at::native::reduce_kernel<512, 1>", 60);
+    runs(program, (struct op){ .name = "aten::convolution_backward" }, "sm90_xmma_dgrad_bf16bf16_nhwc", 100);
+    program->sequence = sequence;
+    operator_row(program, from, (struct op){ .name = "ConvolutionBackward0", .is_backward = 1 });
+    program->sequence = NO_SEQUENCE;
+}
+
+static void a_bias_before_a_batch_norm_goes(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        convolution(&program, i, "aten::batch_norm");
+    expect(&program, &rule_bias_before_norm, 10 * (40 + 60 + 2 * GAP), 10 * (40 + 60 + 2 * GAP),
+           "bias before batch norm: 20 kernels add it and sum up its gradient in 1.00 ms", "train.py:12 forward");
+}
+
+static void a_bias_before_a_layer_norm_stays(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        convolution(&program, i, "aten::layer_norm");
+    expect(&program, &rule_bias_before_norm, 0, 0, NULL, NULL);
+}
+
+/* ---- attention ------------------------------------------------------------------------------------------------- */
+
+#define SCORES "[[16, 1024, 64], [16, 64, 1024]]"
+#define VALUES "[[16, 1024, 1024], [16, 1024, 64]]"
+
+/* Attention written out, of 4 · 16 · 1024 · 1024 · 64 = 4.295 GFLOP, and a layer behind it. An H200 has 989.4 TFLOP/s:
+ * 4.34 µs in the bound; the estimate, at 35 %, 12.4 µs. The gradients take 2 times as much in the bound, 8.68 µs, and
+ * 2.5 times as much at 28 %, 38.76 µs. */
+static void attention(struct program *program, int64_t sequence, const char *values)
+{
+    program->sequence = sequence;
+    runs(program, (struct op){ .name = "aten::bmm", .shapes = SCORES, .stack = line }, gemm, 100);
+    program->sequence = sequence + 1;
+    runs(program, (struct op){ .name = "aten::mul", .stack = line }, pointwise, 70);
+    program->sequence = sequence + 2;
+    runs(program, (struct op){ .name = "aten::_softmax", .stack = line }, "void softmax_warp_forward<float>", 80);
+    program->sequence = sequence + 3;
+    runs(program, (struct op){ .name = "aten::bmm", .shapes = values, .stack = line }, gemm, 90);
+    program->sequence = NO_SEQUENCE;
+    runs(program, (struct op){ .name = "aten::mm" }, gemm, 150);
+    static const char *const gradients[] = { "MulBackward0", "SoftmaxBackward0", "BmmBackward0" };
+    for (int i = 0; i < 3; i++) {
+        program->sequence = sequence + i + 1;
+        runs(program, (struct op){ .name = gradients[i], .is_backward = 1 }, "gradient", 100);
+    }
+    program->sequence = NO_SEQUENCE;
+    runs(program, (struct op){ .name = "aten::mm" }, gemm, 150);
+}
+
+/* Of four kernels one remains, and of the three gradients one: five go, with their gaps. */
+static void written_out_attention_becomes_one_kernel(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        attention(&program, 10 * i, VALUES);
+    expect(&program, &rule_unfused_attention, 10 * (340 + 300 + 5 * GAP) - 131, 10 * (340 + 300 + 5 * GAP) - 512,
+           "unfused attention: 70 kernels compute softmax(QK)V in 6.40 ms", "train.py:12 forward");
+}
+
+/* A classifier on top of a product is no attention, whatever product comes next. */
+static void a_softmax_between_other_products_is_none(void **state)
+{
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++)
+        attention(&program, 10 * i, "[[16, 1024, 512], [16, 512, 64]]");
+    expect(&program, &rule_unfused_attention, 0, 0, NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conversions_of_layouts_go),
+        cmocka_unit_test(a_bias_before_a_batch_norm_goes),
+        cmocka_unit_test(a_bias_before_a_layer_norm_stays),
+        cmocka_unit_test(written_out_attention_becomes_one_kernel),
+        cmocka_unit_test(a_softmax_between_other_products_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
