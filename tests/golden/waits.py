@@ -3,6 +3,7 @@
 import collections
 import os
 import random
+import re
 import sys
 import tempfile
 
@@ -139,7 +140,7 @@ def check_story(folder):
     report.os_call(MAIN, 8100 * us, 9000 * us, "futex")  # of a thread that did not launch what came next
     path = report.write()
     rows = {}
-    for row in table("gpu_idle_sum", path):
+    for row in table("gpu_idle_sum:detail", path):
         key = (row["Cause"], row["What"], row["Where"])
         check("a cause comes once", False, key in rows)
         rows[key] = row["Total Time (ns)"] // us
@@ -157,9 +158,9 @@ def check_story(folder):
     check("Python and native code take what is left of their gaps", (True, True),
           (840 <= rows[("Python", "augment (train.py:40)", "")] <= 885, 840 <= rows[("native code", "memcpy", "shuffle")] <= 885))
     check("all of it", 8 * 900, sum(rows.values()))
-    check("shares", 100, round(sum(row["Time (%)"] for row in table("gpu_idle_sum", path))))
-    check("longer gaps only", [], table("gpu_idle_sum:gap=901", path))
-    check("the range of the longest", {"shuffle"}, {row["Range"] for row in table("gpu_idle_sum", path) if row["What"] == "shuffle"})
+    check("shares", 100, round(sum(row["Time (%)"] for row in table("gpu_idle_sum:detail", path))))
+    check("longer gaps only", [], table("gpu_idle_sum:detail:gap=901", path))
+    check("the range of the longest", {"shuffle"}, {row["Range"] for row in table("gpu_idle_sum:detail", path) if row["What"] == "shuffle"})
     return path
 
 
@@ -229,7 +230,7 @@ def check_random(folder, seed):
                 ((kind, span[2]) for kind, spans in layers.items() for span in spans if span[0] <= a and b <= span[1]), ("unknown", ""))
             expected[cause] += b - a
             in_gaps[cause][start] += b - a
-    got, rows = collections.Counter(), table("gpu_idle_sum", report.write())
+    got, rows = collections.Counter(), table("gpu_idle_sum:detail:gap=50", report.write())
     for row in rows:
         got[(row["Cause"], row["What"])] += row["Total Time (ns)"]
     check(f"causes of anything, seed {seed}", dict(expected), dict(got))
@@ -275,11 +276,23 @@ def check_hostile(folder):
         report.add(name, **{column: 59 if column == "eventType" else 27 if column == "eventClass" else 1 for column in columns.split()})
     path = report.write()
     for name in ("cpu_sample_sum", "cpu_sample_sum:lines:waiting", "cpu_topdown:thread:min=0", "cpu_bottomup:min=0", "cpu_sample_sum:python:module",
-                 "thread_wait_sum", "thread_wait_sum:stack", "thread_wait_sum:fold=true", "gpu_idle_sum:gap=0", "gpu_idle_sum:thread=7", "gpu_idle_sum:thread=a"):
+                 "thread_wait_sum", "thread_wait_sum:stack", "thread_wait_sum:fold=true", "gpu_idle_sum:gap=0", "gpu_idle_sum:detail", "gpu_idle_sum:thread=7", "gpu_idle_sum:thread=a"):
         output("stats", "-q", "-f", "json", "-r", name, path)
         output("stats", "-q", "-f", "json", "-r", name, "--filter-time", "-5/100", "--filter-tid", "7", path)
     for kind in ("folded", "speedscope", "pprof", "svg"):
         output("export", "-q", "-f", "true", "-t", kind, "--waiting", "-o", os.path.join(folder, "hostile.out"), path)
+
+
+def check_lines(fixture):
+    """Python was recorded: nearly all of the idle time has a cause and a line, and the sum is what GPUs did not work."""
+    rows, busy = table("gpu_idle_sum", fixture), table("cuda_gpu_busy", fixture)
+    whole = sum(row["Total Time (ns)"] for row in rows)
+    check("all idle time is in a row", sum(row["Span (ns)"] - row["Busy Time (ns)"] for row in busy), whole)
+    explained = sum(row["Total Time (ns)"] for row in rows if row["Cause"] != "unknown" and re.search(r"\.py:\d+", row["Where"]))
+    check("at least 90 % has a cause and a line", True, explained >= 0.9 * whole)
+    check("the largest cause", "launch-bound", rows[0]["Cause"])
+    check("a short table", True, len(rows) <= 15)
+    check("lines without addresses", [], [row["Where"] for row in rows if " at 0x" in row["Where"]])
 
 
 def main():
@@ -298,7 +311,8 @@ def main():
             check("of nsys's capture at least 95 % has a cause", True, unknown <= 0.05 * whole)
         fixture = os.path.join(lib.HERE, "../../../shared/fixtures/kineto/train.json.gz")
         if os.path.exists(fixture):
-            check("names without addresses", [], [row["What"] for row in table("gpu_idle_sum:gap=0", fixture) if " at 0x" in row["What"] + row["Where"]])
+            check("names without addresses", [], [row["What"] for row in table("gpu_idle_sum:detail", fixture) if " at 0x" in row["What"] + row["Where"]])
+            check_lines(fixture)
     return lib.status()
 
 

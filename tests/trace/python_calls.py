@@ -69,7 +69,7 @@ class Calls(OnEachPython):
             done = subprocess.run([lib.TACHO, "stats", "-q", "-r", name, "--format", "csv", report.path], capture_output=True, text=True, check=True)
             return done.stdout
 
-        self.assertRegex(table("gpu_idle_sum"), rf"usleep,wait_for_gpu \(calls.py:{min(marks['2007'])}\)")
+        self.assertRegex(table("gpu_idle_sum:detail"), rf"usleep,wait_for_gpu \(calls.py:{min(marks['2007'])}\)")
         self.assertRegex(table("thread_wait_sum"), rf"usleep,,nap \(calls.py:{min(marks['2001'])}\)")
         # The whole of it: C code between Python functions.
         self.assertRegex(table("thread_wait_sum:stack"), r"compare \(calls.py:\d+\) < .* < sort \(calls.py:\d+\) < main")

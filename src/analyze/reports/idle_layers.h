@@ -2,6 +2,7 @@
 #ifndef TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 #define TACHO_ANALYZE_REPORTS_IDLE_LAYERS_H
 
+#include "analyze/engine/analysis.h"
 #include "analyze/model/stacks/thread_spans.h"
 #include "base/intern.h"
 
@@ -21,20 +22,9 @@ enum idle_cause {
     IDLE_CAUSES
 };
 
-/* The columns of gpu_idle_sum; the largest cause is the first row. */
-enum {
-    IDLE_SHARE,
-    IDLE_TOTAL,
-    IDLE_GAPS,
-    IDLE_MAX,
-    IDLE_OWNER,
-    IDLE_CAUSE,
-    IDLE_WHAT,
-    IDLE_WHERE,
-    IDLE_AROUND,
-    IDLE_COLUMNS
-};
-extern const char *const idle_cause_names[IDLE_CAUSES];
+/* gpu_idle_sum:detail: a row for each activity and place, and with the option thread, of that thread. */
+int gpu_idle_detail(struct report *report, const struct analysis_request *request, struct table **out,
+                    struct error *err);
 
 /* The activity of threads: a layer of spans for each cause that has one. */
 struct idle_layers {

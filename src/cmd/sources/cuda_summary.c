@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/idle/gap_causes.h"
 #include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
-#include "analyze/reports/idle_layers.h"
+#include "analyze/reports/gpu_idle_sum.h"
 #include "base/human.h"
 #include "base/saturating.h"
 #include "cmd/print/display.h"
@@ -203,7 +204,7 @@ static void add_gaps(struct text *out, const struct gpu_work *work)
 
 static int is_unknown(const struct table_cell *row)
 {
-    const char *unknown = idle_cause_names[IDLE_UNKNOWN];
+    const char *unknown = gap_cause_names[GAP_UNKNOWN];
 
     return row[IDLE_CAUSE].text.length == strlen(unknown) &&
            memcmp(row[IDLE_CAUSE].text.bytes, unknown, strlen(unknown)) == 0;
@@ -218,7 +219,7 @@ static const struct table_cell *largest_cause(const struct table *idle)
     return NULL;
 }
 
-/* "idle mostly for: OS call clock_nanosleep in load (train.py:12), 61.0 % of the 1.2 s in gaps of at least 50 µs" */
+/* "main cause of idle time: data loading at train.py:12 load, 61.0 % of 1.2 s (tacho stats -r gpu_idle_sum)" */
 static void add_idle(struct text *out, const struct gpu_work *work)
 {
     enum { WIDEST = 60 };
@@ -228,18 +229,14 @@ static void add_idle(struct text *out, const struct gpu_work *work)
     for (size_t i = 0; i < table_row_count(work->idle); i++)
         sum = saturating_add(sum, table_row(work->idle, i)[IDLE_TOTAL].integer);
     text_add(out, "  main cause of idle time: ");
-    if (!summary_is_import(&row[IDLE_WHAT])) { /* of Python, whatever it did for them */
-        display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
-        text_add(out, row[IDLE_WHAT].text.length ? " " : "");
-    }
-    summary_add_place(out, &row[IDLE_WHAT], WIDEST);
-    text_add(out, row[IDLE_WHERE].text.length ? " in " : "");
+    display_add(out, row[IDLE_CAUSE].text.bytes, row[IDLE_CAUSE].text.length, 0);
+    text_add(out, row[IDLE_WHERE].text.length ? " at " : "");
     summary_add_place(out, &row[IDLE_WHERE], WIDEST);
     text_add(out, ", ");
     summary_add_share(out, row[IDLE_SHARE].real, 100);
-    text_add(out, " of the ");
+    text_add(out, " of ");
     human_time(out, sum);
-    text_add(out, " in gaps of at least 50 µs (tacho stats -r gpu_idle_sum)\n"); /* its default */
+    text_add(out, " (tacho stats -r gpu_idle_sum)\n");
 }
 
 /* Whether a note of the capture says it already. */
