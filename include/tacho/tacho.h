@@ -42,6 +42,8 @@ struct tacho_calls {
     unsigned long (*module_begin)(const char *name); /* for the Python package: a call of an nn.Module, "Class_N" */
     void (*module_end)(unsigned long call);          /* call: the result of module_begin(), unless that was 0 */
     const unsigned *modules; /* calls of modules to report now: 0 none, 1 all, 2 those that are not inside another */
+    unsigned long (*event_begin)(void); /* for the Python package: the time, or 0 if nothing is being recorded */
+    void (*event_end)(unsigned long begun, unsigned kind, const char *fields); /* as in the agent's wire_torch.h */
 };
 
 /* What a program can choose with tacho_choose(). */

@@ -20,7 +20,8 @@ class _Calls(ctypes.Structure):
                 ("flush", ctypes.CFUNCTYPE(ctypes.c_int)), ("report", ctypes.PYFUNCTYPE(ctypes.c_char_p)),
                 ("choose", ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_uint)),
                 ("module_begin", ctypes.PYFUNCTYPE(ctypes.c_ulong, ctypes.c_char_p)), ("module_end", ctypes.PYFUNCTYPE(None, ctypes.c_ulong)),
-                ("modules", ctypes.POINTER(ctypes.c_uint))]
+                ("modules", ctypes.POINTER(ctypes.c_uint)), ("event_begin", ctypes.PYFUNCTYPE(ctypes.c_ulong)),
+                ("event_end", ctypes.PYFUNCTYPE(None, ctypes.c_ulong, ctypes.c_uint, ctypes.c_char_p))]
 
 
 CUDA, SHAPES, MEMORY, STACKS, MODULES = 1, 2, 4, 8, 16  # enum tacho_choice
@@ -41,6 +42,8 @@ class Agent:
         self.module_begin: Callable[[bytes], int] = calls.module_begin
         self.module_end: Callable[[int], None] = calls.module_end
         self.modules: ctypes.c_uint = calls.modules.contents
+        self.event_begin: Callable[[], int] = calls.event_begin
+        self.event_end: Callable[[int, int, bytes], None] = calls.event_end
         self._report: Callable[[], Optional[bytes]] = calls.report
 
     def report(self) -> str:

@@ -7,7 +7,7 @@ from typing import Optional
 
 
 def install(name: str) -> Optional[ModuleSpec]:
-    """TACHO_PYTHON is a list of words: replace, functions, modules, and functions-file=FILE last. How the module is found whose import it was."""
+    """TACHO_PYTHON is a list of words: replace, functions, modules, events, and functions-file=FILE last. How the module is found whose import it was."""
     wanted = os.environ.get("TACHO_PYTHON", "")
     words, _, file = wanted.partition("functions-file=")
     if "replace" in words.split(","):
@@ -16,6 +16,9 @@ def install(name: str) -> Optional[ModuleSpec]:
     if "modules" in words.split(","):
         from . import _modules  # pylint: disable=import-outside-toplevel
         _modules.install()
+    if "events" in words.split(","):
+        from . import _python_events  # pylint: disable=import-outside-toplevel
+        _python_events.install()
     if "functions" in words.split(",") or file:
         from . import _functions  # pylint: disable=import-outside-toplevel
         if "functions" in words.split(","):

@@ -122,6 +122,16 @@ static void module_end(unsigned long call)
     torch_module_end(call);
 }
 
+static unsigned long event_begin(void)
+{
+    return torch_event_begin();
+}
+
+static void event_end(unsigned long begun, unsigned kind, const char *fields)
+{
+    torch_event_end(begun, kind, fields);
+}
+
 static const struct tacho_calls calls = {
     .size = sizeof calls,
     .start = start,
@@ -137,6 +147,8 @@ static const struct tacho_calls calls = {
     .module_begin = module_begin,
     .module_end = module_end,
     .modules = &torch_modules_wanted,
+    .event_begin = event_begin,
+    .event_end = event_end,
 };
 
 /* libtacho.so finds this by name. NULL when this process is not recorded. */

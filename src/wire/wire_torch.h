@@ -23,8 +23,29 @@ enum wire_torch_type {
     /* An allocation or a free. a: device type, b: device + 1, flags: 1 when the allocator was out of memory; body:
      * [address][bytes, negative for a free][bytes in use][bytes held]. The last two may be WIRE_TORCH_NOT_TOLD. */
     WIRE_TORCH_BYTES,
+    /* An event of Python itself, written at its end. a: enum wire_python_event; body: [ticks at its start] text, the
+     * fields of the event, separated by tabs. */
+    WIRE_TORCH_PYTHON_EVENT,
 };
-WIRE_TYPES_END_AT(TORCH, WIRE_TORCH_BYTES);
+WIRE_TYPES_END_AT(TORCH, WIRE_TORCH_PYTHON_EVENT);
+
+/* Events of Python itself, with their names in the report. The fields of a collection are its generation and the
+ * numbers of objects that it freed and could not free; those of all others are the function, its file, the line and the
+ * reason. Numbered as in python/tacho/_python_events.py. */
+#define WIRE_PYTHON_EVENTS(X)                                                                                          \
+    X(COLLECTION, "gc")              /* of the garbage collector */                                                    \
+    X(COMPILATION, "compile")        /* of a function, by torch.compile */                                             \
+    X(RECOMPILATION, "recompile")    /* of a function that was compiled before */                                      \
+    X(GRAPH_BREAK, "graph break")    /* a moment: what follows is compiled by itself */                                \
+    X(BACKWARD, "compile backward")                                                                                    \
+    X(AUTOTUNING, "autotune")                                                                                          \
+    X(GRAPH_RECORDING, "record CUDA graph")
+
+enum wire_python_event {
+#define WIRE_PYTHON_EVENT_ID(id, name) WIRE_PYTHON_##id,
+    WIRE_PYTHON_EVENTS(WIRE_PYTHON_EVENT_ID) WIRE_PYTHON_EVENT_COUNT
+#undef WIRE_PYTHON_EVENT_ID
+};
 
 enum wire_torch_flag {
     WIRE_TORCH_SHAPES = 1,  /* shapes and types of the inputs, and the values of inputs that are not tensors */

@@ -1,6 +1,6 @@
 /* What the files that observe PyTorch share. torch_agent.c installs the observer and writes a record for each operator;
  * torch_ivalues.c reads the inputs of operators; torch_allocators.c interposes the functions that allocators report to;
- * torch_modules.c records calls of modules.
+ * torch_modules.c records calls of modules, torch_python.c events of Python itself.
  *
  * Nothing of PyTorch is linked: its functions are looked up by their mangled names. A trial finds the offsets of an
  * operator's fields before any operator is recorded. The offsets of its inputs follow from the version, and are checked
@@ -49,6 +49,10 @@ AGENT_THREAD_STATE(TORCH, struct torch_thread, torch_of)
 
 uint64_t torch_module_begin(const char *name); /* returns a number for the end, or 0: it need not be called */
 void torch_module_end(uint64_t call);
+
+/* Events of Python itself: as in struct tacho_calls. */
+uint64_t torch_event_begin(void);
+void torch_event_end(uint64_t begun, unsigned kind, const char *fields);
 
 /* Prepares for this version: 0, or -1 if it is unknown, and then no inputs can be read. `undefined` is PyTorch's
  * undefined tensor. */

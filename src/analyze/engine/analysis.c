@@ -43,6 +43,7 @@ const char *analysis_need_option(const struct analysis_need *need)
         { "SCHED_EVENTS", "--cpuctxsw=process-tree" },
         { "TACHO_THREAD_SCHED", "--cpuctxsw=process-tree" },
         { "COMPOSITE_EVENTS", "--sample=process-tree" },
+        { "TACHO_PYTHON_EVENT", "--python-events=true" },
         { "TACHO_PYTHON_", "--python-sampling=true" },
     };
 

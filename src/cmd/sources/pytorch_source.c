@@ -13,8 +13,8 @@ enum mode { UNSET, OFF, ON };
 
 struct settings {
     enum mode mode;
-    int mode_shapes, nvtx, functions, replaces; /* of --pytorch */
-    int shapes, memory, stacks, modules;        /* options of their own */
+    int mode_shapes, nvtx, functions, replaces;  /* of --pytorch */
+    int shapes, memory, stacks, modules, events; /* options of their own */
 };
 
 static struct settings *own(struct profile_settings *settings)
@@ -72,9 +72,11 @@ static int take(void *settings, const char *value, struct error *err)
 
     if (!names)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    *pytorch = (struct settings){
-        .shapes = pytorch->shapes, .memory = pytorch->memory, .stacks = pytorch->stacks, .modules = pytorch->modules
-    };
+    *pytorch = (struct settings){ .shapes = pytorch->shapes,
+                                  .memory = pytorch->memory,
+                                  .stacks = pytorch->stacks,
+                                  .modules = pytorch->modules,
+                                  .events = pytorch->events };
     if (!names[0])
         code = take_one(pytorch, value, err);
     for (char **name = names; *name; name++) {
@@ -93,11 +95,16 @@ free_names:
     return code;
 }
 
+static int has_options(const struct settings *pytorch)
+{
+    return pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules || pytorch->events;
+}
+
 /* PyTorch is watched for unless something else was asked for by name. Advice needs it. */
 static int is_wanted(struct profile_settings *settings)
 {
     const struct settings *pytorch = own(settings);
-    int is_asked = pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules || settings->advise;
+    int is_asked = has_options(pytorch) || settings->advise;
 
     return pytorch->mode == ON || (pytorch->mode == UNSET && (is_asked || !settings->has_sources));
 }
@@ -107,7 +114,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     const struct settings *pytorch = own(settings);
 
     if (!is_wanted(settings)) {
-        if (pytorch->shapes || pytorch->memory || pytorch->stacks || pytorch->modules)
+        if (has_options(pytorch))
             text_add(&settings->warnings, "the PyTorch options have no effect: --pytorch is off\n");
         return 0;
     }
@@ -120,6 +127,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     collect->torch_nvtx = pytorch->nvtx;
     collect->torch_functions = pytorch->functions;
     collect->torch_replace = pytorch->replaces;
+    collect->python_events = pytorch->events || settings->advise;
     return 0;
 }
 
@@ -139,6 +147,9 @@ static const struct option options[] = {
     { .name = "pytorch-modules", .kind = OPTION_BOOL, .offset = offsetof(struct settings, modules),
       .help = "Record nn.Module calls, which attribute operators and kernels to modules. Default: false, or true with "
               "autograd-nvtx and autograd-shapes-nvtx." },
+    { .name = "python-events", .kind = OPTION_BOOL, .offset = offsetof(struct settings, events),
+      .help = "Record Python's garbage collections, and the compilations and graph breaks of torch.compile, in "
+              "programs that import PyTorch. Default: false, or true with --advise." },
     { 0 },
 };
 /* clang-format on */
@@ -157,6 +168,7 @@ static const struct cmd_source_table tables[] = {
     { "pytorch operators", "TACHO_TORCH_OP" },
     { "pytorch memory", "TACHO_TORCH_MEMORY" },
     { "python functions", "TACHO_TORCH_PYTHON" },
+    { "python events", "TACHO_PYTHON_EVENT" },
     { 0 },
 };
 

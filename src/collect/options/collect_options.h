@@ -97,6 +97,7 @@ struct collect_options {
     int torch_replace;
     /* Absolute path of a file that names Python functions whose calls become NVTX ranges; NULL: none. */
     const char *python_functions;
+    int python_events;         /* collections of Python, and compilations of torch.compile */
 
     int python_backtrace;      /* 1: backtraces of calls include their Python frames */
     unsigned python_frequency; /* Python samples per second; 0: none */

@@ -288,6 +288,7 @@ static const struct view_source torch[] = {
 };
 static const struct view_source python[] = {
     { .table = "TACHO_TORCH_PYTHON", SPAN, .name = "nameId", .type = ROW_PYTHON, .key = { "globalTid" } },
+    { .table = "TACHO_PYTHON_EVENT", SPAN, .name = "nameId", .type = ROW_PYTHON, .key = { "globalTid" } },
     { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .key = { "globalTid" } },
 };
 static const struct view_source samples[] = {

@@ -25,7 +25,8 @@ static int find_site(struct text *path, const struct collect_options *options, c
     free(agent);
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
         text_clear(path);
-    return options->torch_replace || options->torch_functions || has_modules(options) || options->python_functions;
+    return options->torch_replace || options->torch_functions || has_modules(options) || options->python_events ||
+           options->python_functions;
 }
 
 /* Our directory comes first: its sitecustomize.py runs the one that it replaces. The file's name comes last, since it
@@ -36,8 +37,9 @@ void python_site_environment(struct variables *variables, const struct collect_o
     const char *own = variables_value(options, "PYTHONPATH");
     if (find_site(&path, options, agent_path) && path.length) {
         text_addf(&path, "%s%s", own && *own ? ":" : "", own ? own : "");
-        text_addf(&words, "%s%s%s", options->torch_replace ? "replace," : "",
-                  options->torch_functions ? "functions," : "", has_modules(options) ? "modules," : "");
+        text_addf(&words, "%s%s%s%s", options->torch_replace ? "replace," : "",
+                  options->torch_functions ? "functions," : "", has_modules(options) ? "modules," : "",
+                  options->python_events ? "events," : "");
         if (options->python_functions)
             text_addf(&words, "functions-file=%s", options->python_functions);
         variables_set(variables, "PYTHONPATH", text_string(&path));

@@ -118,16 +118,13 @@ static void end_process(struct process *process)
 static const struct collect_records records[] = {
     { WIRE_TORCH_LOADED, WIRE_TORCH_LOADED, loaded },
     { WIRE_TORCH_REFUSED, WIRE_TORCH_REFUSED, refused },
-    { WIRE_TORCH_BEGIN, WIRE_TORCH_BYTES, told },
+    { WIRE_TORCH_BEGIN, WIRE_TORCH_PYTHON_EVENT, told },
     { 0 },
 };
 
 #define TABLE(name) { TABLE_##name, "pytorch", COLLECT_RECORDED_OF(TORCH) }
 static const struct collect_table tables[] = {
-    TABLE(TACHO_TORCH_OP),
-    TABLE(TACHO_TORCH_MEMORY),
-    TABLE(TACHO_TORCH_PYTHON),
-    { 0 },
+    TABLE(TACHO_TORCH_OP), TABLE(TACHO_TORCH_MEMORY), TABLE(TACHO_TORCH_PYTHON), TABLE(TACHO_PYTHON_EVENT), { 0 },
 };
 
 const struct collect_source collect_source_torch = {

@@ -439,6 +439,17 @@ static void memory_record(struct torch_thread *thread, const struct wire_record 
     process->counts.recorded++;
 }
 
+/* ---- Events of Python ------------------------------------------------------------------------------------------ */
+
+static void event_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
+{
+    struct torch_process *process = thread->process;
+    if (python_event_row(&process->setup, thread->tid, record, words) == 0)
+        process->counts.recorded++;
+    else
+        process->counts.damaged++;
+}
+
 /* ---- Creation and end ------------------------------------------------------------------------------------------ */
 
 void torch_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words)
@@ -451,6 +462,8 @@ void torch_record(struct torch_thread *thread, const struct wire_record *record,
         stack_record(thread->process, record, words);
     else if (record->type == WIRE_TORCH_BYTES && words >= WIRE_HEAD_WORDS + 4)
         memory_record(thread, record);
+    else if (record->type == WIRE_TORCH_PYTHON_EVENT && words > WIRE_HEAD_WORDS + 1)
+        event_record(thread, record, words);
     else
         thread->process->counts.damaged++;
 }

@@ -32,7 +32,7 @@ struct torch_counts {
 struct torch_process *torch_process_new(const struct torch_setup *setup);
 struct torch_thread *torch_thread_new(struct torch_process *process, int64_t global_tid);
 
-/* Handles a WIRE_TORCH_BEGIN, _END, _STACK or _BYTES; the caller has checked `words`. */
+/* Handles a WIRE_TORCH_BEGIN, _END, _STACK, _BYTES or _PYTHON_EVENT; the caller has checked `words`. */
 void torch_record(struct torch_thread *thread, const struct wire_record *record, uint32_t words);
 
 /* The thread is drained for the last time: its running operators end with it and are marked unfinished. Frees the
@@ -55,5 +55,11 @@ struct torch_texts {
 
 /* 0, or -1 if the words are invalid. */
 int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_texts *texts);
+
+/* ---- python_events.c ------------------------------------------------------------------------------------------- */
+
+/* Writes the row of a WIRE_TORCH_PYTHON_EVENT record, which has a text. -1: its kind is not known. */
+int python_event_row(const struct torch_setup *setup, int64_t global_tid, const struct wire_record *record,
+                     uint32_t words);
 
 #endif
