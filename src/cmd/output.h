@@ -17,13 +17,15 @@ struct output_settings {
     int quiet, force_overwrite, as_nsys;
 };
 
-/* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). */
-#define DELIVER_OPTIONS(type, member)                                                                                  \
+/* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). A command with further
+ * formats has DELIVER_OPTIONS_AND(): their names, and a sentence about them. */
+#define DELIVER_OPTIONS(type, member) DELIVER_OPTIONS_AND(type, member, output_format_names, "")
+#define DELIVER_OPTIONS_AND(type, member, names, more)                                                                 \
     { .name = "format", .letter = 'f', .kind = OPTION_LIST, .offset = offsetof(type, member.formats),                  \
-      .value = "NAME[:ARGUMENT…]", .choices = output_format_names,                                                     \
+      .value = "NAME[:ARGUMENT…]", .choices = names,                                                                   \
       .help = "Output format: human, column, table, csv, tsv, json, hdoc, htable, or '.' (human on a terminal, "       \
               "column in a pipe, csv in a file). Several formats, separated by commas, pair with the tables in "       \
-              "order; the last one is used for the rest. Default: '.'." },                                             \
+              "order; the last one is used for the rest. " more "Default: '.'." },                                     \
     { .name = "output", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.outputs), .value = "NAME", \
       .help = "Output: '-' (stdout), '@CMD' (the standard input of a command), '.' (files named after FILE), or "      \
               "the start of the file names. Several outputs pair with the tables like formats. Default: '-'." },       \

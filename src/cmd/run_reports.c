@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/registry.h"
 #include "analyze/rules/rule.h"
+#include "analyze/rules/rule_state.h"
 #include "cmd/print/display.h"
 #include "cmd/print/reference.h"
 #include "open_report.h"
@@ -193,6 +195,15 @@ static void add_table_name(struct text *out, const struct selection_item *wanted
     selection_name(out, wanted, &whole);
 }
 
+/* What JSON has for a report without data: a rule that could not be checked is null, since an empty array says that it
+ * found no problem. */
+static const char *empty_json(const struct job *job)
+{
+    const struct analysis *analysis = job->wanted->analysis;
+
+    return rule_find(analysis->name) == analysis && rule_state(analysis, job->report) != RULE_CLEAR ? "null\n" : "[]\n";
+}
+
 /* A table for programs. A report that was asked for and has no data is an empty array in JSON; other formats have no
  * header for it. */
 static int print_data(const struct job *job, struct error *err)
@@ -216,7 +227,7 @@ static int print_data(const struct job *job, struct error *err)
     if (table)
         add_table(&out, table, job->wanted->analysis, &style);
     else
-        text_add(&out, "[]\n");
+        text_add(&out, empty_json(job));
     print_document_end_table(&out, document);
     code = output_deliver(job->delivery, job->destination, NULL, &out, err);
 done:

@@ -2,7 +2,6 @@
 #include "diff_condition.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,20 +13,6 @@
 enum { NAME_COLUMNS = 60 };
 
 /* ---- what is asked for ----------------------------------------------------------------------------------------- */
-
-static int parse_bound(const char *text, struct diff_condition *out)
-{
-    char *end;
-    double value = strtod(text, &end);
-
-    while (*end == ' ')
-        end++;
-    out->percent = strcmp(end, "%") == 0;
-    double unit = out->percent ? 1 : human_time_unit(end);
-    out->is_time = !out->percent && *end;
-    out->bound = value * unit;
-    return end != text && isfinite(value) && unit != 0;
-}
 
 /* Sums over all rows mean something for these only. */
 static int sums_up(const char *column)
@@ -50,40 +35,28 @@ static const char *row_of_run(const char *word)
 
 int diff_condition_parse(const char *text, struct diff_condition *out, struct error *err)
 {
-    const char *at = text + strspn(text, " "), *sign = strpbrk(at, "<>");
-
-    *out = (struct diff_condition){ .text = text };
-    if (strncmp(at, "any ", 4) == 0) {
-        out->any = 1;
-        at += 4;
-    }
-    size_t length = sign && sign > at ? (size_t)(sign - at) : 0;
-    while (length && at[length - 1] == ' ')
-        length--;
-    if (!length || length >= sizeof out->column || !parse_bound(sign + 1, out))
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "--fail-if must be like 'wall>+5%%', 'total>+5%%' or 'any avg>+20us', not '%s'", text);
-    memcpy(out->column, at, length);
-    out->sign = *sign;
-    out->row = row_of_run(out->column);
-    out->any |= !sums_up(out->column);
+    *out = (struct diff_condition){ 0 };
+    if (condition_parse(text, "'wall>+5%', 'total>+5%' or 'any avg>+20us'", &out->is, err) != 0)
+        return err->code;
+    out->row = row_of_run(out->is.name);
+    out->any = out->is.any || !sums_up(out->is.name);
     return 0;
 }
 
 /* Whether this much of a change is beyond the bound. What is new has nothing that a percentage could be of. */
 static int exceeds(double value, const struct table_diff_change *change, const struct diff_condition *condition)
 {
-    if (condition->percent && change->before == 0)
+    if (condition->is.percent && change->before == 0)
         return 0;
-    if (condition->percent)
+    if (condition->is.percent)
         value *= 100 / fabs(change->before);
-    return condition->sign == '>' ? value > condition->bound : value < condition->bound;
+    return condition->is.sign == '>' ? value > condition->is.bound : value < condition->is.bound;
 }
 
 /* Whether the whole interval is beyond the bound. */
 static int is_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
 {
-    return exceeds(condition->sign == '>' ? change->low : change->high, change, condition);
+    return exceeds(condition->is.sign == '>' ? change->low : change->high, change, condition);
 }
 
 static int seems_beyond(const struct table_diff_change *change, const struct diff_condition *condition)
@@ -132,14 +105,14 @@ int diff_condition_check(const struct diff_condition *condition, const struct an
 {
     if (!condition->any && !diff->has_overall)
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' does not work for %s, because %s; use 'any %s'",
-                         condition->text, analysis->name,
-                         analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->text);
+                         condition->is.text, analysis->name,
+                         analysis->overlap ? analysis->overlap : "its figures cannot be added up", condition->is.text);
     if (condition->row && !has_row(diff, condition))
-        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s': the reports of one side have no %s", condition->text,
-                         condition->row);
-    if (condition->is_time && !unit_is_ns((enum table_unit)diff->unit))
+        return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s': the reports of one side have no %s",
+                         condition->is.text, condition->row);
+    if (condition->is.is_time && !unit_is_ns((enum table_unit)diff->unit))
         return error_set(err, ERR_BAD_ARGUMENT, "--fail-if '%s' names a time, but %s of %s is not a time",
-                         condition->text, diff->column, analysis->name);
+                         condition->is.text, diff->column, analysis->name);
     return 0;
 }
 
@@ -197,10 +170,10 @@ static void add_signed_figure(struct text *out, const struct table_diff *diff, d
 
 static void add_limit(struct text *out, const struct diff_condition *condition, const struct table_diff *diff)
 {
-    if (condition->percent)
-        text_addf(out, "%+g %%", condition->bound);
+    if (condition->is.percent)
+        text_addf(out, "%+g %%", condition->is.bound);
     else
-        add_signed_figure(out, diff, condition->bound);
+        add_signed_figure(out, diff, condition->is.bound);
 }
 
 /* " (+53.1 %, 95 % interval +42.0 … +61.5 %)", the interval in the unit of the limit. */
@@ -217,7 +190,7 @@ static void add_change(struct text *out, const struct diff_condition *condition,
         text_addf(out, "%+.1f %%%s", change->change * percent, has_interval ? ", " : "");
     if (has_interval)
         text_addf(out, "%.0f %% interval ", 100 * diff->confidence);
-    if (has_interval && condition->percent) {
+    if (has_interval && condition->is.percent) {
         text_addf(out, "%+.1f … %+.1f %%", change->low * percent, change->high * percent);
     } else if (has_interval) {
         add_signed_figure(out, diff, change->low);
@@ -232,7 +205,7 @@ static void add_verdict(struct text *out, const char *verdict, const struct anal
                         const struct diff_condition *condition, const struct table_diff *diff,
                         const struct table_diff_change *change)
 {
-    text_addf(out, "%s %s: %s", verdict, analysis->name, condition->column);
+    text_addf(out, "%s %s: %s", verdict, analysis->name, condition->is.name);
     if (condition->any && !condition->row)
         add_row_name(out, diff, (size_t)(change - diff->rows));
     text_add_char(out, ' ');

@@ -4,17 +4,13 @@
 
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/table_diff.h"
+#include "cmd/condition.h"
 #include "cmd/print/print.h"
 
 struct diff_condition {
-    const char *text;
-    char column[64];
+    struct condition is;
     const char *row;      /* of run_sum, which alone the condition is about; NULL: it is about any report */
     int any;              /* one row is enough; else the sum of all */
-    char sign;            /* '>' or '<' */
-    double bound;
-    int percent;
-    int is_time;          /* the bound has a unit of time */
     size_t checked;       /* reports to which it was applied */
     struct error refused; /* why it was not applied to the last one */
 };

@@ -8,13 +8,13 @@
 #include "analyze/registry.h"
 #include "analyze/reports/run_sum.h"
 #include "base/path.h"
+#include "cmd/command.h"
+#include "cmd/open_report.h"
+#include "cmd/output.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
-#include "command.h"
+#include "cmd/selection.h"
 #include "diff_condition.h"
-#include "open_report.h"
-#include "output.h"
-#include "selection.h"
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 
@@ -201,7 +201,7 @@ static int check_condition(struct job *job, const struct analysis *analysis, str
     struct text line = { 0 };
     int code, is_met;
 
-    if ((code = compare(job, analysis, condition->row ? NULL : condition->column, 1, &diff, err)) != 0)
+    if ((code = compare(job, analysis, condition->row ? NULL : condition->is.name, 1, &diff, err)) != 0)
         goto done;
     if ((code = diff_condition_check(condition, analysis, &diff, err)) != 0)
         goto done;

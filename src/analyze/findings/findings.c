@@ -1,0 +1,323 @@
+/* Runs the rules and lists what they found: see findings.h. */
+#include "findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "analyze/rules/rule.h"
+#include "analyze/rules/rule_impact.h"
+#include "analyze/rules/rule_state.h"
+#include "base/array.h"
+#include "base/human.h"
+
+enum { MOMENT_NS = 100000 }; /* how exactly a finding is placed */
+
+const char *const finding_answer_names[FINDING_ANSWERS] = {
+    [ANSWER_PROBLEM] = "problem",
+    [ANSWER_NO_PROBLEM] = "no problem",
+    [ANSWER_NOT_CHECKED] = "not checked",
+};
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+}
+
+static void free_finding(struct finding *finding)
+{
+    text_free(&finding->what);
+    text_free(&finding->where);
+    text_free(&finding->path);
+}
+
+void findings_free(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        free_finding(&findings->list[i]);
+    free(findings->list);
+    free(findings->answers);
+    *findings = (struct findings){ 0 };
+}
+
+/* Takes over the finding, also after an error. */
+static int add(struct findings *findings, struct finding *finding, struct error *err)
+{
+    if (text_failed(&finding->what) || text_failed(&finding->where) || text_failed(&finding->path) ||
+        array_reserve(&findings->list, &findings->room, findings->count + 1, sizeof *findings->list) != 0) {
+        free_finding(finding);
+        return no_memory(err);
+    }
+    findings->list[findings->count++] = *finding;
+    return 0;
+}
+
+/* ---- causes ---------------------------------------------------------------------------------------------------- */
+
+/* Sets the file and the line of a cause. It names its place in words, so that this is the place with these words; none
+ * if two files of one name have it. */
+static void find_line(struct finding *finding, const struct places *places)
+{
+    struct text words = { 0 };
+
+    for (uint32_t i = 0; i < places->keys.count; i++) {
+        struct place place = places_get(places, i);
+        const char *path = places_string(places, place.file);
+        text_clear(&words);
+        place_text(&words, places, i);
+        if (place.line <= 0 || !*path || strcmp(text_string(&words), text_string(&finding->where)) != 0)
+            continue;
+        if (finding->path.length && strcmp(text_string(&finding->path), path) != 0) {
+            text_clear(&finding->path);
+            finding->line = 0;
+            break;
+        }
+        text_clear(&finding->path);
+        text_add(&finding->path, path);
+        finding->line = place.line;
+    }
+    text_free(&words);
+}
+
+static int add_cause(struct findings *findings, const struct adviser *adviser, const struct advice_cause *cause,
+                     struct error *err)
+{
+    struct finding finding = { .rule = cause->rule, .cause = cause, .advice = cause->advice, .count = cause->count };
+
+    finding.impact_ns = saturating_multiply(cause->bound_ns, (int64_t)adviser->step_count);
+    text_add(&finding.what, text_string(&cause->what));
+    if (cause->rate.length)
+        text_addf(&finding.what, " (%s)", text_string(&cause->rate));
+    text_add(&finding.where, text_string(&cause->where));
+    if (adviser->has_places && finding.where.length)
+        find_line(&finding, &adviser->places);
+    return add(findings, &finding, err);
+}
+
+static int add_causes(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
+                      struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; i < request->count; i++) {
+        const struct finding_choice *choice = &request->choices[i];
+        if (choice->rule->find && !analysis_missing(choice->rule, adviser->report) &&
+            (code = adviser_find(adviser, choice->rule, err)) != 0)
+            return code;
+    }
+    if ((code = adviser_judge(adviser, err)) != 0)
+        return code;
+    for (size_t i = 0; i < adviser->count; i++)
+        if ((code = add_cause(findings, adviser, &adviser->causes[i], err)) != 0)
+            return code;
+    return 0;
+}
+
+/* ---- other rules ----------------------------------------------------------------------------------------------- */
+
+/* What one rule found. */
+struct rule_rows {
+    const struct analysis *rule;
+    size_t number;       /* of the rule: decides between two that took all of the capture */
+    struct table *found; /* owned */
+    struct rule_impact impact;
+};
+
+/* The moment of a row: where to look on the timeline. */
+static void add_moment(struct text *out, const struct table *found, size_t row)
+{
+    const struct table_cell *cells = table_row(found, row);
+
+    for (size_t c = 0; c < table_column_count(found); c++)
+        if (table_columns(found)[c].unit == UNIT_TIME && cells[c].kind == CELL_INT) {
+            text_add(out, ", at ");
+            human_moment(out, cells[c].integer, MOMENT_NS);
+            return;
+        }
+}
+
+/* Whether rows stand behind a smaller finding that is no cause. */
+static int is_demoted(const struct findings *findings, const struct rule_rows *rows)
+{
+    const struct finding *last = findings->count ? &findings->list[findings->count - 1] : NULL;
+
+    return last && !last->cause && last->impact_ns < rows->impact.all;
+}
+
+/* "lock 0x7f10: 3 threads waited 756 ms …, at 1.2034 s (the largest of 2; 1.10 s together)" */
+static int add_rows(struct findings *findings, const struct rule_rows *rows, struct error *err)
+{
+    size_t largest = rows->impact.order[0], count = table_row_count(rows->found);
+    struct finding finding = { .rule = rows->rule, .count = (int64_t)count, .impact_ns = rows->impact.all };
+
+    if (is_demoted(findings, rows))
+        text_add(&finding.what, "outside of the program (listed last): ");
+    rule_finding(&finding.what, rows->rule, rows->found, largest);
+    add_moment(&finding.what, rows->found, largest);
+    if (count > 1) {
+        text_add(&finding.what, " (the largest of ");
+        human_count(&finding.what, count);
+        text_add(&finding.what, "; ");
+        human_time(&finding.what, rows->impact.all);
+        text_add(&finding.what, " together)");
+    }
+    finding.advice = rule_advice(rows->rule, rows->found, largest);
+    return add(findings, &finding, err);
+}
+
+/* Runs a rule. Without data it finds nothing. */
+static int run_rule(struct rule_rows *rows, const struct finding_choice *choice, struct report *report,
+                    const struct analysis_request *part, int64_t capture_ns, struct rule_shared *shared,
+                    struct error *err)
+{
+    enum { MOST_OPTIONS = 32 };
+    struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
+    struct analysis_request request = { .options = options, .option_count = 1, part->span, part->filter };
+    int code;
+
+    if (choice->rule->find || analysis_missing(choice->rule, report))
+        return 0;
+    for (size_t i = 0; i < choice->option_count && request.option_count < MOST_OPTIONS; i++)
+        options[request.option_count++] = choice->options[i];
+    if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) != 0)
+        return code;
+    return rule_impact_read(&rows->impact, choice->rule, report, rows->found, capture_ns, shared, err);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct rule_rows *x = a, *y = b;
+
+    if (x->impact.rank != y->impact.rank)
+        return x->impact.rank < y->impact.rank ? 1 : -1;
+    if (x->impact.all != y->impact.all)
+        return x->impact.all < y->impact.all ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
+                     const struct findings_request *request, struct rule_shared *shared, struct error *err)
+{
+    int64_t capture_ns;
+    int code = rule_capture_time(report, &capture_ns, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < request->count; i++) {
+        list[i].rule = request->choices[i].rule;
+        list[i].number = i;
+        if ((code = run_rule(&list[i], &request->choices[i], report, request->part, capture_ns, shared, err)) != 0)
+            return code;
+    }
+    qsort(list, request->count, sizeof *list, by_rank);
+    for (size_t i = 0; i < request->count; i++)
+        if (list[i].impact.all > 0 && (code = add_rows(findings, &list[i], err)) != 0)
+            return code;
+    return 0;
+}
+
+static int add_others(struct findings *findings, struct report *report, const struct findings_request *request,
+                      struct error *err)
+{
+    struct rule_shared shared = { 0 };
+    struct rule_rows *list = calloc(request->count + 1, sizeof *list);
+
+    if (!list)
+        return no_memory(err);
+    int code = run_rules(findings, list, report, request, &shared, err);
+    rule_shared_free(&shared);
+    for (size_t i = 0; i < request->count; i++) {
+        table_delete(list[i].found);
+        rule_impact_free(&list[i].impact);
+    }
+    free(list);
+    return code;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------- */
+
+static int has_found(const struct findings *findings, const struct analysis *rule)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].rule == rule)
+            return 1;
+    return 0;
+}
+
+static int add_answer(struct findings *findings, struct report *report, const struct analysis *rule, struct error *err)
+{
+    enum rule_state state = rule_state(rule, report);
+    struct rule_answer answer = { .rule = rule, .answer = ANSWER_NO_PROBLEM };
+
+    if (state == RULE_FOREIGN)
+        return 0;
+    if (state == RULE_UNCHECKED) {
+        answer.answer = ANSWER_NOT_CHECKED;
+        answer.missing = analysis_missing(rule, report);
+    } else if (has_found(findings, rule)) {
+        answer.answer = ANSWER_PROBLEM;
+    }
+    if (array_reserve(&findings->answers, &findings->answer_room, findings->answer_count + 1,
+                      sizeof *findings->answers) != 0)
+        return no_memory(err);
+    findings->answers[findings->answer_count++] = answer;
+    return 0;
+}
+
+static int read_chosen(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
+                       struct error *err)
+{
+    int code;
+
+    if ((code = add_causes(findings, adviser, request, err)) != 0 ||
+        (code = add_others(findings, adviser->report, request, err)) != 0)
+        return code;
+    for (size_t i = 0; i < request->count; i++)
+        if ((code = add_answer(findings, adviser->report, request->choices[i].rule, err)) != 0)
+            return code;
+    return 0;
+}
+
+int findings_read(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
+                  struct error *err)
+{
+    struct findings_request all = *request;
+    size_t count = 0;
+
+    if (request->count)
+        return read_chosen(findings, adviser, request, err);
+    while (rules[count])
+        count++;
+    struct finding_choice *choices = calloc(count + 1, sizeof *choices);
+    if (!choices)
+        return no_memory(err);
+    for (size_t i = 0; i < count; i++)
+        if (!rules[i]->is_listing)
+            choices[all.count++].rule = rules[i];
+    all.choices = choices;
+    int code = read_chosen(findings, adviser, &all, err);
+    free(choices);
+    return code;
+}
+
+void finding_add_saving(struct text *out, const struct finding *finding, const struct adviser *adviser)
+{
+    const struct advice_cause *cause = finding->cause;
+
+    if (!cause) {
+        human_time(out, finding->impact_ns);
+        text_add(out, " of the run");
+        return;
+    }
+    if (cause->confidence != ADVICE_TRY) {
+        text_add(out, "≤ ");
+        human_time(out, cause->bound_ns);
+        text_add(out, ", about ");
+        human_time(out, cause->estimate_ns);
+        text_add(out, adviser->steps->count ? " per step" : " of the run");
+        if (adviser->step_ns > 0)
+            text_addf(out, ", %.1f %%", 100 * (double)cause->estimate_ns / (double)adviser->step_ns);
+        text_add_char(out, ' ');
+    }
+    text_addf(out, "(%s)", advice_confidence_names[cause->confidence]);
+}

@@ -1,0 +1,67 @@
+/* Findings: what the rules say about a report, in one list, the largest saving first; and the answer of each rule.
+ *
+ *     struct findings findings = { 0 };
+ *     code = findings_read(&findings, &adviser, &(struct findings_request){ .part = request }, err);
+ *     … findings.list, findings.answers …
+ *     findings_free(&findings);
+ *
+ * Causes that the replay judged come first, by what they save; then the other rules, by their impact, a finding each.
+ * advice_sum, rule_sum, the formats of `tacho analyze`, --fail-if and `tacho diff --advice` all read this list. */
+#ifndef TACHO_ANALYZE_FINDINGS_FINDINGS_H
+#define TACHO_ANALYZE_FINDINGS_FINDINGS_H
+
+#include "analyze/advice/adviser.h"
+
+/* Starts from {0}. */
+struct finding {
+    const struct analysis *rule;
+    const struct advice_cause *cause; /* of the adviser; NULL: of a rule that is not on the replay */
+    struct text what;                 /* a sentence without its full stop; owned, as all texts */
+    struct text where;                /* as people read it; empty: not known */
+    struct text path;                 /* of that line's file, as it was recorded; empty: not known */
+    int64_t line;                     /* 0: not known */
+    const char *advice;
+    int64_t count;                    /* of its events, or of the rule's rows */
+    int64_t impact_ns;                /* of the whole run */
+};
+
+/* The three answers of a rule. A rule on another kind of program gives none. */
+enum finding_answer { ANSWER_PROBLEM, ANSWER_NO_PROBLEM, ANSWER_NOT_CHECKED, FINDING_ANSWERS };
+extern const char *const finding_answer_names[FINDING_ANSWERS];
+
+struct rule_answer {
+    const struct analysis *rule;
+    enum finding_answer answer;
+    const struct analysis_need *missing; /* of ANSWER_NOT_CHECKED */
+};
+
+/* Starts from {0}. */
+struct findings {
+    struct finding *list;        /* owned */
+    size_t count, room;
+    struct rule_answer *answers; /* owned; in the order of the rules */
+    size_t answer_count, answer_room;
+};
+
+/* A rule, with the options behind its name. */
+struct finding_choice {
+    const struct analysis *rule;
+    const struct analysis_option *options;
+    size_t option_count;
+};
+
+struct findings_request {
+    const struct analysis_request *part;  /* steps, span and filter; its options do not count */
+    const struct finding_choice *choices; /* count 0: all rules but those that list events */
+    size_t count;
+};
+
+/* Runs rules with an adviser that is open. Free the findings before the adviser, also after an error. */
+int findings_read(struct findings *findings, struct adviser *adviser, const struct findings_request *request,
+                  struct error *err);
+void findings_free(struct findings *findings);
+
+/* "≤ 13.4 ms, about 12.1 ms per step, 72 % (measured)"; of a rule that is not on the replay "2.10 s of the run". */
+void finding_add_saving(struct text *out, const struct finding *finding, const struct adviser *adviser);
+
+#endif

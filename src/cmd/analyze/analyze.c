@@ -1,0 +1,257 @@
+/* tacho analyze: rules that look for what commonly costs time, with advice in words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "finding_condition.h"
+#include "finding_format.h"
+
+struct settings {
+    struct run_reports_settings show;
+    struct option_list conditions;
+    const char *help_rules;
+    int help_formats, json;
+};
+
+static const char *const *rule_names(void)
+{
+    static const char *names[SHOW_MOST_NAMES];
+
+    return run_reports_names(names, rules, NULL);
+}
+
+static const char *const *help_names(void)
+{
+    static const char *names[SHOW_MOST_NAMES];
+
+    return run_reports_names(names, rules, "ALL");
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "rule", .letter = 'r', .kind = OPTION_LIST, .offset = FIELD(show.names), .value = "NAME[:OPTION…]",
+      .choices = rule_names,
+      .help = "Rule to run, with its options; repeat it, or separate several with commas. Default: all rules." },
+    { .name = "fail-if", .kind = OPTION_LIST, .offset = FIELD(conditions), .value = "CONDITION",
+      .help = "Exit with status 1 if a finding exceeds the limit: 'saving>5%' (the estimate, percent of a step), "
+              "'bound>200us' (per step), 'impact>5%' (of the whole run, also of rules that are not on the replay)." },
+    DELIVER_OPTIONS_AND(struct settings, show.deliver, finding_format_names,
+                        "sarif and github print findings instead of tables, for code review. "),
+    { .name = "json", .kind = OPTION_FLAG, .offset = FIELD(json), .help = "The same as --format=json." },
+    PART_OPTIONS(struct settings, show.part),
+    NSYS_REP_OPTIONS(struct settings, show.input),
+    { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
+      .choices = help_names,
+      .help = "List the rules; with NAME or ALL, explain them." },
+    { .name = "help-formats", .kind = OPTION_FLAG, .offset = FIELD(help_formats),
+      .help = "List the output formats." },
+    { .name = "rule-dir", .kind = OPTION_IGNORED, .value = "FOLDER",
+      .help = "rules are built in, and scripts are not run" },
+    { 0 },
+};
+/* clang-format on */
+
+static int add_all(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                   struct error *err)
+{
+    const struct analysis *first[] = { &analysis_advice_sum, /* what to read first */
+                                       &analysis_rule_sum };
+    size_t count = for_people ? 1 : 2;                       /* people read the answers of the rules below the tables */
+
+    for (size_t i = 0; i < count; i++)
+        if (!analysis_missing(first[i], report) && selection_add(list, first[i], err) != 0)
+            return err->code;
+    for (const struct analysis *const *at = rules; *at; at++)
+        if (!(*at)->find && selection_add(list, *at, err) != 0) /* advice_sum has all that these find */
+            return err->code;
+    return 0;
+}
+
+static const struct run_reports_registry registry = { rules, rule_find, "rule", "Nothing found by", add_all };
+
+/* ---- findings -------------------------------------------------------------------------------------------------- */
+
+enum { MOST_CONDITIONS = OPTION_LIST_MAX };
+
+struct job {
+    const struct settings *settings;
+    const struct finding_format *format; /* NULL: tables were printed, findings are only checked */
+    struct selection_list wanted;
+    struct condition conditions[MOST_CONDITIONS];
+    size_t condition_count;
+    int failed; /* a condition was met */
+};
+
+static int take_conditions(struct job *job, struct error *err)
+{
+    const struct option_list *given = &job->settings->conditions;
+
+    for (size_t i = 0; i < given->count; i++)
+        if (finding_condition_parse(given->values[i], &job->conditions[job->condition_count++], err) != 0)
+            return err->code;
+    return 0;
+}
+
+/* The format of findings that was asked for. It stands alone: the tables of another format have no place beside it. */
+static int take_format(struct job *job, struct error *err)
+{
+    const struct output_settings *deliver = &job->settings->show.deliver;
+
+    for (size_t i = 0; i < deliver->formats.count && !job->format; i++)
+        job->format = finding_format_find(deliver->formats.values[i]);
+    if (job->format && (deliver->formats.count > 1 || deliver->outputs.count))
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--format=%s is printed alone, to stdout: use no other --format and no "
+                         "--output",
+                         job->format->name);
+    return 0;
+}
+
+static int check_conditions(struct job *job, const struct analyze_file *file, struct error *err)
+{
+    struct text line = { 0 };
+    int code = 0, is_met;
+
+    for (size_t i = 0; i < job->condition_count; i++) {
+        if ((code = finding_condition_check(&job->conditions[i], file, &is_met, &line, err)) != 0)
+            break;
+        job->failed |= is_met;
+    }
+    fputs(text_string(&line), stderr);
+    text_free(&line);
+    return code;
+}
+
+static int read_file(struct job *job, const char *path, size_t number, struct error *err)
+{
+    struct analyze_file file = { 0 };
+    struct text out = { 0 };
+    int code = analyze_file_open(&file, path, &job->settings->show, &job->wanted, err);
+
+    if (code != 0)
+        goto close_file;
+    if (job->format)
+        job->format->file(&out, &file, number);
+    command_print(&out);
+    code = check_conditions(job, &file, err);
+close_file:
+    text_free(&out);
+    analyze_file_close(&file);
+    return code;
+}
+
+static void add_frame(void (*add)(struct text *out))
+{
+    struct text out = { 0 };
+
+    if (add)
+        add(&out);
+    command_print(&out);
+    text_free(&out);
+}
+
+/* Prints the findings of the files in a format, and checks the conditions. */
+static int read_files(const struct command *self, struct job *job, const char *const *files, size_t count)
+{
+    struct error err = { 0 };
+
+    if (!count)
+        error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho %s report1.tacho", self->name);
+    else
+        selection_parse(&job->wanted, &job->settings->show.names, rules, "rule", &err);
+    if (!err.code && job->format)
+        add_frame(job->format->begin);
+    for (size_t i = 0; i < count && !err.code; i++)
+        read_file(job, files[i], i, &err);
+    if (!err.code && job->format)
+        add_frame(job->format->end);
+    int status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;
+    if (status == EXIT_OK && job->wanted.unknown.code)
+        status = command_fail(self, &job->wanted.unknown);
+    selection_free(&job->wanted);
+    return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static int run_job(const struct command *self, struct job *job, const char *const *files, size_t file_count)
+{
+    struct error err = { 0 };
+    int status = EXIT_OK;
+
+    if (take_format(job, &err) != 0 || take_conditions(job, &err) != 0)
+        return command_fail(self, &err);
+    if (!job->format)
+        status = run_reports_files(self, &job->settings->show, &registry, files, file_count);
+    if (status == EXIT_OK && (job->format || job->condition_count))
+        status = read_files(self, job, files, file_count);
+    return status;
+}
+
+static int help(const struct command *self, const struct settings *settings)
+{
+    struct text formats = { 0 };
+    int status = run_reports_help(self, &registry, settings->help_rules, settings->help_formats);
+
+    if (settings->help_formats)
+        finding_format_help(&formats);
+    if (status == EXIT_OK)
+        status = command_write(self, &formats);
+    text_free(&formats);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { 0 };
+    struct option_list *formats = &settings.show.deliver.formats;
+    const char *files[argc];
+    size_t file_count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
+        return status;
+    if (settings.help_rules || settings.help_formats)
+        return help(self, &settings);
+    if (settings.json && formats->count < OPTION_LIST_MAX)
+        formats->values[formats->count++] = "json";
+    struct job *job = calloc(1, sizeof *job);
+    if (!job)
+        return command_fail(self, &(struct error){ ERR_NO_MEMORY, "out of memory" });
+    job->settings = &settings;
+    status = run_job(self, job, files, file_count);
+    free(job);
+    return status;
+}
+
+static const struct entry examples[] = {
+    { "tacho analyze report1.tacho", "Run all rules." },
+    { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find gaps of 10 ms or more without GPU work." },
+    { "tacho analyze -f github --fail-if 'saving>5%' report1.tacho",
+      "Annotate the lines of a pull request, and fail if a change would save more than 5 % of a step." },
+    { "tacho analyze -f sarif report1.tacho > report1.sarif", "Write the findings for a tool of code review." },
+    { 0 },
+};
+
+static const struct entry exits[] = {
+    { "0", "The rules have run, whatever they found." },
+    { "1", "A condition of --fail-if is met or could not be checked, or a file cannot be read." },
+    { "2", "The command line is wrong." },
+    { 0 },
+};
+
+const struct command command_analyze = {
+    .name = "analyze",
+    .arguments = "FILE …",
+    .summary = "Check for common performance problems and print advice",
+    .about = "Check a report for common performance problems and print advice. FILE is a .tacho report, a trace of "
+             "torch.profiler or an SQLite export of nsys. For a .nsys-rep, tacho reads the export beside it, or has "
+             "nsys make one.",
+    .examples = examples,
+    .exits = exits,
+    .options = options,
+    .files = "tacho,sqlite",
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* Opens a file and runs its rules: see analyze_file.h. */
+#include "analyze_file.h"
+
+#include "analyze/rules/rule.h"
+#include "cmd/open_report.h"
+
+/* Each rule once: of one that is named twice, the last options count. */
+static size_t choose(struct finding_choice choices[WANTED_MOST], const struct selection_list *wanted)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct selection_item *item = &wanted->items[i];
+        size_t at = 0;
+        while (at < count && choices[at].rule != item->analysis)
+            at++;
+        choices[at] = (struct finding_choice){ item->analysis, item->options, item->option_count };
+        count += at == count;
+    }
+    return count;
+}
+
+static int read_findings(struct analyze_file *file, const struct run_reports_settings *settings,
+                         const struct selection_list *wanted, struct error *err)
+{
+    static const struct selection_item all = { 0 };
+    struct finding_choice choices[WANTED_MOST];
+    int code = selection_part_find(&settings->part, file->report, &file->part, err);
+
+    if (code != 0)
+        return code;
+    const struct analysis_request part = selection_part_request(&file->part, &all);
+    if ((code = adviser_open(&file->adviser, file->report, &part, err)) != 0 ||
+        (code = rule_capture_time(file->report, &file->capture_ns, err)) != 0)
+        return code;
+    const struct findings_request request = { &part, choices, choose(choices, wanted) };
+    return findings_read(&file->findings, &file->adviser, &request, err);
+}
+
+int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
+                      const struct selection_list *wanted, struct error *err)
+{
+    int code = nsys_rep_find(path, &settings->input, &file->path, err);
+
+    if (code != 0 || (code = open_report(text_string(&file->path), &file->report, err)) != 0)
+        return code;
+    return read_findings(file, settings, wanted, err);
+}
+
+void analyze_file_close(struct analyze_file *file)
+{
+    findings_free(&file->findings);
+    adviser_free(&file->adviser);
+    selection_part_free(&file->part);
+    if (file->report)
+        close_report(file->report, text_string(&file->path));
+    text_free(&file->path);
+    *file = (struct analyze_file){ 0 };
+}
