@@ -485,6 +485,15 @@ static void end_document(const struct output_delivery *delivery)
     text_free(&out);
 }
 
+static int select_reports(struct selection_list *wanted, const struct run_reports_settings *settings,
+                          const struct run_reports_registry *registry, struct error *err)
+{
+    const struct analysis_option peak = { "peak", settings->peaks };
+    int code = selection_parse(wanted, &settings->names, registry->known, registry->noun, err);
+
+    return code != 0 || !settings->peaks ? code : selection_set(wanted, &peak, err);
+}
+
 int run_reports_files(const struct command *self, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const char *const *files, size_t file_count)
 {
@@ -498,7 +507,7 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho %s report1.tacho", self->name);
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
-        selection_parse(wanted, &settings->names, registry->known, registry->noun, &err);
+        select_reports(wanted, settings, registry, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
     if (!err.code)
         output_begin_document(&delivery, &document, file_count > 1, wanted->count != 1 || delivery.count > 1);

@@ -12,6 +12,7 @@
 /* The settings of such a command, filled by its options. */
 struct run_reports_settings {
     struct option_list names;
+    const char *peaks; /* of the GPU, for the reports that take them; NULL: those that are known */
     struct output_settings deliver;
     struct selection_part_settings part;
     struct nsys_rep_settings input;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/report_options.h"
 #include "analyze/model/nvtx_span.h"
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
@@ -102,6 +103,26 @@ int selection_parse(struct selection_list *list, const struct option_list *names
     return 0;
 }
 
+int selection_set(struct selection_list *list, const struct analysis_option *option, struct error *err)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct selection_item *item = &list->items[i];
+        const struct analysis_request request = { .options = option, .option_count = 1 };
+        if (options_check(item->analysis->name, item->analysis->usage, &request, err) != 0 ||
+            item->option_count == WANTED_MOST_OPTIONS)
+            continue;
+        memmove(item->options + 1, item->options, item->option_count * sizeof *item->options);
+        item->options[0] = *option;
+        item->option_count++;
+        taken++;
+    }
+    *err = (struct error){ 0 };
+    return taken ? 0
+                 : error_set(err, ERR_BAD_ARGUMENT, "--%s: no report that was given with -r takes it", option->name);
+}
+
 void selection_free(struct selection_list *list)
 {
     for (size_t i = 0; i < list->text_count; i++)
@@ -142,13 +163,16 @@ static void part_words(const struct selection_part_settings *part, struct part_w
     memcpy(words, list, sizeof list);
 }
 
-static void add_with_options(struct text *out, const struct selection_item *wanted)
+/* before_comma: what stands before a comma in a value, which separates reports on a command line. */
+static void add_with_options(struct text *out, const struct selection_item *wanted, const char *before_comma)
 {
     text_add(out, wanted->analysis->name);
     for (size_t i = 0; i < wanted->option_count; i++) {
-        text_addf(out, ":%s", wanted->options[i].name);
-        if (wanted->options[i].value)
-            text_addf(out, "=%s", wanted->options[i].value);
+        text_addf(out, ":%s%s", wanted->options[i].name, wanted->options[i].value ? "=" : "");
+        for (const char *c = wanted->options[i].value; c && *c; c++) {
+            text_add(out, *c == ',' ? before_comma : "");
+            text_add_char(out, *c);
+        }
     }
 }
 
@@ -157,7 +181,7 @@ void selection_name(struct text *out, const struct selection_item *wanted, const
     struct part_word words[PART_WORDS];
 
     part_words(part, words);
-    add_with_options(out, wanted);
+    add_with_options(out, wanted, "");
     for (size_t i = 0; i < PART_WORDS; i++)
         if (words[i].value)
             text_addf(out, ":%s=%s", words[i].word, words[i].value);
@@ -170,7 +194,7 @@ void selection_command(struct text *out, const struct selection_item *wanted,
     struct part_word words[PART_WORDS];
 
     part_words(part, words);
-    add_with_options(&name, wanted);
+    add_with_options(&name, wanted, "\\");
     text_add(out, " -r ");
     display_add_quoted(out, text_string(&name));
     text_free(&name);

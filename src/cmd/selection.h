@@ -32,6 +32,8 @@ int selection_unknown(const struct analysis *const *registry, const char *noun, 
 int selection_parse(struct selection_list *list, const struct option_list *names,
                     const struct analysis *const *registry, const char *noun, struct error *err);
 int selection_add(struct selection_list *list, const struct analysis *analysis, struct error *err);
+/* Gives an option to all reports that take it, below those behind their names. ERR_BAD_ARGUMENT if none does. */
+int selection_set(struct selection_list *list, const struct analysis_option *option, struct error *err);
 void selection_free(struct selection_list *list);
 
 /* The name with its options as given, and the filter: um_sum:rows=5:nvtx=step. */

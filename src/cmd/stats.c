@@ -29,6 +29,9 @@ static const struct option options[] = {
       .choices = report_names,
       .help = "Report to print, with its options; repeat it, or separate several with commas. Default: the default "
               "reports (--help-reports lists all)." },
+    { .name = "peak", .kind = OPTION_TEXT, .offset = FIELD(show.peaks), .value = "TYPE=RATE,…",
+      .help = "Peaks of the GPU for torch_flops_sum, roofline and step_flops, in TFLOP/s, and GB/s for memory: "
+              "bf16=989,memory=4800. Default: those of the GPU." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
@@ -76,6 +79,8 @@ static const struct entry examples[] = {
     { "tacho stats report1.tacho", "Print the default reports." },
     { "tacho stats -r cuda_gpu_kern_sum,osrt_sum report1.tacho", "Print two reports." },
     { "tacho stats -r osrt_sum -f csv -o calls report1.tacho", "Write calls_osrt_sum.csv." },
+    { "tacho stats -r roofline --peak bf16=800 report1.tacho",
+      "Print the roofline with a peak that was measured, 800 TFLOP/s." },
     { "tacho stats --filter-nvtx step/3 report1.tacho",
       "Count only events that overlap the fourth range called 'step'." },
     { 0 },

@@ -15,6 +15,7 @@
 #include "cmd/small_table.h"
 #include "info_health.h"
 #include "info_json.h"
+#include "info_labels.h"
 #include "info_processes.h"
 #include "info_sources.h"
 
@@ -102,76 +103,6 @@ static int add_file(struct text *out, struct report *report, const char *path, s
     return add_missing_stacks(out, report, err);
 }
 
-static void add_as_it_is(struct text *out, const char *value)
-{
-    display_add(out, value, strlen(value), WIDEST_VALUE);
-}
-
-static void add_as_bytes(struct text *out, const char *value)
-{
-    human_bytes(out, strtoull(value, NULL, 10));
-}
-
-/* "24682740 kB", as the kernel has it: its kB are of 1024 bytes. */
-static void add_as_memory(struct text *out, const char *value)
-{
-    char *unit;
-    unsigned long long number = strtoull(value, &unit, 10);
-
-    if (strcmp(unit, " kB") == 0 && number < UINT64_MAX / 1024)
-        human_bytes(out, number * 1024);
-    else
-        add_as_it_is(out, value);
-}
-
-static void add_as_clock(struct text *out, const char *value)
-{
-    if (strcmp(value, "counter") == 0)
-        text_add(out, "the CPU's counter");
-    else
-        add_as_it_is(out, strcmp(value, "monotonic") == 0 ? "clock_gettime (CLOCK_MONOTONIC)" : value);
-}
-
-/* What the names in the report's tables are called here; those of sources are in their rows. Others are shown as they
- * are. */
-static const struct cmd_source_label labels[] = {
-    { "TACHO_VERSION", "Made by Tacho", NULL },
-    { "COMMAND_LINE", "Command", NULL },
-    { "PROGRAM", NULL, NULL },
-    { "SOURCES_REQUESTED", NULL, NULL },
-    { "SOURCES", "Traced", NULL },
-    { "WORKING_DIRECTORY", "Directory", NULL },
-    { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
-    { "CLOCK", "Clock", add_as_clock },
-    { "CpuCores", "Cores", NULL },
-    { "CpuArchitecture", "Architecture", NULL },
-    { "CpuDescription", "CPU", NULL },
-    { "HardwarePlatform", NULL, NULL },
-    { "OsDescription", "System", NULL },
-    { "KernelVersion", "Kernel", NULL },
-    { "MemoryTotal", "Memory", add_as_memory },
-    { "MemoryLimit", "Memory limit", add_as_bytes },
-    { "Hostname", "Host", NULL },
-    { 0 },
-};
-
-static const struct cmd_source_label *find_label(const struct cmd_source_label *list, const char *name)
-{
-    for (; list && list->name; list++)
-        if (strcmp(list->name, name) == 0)
-            return list;
-    return NULL;
-}
-
-static struct cmd_source_label label_of(const char *name)
-{
-    const struct cmd_source_label *found = find_label(labels, name);
-
-    for (const struct cmd_source *const *source = cmd_sources; *source && !found; source++)
-        found = find_label((*source)->labels, name);
-    return found ? *found : (struct cmd_source_label){ name, name, NULL };
-}
-
 /* Rows of name and value, as label and text, under a heading; heading NULL: none. */
 static int add_pairs(struct text *out, struct report *report, const char *table, const char *heading, struct error *err)
 {
@@ -183,16 +114,18 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
         return code;
     for (size_t i = 0; i < rows.columns.rows; i++) {
         struct text shown = { 0 };
-        struct cmd_source_label label = label_of(small_table_text(&rows, i, 0, NULL));
-        if (!label.label)
+        const char *name = small_table_text(&rows, i, 0, NULL);
+        const struct cmd_source_label unknown = { name, name, NULL }, *found = info_label_find(name);
+        const struct cmd_source_label *label = found ? found : &unknown;
+        if (!label->label)
             continue;
         if (heading)
             add_heading(out, heading);
         heading = NULL;
-        display_add(&shown, label.label, strlen(label.label), 40);
+        display_add(&shown, label->label, strlen(label->label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
-        (label.add ? label.add : add_as_it_is)(out, small_table_text(&rows, i, 1, NULL));
+        info_label_add(out, label, small_table_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
     }
     small_table_free(&rows);

@@ -1,37 +1,9 @@
 /* HTML: a whole document (hdoc), or the table alone for a document of the user's (htable). Names are escaped, and what
  * a reader could not see in them is spelt out. */
-#include "display.h"
+#include <string.h>
+
+#include "html_escape.h"
 #include "print.h"
-
-static void add_escaped(struct text *out, const char *bytes, size_t length)
-{
-    struct text clean = { 0 };
-
-    display_add(&clean, bytes, length, 0);
-    for (size_t i = 0; i < clean.length; i++) {
-        char c = clean.bytes[i];
-        const char *entity = c == '&'    ? "&amp;"
-                             : c == '<'  ? "&lt;"
-                             : c == '>'  ? "&gt;"
-                             : c == '"'  ? "&quot;"
-                             : c == '\'' ? "&#39;"
-                                         : NULL;
-        if (entity)
-            text_add(out, entity);
-        else
-            text_add_char(out, c);
-    }
-    text_free(&clean);
-}
-
-static void add_string(struct text *out, const char *string)
-{
-    struct text copy = { 0 };
-
-    text_add(&copy, string);
-    add_escaped(out, text_string(&copy), copy.length);
-    text_free(&copy);
-}
 
 static void print_bare(struct text *out, const struct table *table, const struct print_request *request)
 {
@@ -44,7 +16,7 @@ static void print_bare(struct text *out, const struct table *table, const struct
         text_clear(&header);
         print_header(&header, &columns[i], request->time);
         text_add(out, "<th>");
-        add_escaped(out, text_string(&header), header.length);
+        html_escape(out, text_string(&header), header.length);
         text_add(out, "</th>");
     }
     text_add(out, "</tr>\n</thead>\n<tbody>\n");
@@ -54,7 +26,7 @@ static void print_bare(struct text *out, const struct table *table, const struct
             const struct table_cell *cell = &table_row(table, r)[i];
             text_add(out, columns[i].kind == CELL_TEXT ? "<td>" : "<td class=\"number\">");
             if (cell->kind == CELL_TEXT)
-                add_escaped(out, cell->text.bytes, cell->text.length);
+                html_escape(out, cell->text.bytes, cell->text.length);
             else if (cell->kind != CELL_NONE)
                 print_number(out, &columns[i], cell, request->time,
                              (struct print_number_style){ .grouped = 1, .lossless = 1 });
@@ -71,11 +43,11 @@ static void print_document(struct text *out, const struct table *table, const st
     const char *title = request->document_title ? request->document_title : request->title ? request->title : "Tacho";
 
     text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
-    add_string(out, title);
+    html_escape(out, title, strlen(title));
     text_add(out, "</title>\n");
     if (request->css) {
         text_add(out, "<link rel=\"stylesheet\" href=\"");
-        add_string(out, request->css);
+        html_escape(out, request->css, strlen(request->css));
         text_add(out, "\">\n");
     } else {
         text_add(out,
@@ -85,7 +57,7 @@ static void print_document(struct text *out, const struct table *table, const st
                  "tbody tr:nth-child(even) { background: #f4f4f4; }\n</style>\n");
     }
     text_add(out, "</head>\n<body>\n<h1>");
-    add_string(out, title);
+    html_escape(out, title, strlen(title));
     text_add(out, "</h1>\n");
     print_bare(out, table, request);
     text_add(out, "</body>\n</html>\n");

@@ -18,6 +18,7 @@ struct summary_request {
     int64_t finish_ns;          /* from the end of the program to the finished report; -1: that was not seen */
     const char *const *exports; /* paths of the exports beside the report */
     size_t export_count;
+    const char *peaks;          /* of the GPU, as for gpu_peaks_read(); NULL: those that are known */
     int colours;
     size_t columns;             /* of the terminal, to which lines are wrapped; 0: they are not */
 };

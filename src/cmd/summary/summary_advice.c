@@ -4,16 +4,14 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
-#include "analyze/model/flops/step_flops.h"
-#include "analyze/model/gpu_busy.h"
-#include "analyze/model/tensor/tensor_cores.h"
+#include "analyze/model/flops/operator_flops.h"
 #include "analyze/registry.h"
 #include "analyze/reports/advice_sum.h"
 #include "analyze/rules/rule_state.h"
 #include "base/human.h"
-#include "base/saturating.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
+#include "step_figures.h"
 
 /* Rows of calls and work that are analysed in half a second (bench/replay.py). */
 enum { MOST_EVENTS = 1000000 };
@@ -58,76 +56,10 @@ void summary_read_advice(struct summary *summary)
 
 /* ---- the step -------------------------------------------------------------------------------------------------- */
 
-/* The time from the first step that counts to the last. */
-static struct report_span span_of(const struct adviser *adviser)
-{
-    struct report_span span = { INT64_MAX, INT64_MIN };
-
-    for (size_t i = 0; i < adviser->steps->count; i++) {
-        const struct step *step = &adviser->steps->list[i];
-        if (step->is_warm_up)
-            continue;
-        span.from_ns = step->start_ns < span.from_ns ? step->start_ns : span.from_ns;
-        span.to_ns = step->end_ns > span.to_ns ? step->end_ns : span.to_ns;
-    }
-    return span;
-}
-
-/* Percent of that time in which a GPU had work, the mean of all GPUs; negative: not known. */
-static double busy_share(const struct adviser *adviser)
-{
-    const struct report_span span = span_of(adviser);
-    const struct analysis_request request = { .span = span.from_ns < span.to_ns ? &span : NULL };
-    struct gpu_busy busy = { 0 };
-    struct error err;
-    double sum = 0;
-
-    if (gpu_busy_read(&busy, adviser->report, &request, 1, &err) != 0)
-        return -1;
-    for (size_t i = 0; i < busy.device_count; i++) {
-        const struct gpu_busy_device *device = &busy.devices[i];
-        double whole = request.span ? (double)saturating_duration(span.from_ns, span.to_ns)
-                                    : (double)saturating_duration(device->first_ns, device->last_ns);
-        sum += whole > 0 ? 100 * (double)device->busy_ns / whole : 0;
-    }
-    double share = busy.device_count ? sum / (double)busy.device_count : -1;
-    gpu_busy_free(&busy);
-    return share;
-}
-
-/* "; MFU 3.1 % of 989 TFLOP/s" */
-static void add_mfu(struct text *out, const struct adviser *adviser)
-{
-    struct steps_flops flops = { 0 };
-    struct error err;
-
-    if (!adviser->steps->count || flops_of_steps(&flops, adviser->report, adviser->steps, NULL, &err) != 0)
-        return;
-    if (flops.mfu >= 0)
-        text_addf(out, "; MFU %.1f %% of %.0f TFLOP/s", 100 * flops.mfu, flops.peak / 1e12);
-    steps_flops_free(&flops);
-}
-
-/* "; tensor cores 42 % of kernel time" */
-static void add_tensor_cores(struct text *out, const struct adviser *adviser)
-{
-    const struct report_span span = span_of(adviser);
-    const struct analysis_request request = { .span = span.from_ns < span.to_ns ? &span : NULL };
-    struct tensor_time time;
-    struct error err;
-
-    if (tensor_time_read(&time, adviser->report, &request, &err) != 0 || time.kernel_ns <= 0)
-        return;
-    text_addf(out, "; tensor cores %.0f %%", 100 * (double)time.ns[TENSOR_YES] / (double)time.kernel_ns);
-    if (time.ns[TENSOR_UNKNOWN] > time.kernel_ns / 100)
-        text_addf(out, " (%.0f %% unknown)", 100 * (double)time.ns[TENSOR_UNKNOWN] / (double)time.kernel_ns);
-    text_add(out, " of kernel time");
-}
-
 /* "step 18.4 ms over 40 steps by calls of Optimizer.step; GPU busy 25 %; …" */
-static void add_step(struct text *out, const struct adviser *adviser)
+static void add_step(struct text *out, const struct adviser *adviser, const char *peaks)
 {
-    double busy = busy_share(adviser);
+    struct step_figures figures = step_figures_of(adviser, peaks);
 
     text_add(out, adviser->steps->count ? "  step " : "  the GPU's part of the run ");
     human_time(out, adviser->step_ns);
@@ -136,10 +68,16 @@ static void add_step(struct text *out, const struct adviser *adviser)
         human_count(out, adviser->step_count);
         text_addf(out, " %s", adviser->steps->source);
     }
-    if (busy >= 0)
-        text_addf(out, "; GPU busy %.0f %%", busy);
-    add_mfu(out, adviser);
-    add_tensor_cores(out, adviser);
+    if (figures.busy >= 0)
+        text_addf(out, "; GPU busy %.0f %%", figures.busy);
+    if (figures.mfu >= 0)
+        text_addf(out, "; MFU %.1f %% of %.0f TFLOP/s", figures.mfu, figures.peak / 1e12);
+    if (figures.tensor >= 0) {
+        text_addf(out, "; tensor cores %.0f %%", figures.tensor);
+        if (figures.tensor_unknown > 1)
+            text_addf(out, " (%.0f %% unknown)", figures.tensor_unknown);
+        text_add(out, " of kernel time");
+    }
     text_add_char(out, '\n');
 }
 
@@ -249,7 +187,7 @@ void summary_add_answer(struct text *out, struct summary *summary)
     }
     if (!adviser->report || !adviser->replay.graph.points)
         return;
-    add_step(out, adviser);
+    add_step(out, adviser, summary->request->peaks);
     if (!shown) {
         text_add(out, "  what to change first: no rule found anything that would save 1 % of it\n");
         return;

@@ -1,0 +1,275 @@
+/* The first sections: figures of the run in tiles, what to change first, and where the time of a step went. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "analyze/reports/run_sum.h"
+#include "analyze/rules/rule_state.h"
+#include "base/human.h"
+#include "cmd/print/html_escape.h"
+#include "html_page.h"
+
+/* ---- tiles ----------------------------------------------------------------------------------------------------- */
+
+/* A figure, and a sentence below it. */
+static void open_tile(struct text *out, const char *name)
+{
+    text_addf(out, "<div class=\"tile\"><dt>%s</dt><dd class=\"figure\">", name);
+}
+
+static void add_percent_tile(struct text *out, const char *name, double percent, int decimals, const char *note)
+{
+    if (percent < 0)
+        return;
+    open_tile(out, name);
+    html_add_percent(out, percent, decimals);
+    text_addf(out, "<meter min=\"0\" max=\"100\" value=\"%.6g\" aria-label=\"%s\"></meter></dd><dd>%s</dd></div>\n",
+              fmin(fmax(percent, 0), 100), name, note);
+}
+
+/* The time of a row of run_sum, or -1. */
+static double run_time(const struct html_page *page, const char *name)
+{
+    const struct table *run = page->reports[HTML_RUN];
+
+    for (size_t row = 0; run && row < table_row_count(run); row++)
+        if (strcmp(html_cell_text(run, row, "Name"), name) == 0)
+            return html_cell_number(run, row, "Time");
+    return -1;
+}
+
+static void add_time_tile(struct text *out, const char *name, double ns, const char *note)
+{
+    if (ns < 0)
+        return;
+    open_tile(out, name);
+    html_add_time(out, (int64_t)ns);
+    text_addf(out, "</dd><dd>%s</dd></div>\n", note);
+}
+
+static void add_step_tile(struct text *out, const struct html_page *page)
+{
+    const struct adviser *adviser = &page->adviser;
+
+    if (!html_has_replay(page) || !adviser->steps->count)
+        return;
+    open_tile(out, "Step");
+    html_add_time(out, adviser->step_ns);
+    text_add(out, "</dd><dd>over ");
+    human_count(out, adviser->step_count);
+    text_add_char(out, ' ');
+    html_add_string(out, adviser->steps->source);
+    text_add(out, "</dd></div>\n");
+}
+
+static void add_cpu_tile(struct text *out, double cpu_ns, double wall_ns)
+{
+    struct text note = { 0 };
+
+    if (wall_ns > 0)
+        text_addf(&note, "%.2f CPUs busy on average", cpu_ns / wall_ns);
+    add_time_tile(out, "CPU time", cpu_ns, text_string(&note));
+    text_free(&note);
+}
+
+static void add_memory_tile(struct text *out, const struct html_page *page)
+{
+    const struct table *memory = page->reports[HTML_MEMORY];
+    const char *device = memory ? html_cell_text(memory, 0, "Device") : "";
+    double bytes = 0;
+
+    for (size_t row = 0; memory && row < table_row_count(memory); row++)
+        if (strcmp(html_cell_text(memory, row, "Device"), device) == 0)
+            bytes += html_cell_number(memory, row, "Bytes");
+    if (bytes <= 0)
+        return;
+    open_tile(out, "Peak memory");
+    text_addf(out, "<data value=\"%.0f\">", bytes);
+    human_bytes(out, (uint64_t)bytes);
+    text_add(out, "</data></dd><dd>allocated by PyTorch on ");
+    html_add_string(out, device);
+    text_add(out, "</dd></div>\n");
+}
+
+void html_add_tiles(struct text *out, struct html_page *page)
+{
+    const struct step_figures *figures = &page->figures;
+    double wall_ns = run_time(page, RUN_SUM_WALL), cpu_ns = run_time(page, RUN_SUM_CPU);
+    struct text note = { 0 };
+
+    text_add(out, "<dl class=\"tiles\">\n");
+    add_step_tile(out, page);
+    add_time_tile(out, "Wall time", wall_ns, page->facts.is_ours ? "of the program" : "that the capture covers");
+    add_percent_tile(out, "GPU busy", figures->busy, 1,
+                     page->adviser.steps && page->adviser.steps->count ? "of the time of the steps"
+                                                                       : "from its first work to its last");
+    text_addf(&note, "of %.0f TFLOP/s; HFU %.1f %%", figures->peak / 1e12, figures->hfu);
+    add_percent_tile(out, "MFU", figures->mfu, 2, text_string(&note));
+    text_clear(&note);
+    text_addf(&note, "of the time of kernels; %.1f %% unknown", figures->tensor_unknown);
+    add_percent_tile(out, "Tensor cores", figures->tensor, 1, text_string(&note));
+    add_cpu_tile(out, cpu_ns, wall_ns);
+    add_memory_tile(out, page);
+    text_add(out, "</dl>\n");
+    text_free(&note);
+}
+
+/* ---- advice ---------------------------------------------------------------------------------------------------- */
+
+/* What a cause saves: the bound as a light bar of the step, the estimate as a dark one in it. */
+static void add_saving(struct text *out, const struct html_page *page, size_t row)
+{
+    double bound = html_cell_number(page->causes, row, "Saves per Step");
+    double about = html_cell_number(page->causes, row, "About"), step = (double)page->adviser.step_ns;
+
+    if (!html_cell(page->causes, row, "Saves per Step")) {
+        if (html_cell_text(page->causes, row, "Confidence")[0])
+            return;
+        text_add(out, "<p class=\"saving\">Impact ");
+        html_add_time(out, (int64_t)html_cell_number(page->causes, row, "Impact"));
+        text_add(out, "</p>\n");
+        return;
+    }
+    text_add(out, "<p class=\"saving\">Saves at most ");
+    html_add_time(out, (int64_t)bound);
+    text_add(out, ", about ");
+    html_add_time(out, (int64_t)about);
+    text_add(out, page->adviser.steps->count ? " per step" : "");
+    if (step > 0) {
+        text_add(out, " (");
+        html_add_percent(out, 100 * about / step, 1);
+        text_addf(out, ")<span class=\"gain\" style=\"--bound:%.1f%%;--about:%.1f%%\"></span>",
+                  fmin(100 * bound / step, 100), fmin(100 * about / step, 100));
+    }
+    text_add(out, "</p>\n");
+}
+
+static void add_cause(struct text *out, const struct html_page *page, size_t row)
+{
+    const struct table *causes = page->causes;
+    const char *where = html_cell_text(causes, row, "Where"), *confidence = html_cell_text(causes, row, "Confidence");
+
+    text_add(out, "<li>\n<h3>");
+    html_add_string(out, html_cell_text(causes, row, "Finding"));
+    if (*confidence)
+        text_addf(out, " <span class=\"confidence\">%s</span>", confidence);
+    text_add(out, "</h3>\n");
+    add_saving(out, page, row);
+    text_add(out, "<p>");
+    if (*where) {
+        text_add(out, "<code>");
+        html_add_string(out, where);
+        text_add(out, "</code>: ");
+    }
+    html_add_string(out, html_cell_text(causes, row, "Advice"));
+    text_add(out, "</p>\n</li>\n");
+}
+
+/* What the first causes save together: a replay without all of them. */
+static void add_together(struct text *out, struct html_page *page, size_t shown)
+{
+    size_t count = page->adviser.count < shown ? page->adviser.count : shown;
+    int64_t bound_ns, estimate_ns;
+    struct error err;
+
+    if (count < 2 || adviser_combine(&page->adviser, count, &bound_ns, &estimate_ns, &err) != 0)
+        return;
+    text_addf(out, "<p class=\"together\">The first %zu together: at most ", count);
+    html_add_time(out, bound_ns);
+    text_add(out, ", about ");
+    html_add_time(out, estimate_ns);
+    text_add(out, page->adviser.steps->count ? " per step.</p>\n" : ".</p>\n");
+}
+
+/* Rules that could not check, and the options that record what they need. */
+static void add_unchecked(struct text *out, const struct html_page *page)
+{
+    struct text options = { 0 };
+
+    for (size_t i = 0; rules[i]; i++) {
+        const char *option = rules[i]->find && rule_state(rules[i], page->report) == RULE_UNCHECKED
+                                 ? analysis_need_option(analysis_missing(rules[i], page->report))
+                                 : NULL;
+        if (option && !strstr(text_string(&options), option))
+            text_addf(&options, "%s<code>%s</code>", options.length ? ", " : "", option);
+    }
+    if (options.length)
+        text_addf(out, "<p>Not checked for want of data; <code>tacho profile</code> records it with %s.</p>\n",
+                  text_string(&options));
+    text_free(&options);
+}
+
+void html_add_advice(struct text *out, struct html_page *page)
+{
+    enum { MOST = 8 };
+    size_t rows = page->causes ? table_row_count(page->causes) : 0, shown = rows < MOST ? rows : MOST;
+
+    if (!page->is_checked)
+        return;
+    if (!rows)
+        text_add(out, "<p>No rule found anything that would save 1 % of the time.</p>\n");
+    else
+        text_add(out, "<ol class=\"advice\">\n");
+    for (size_t row = 0; row < shown; row++)
+        add_cause(out, page, row);
+    if (rows)
+        text_add(out, "</ol>\n");
+    add_together(out, page, shown);
+    add_unchecked(out, page);
+    html_add_command(out, page, "analyze");
+}
+
+/* ---- breakdown ------------------------------------------------------------------------------------------------- */
+
+/* The mean of a column of step_sum. */
+static double mean_of(const struct table *steps, const char *column)
+{
+    double sum = 0;
+
+    for (size_t row = 0; row < table_row_count(steps); row++)
+        sum += html_cell_number(steps, row, column);
+    return sum / (double)table_row_count(steps);
+}
+
+/* The parts of the mean step, which add up to it. A step's work may run after its end, and that of the step before it
+ * in its time: the time in which GPUs had work is divided as the work is that the steps launched. */
+static void add_step_parts(struct text *out, const struct table *steps)
+{
+    double time = mean_of(steps, "Time"), idle = mean_of(steps, "GPU Idle"), busy = mean_of(steps, "GPU Busy");
+    double kernels = mean_of(steps, "Kernel"), overlap = mean_of(steps, "Overlap");
+    double communication = mean_of(steps, "Communication") - overlap;
+    double scale = busy > 0 ? (time - idle) / busy : 0;
+    const struct html_part parts[] = {
+        { "Kernels", "compute", scale * kernels },
+        { "Communication that nothing hides", "communication", scale * communication },
+        { "Copies and fills that nothing hides", "copies", scale * (busy - kernels - communication) },
+        { "GPU idle", "idle", idle },
+    };
+
+    html_add_parts(out, "Parts of the mean step", parts, sizeof parts / sizeof *parts);
+}
+
+void html_add_breakdown(struct text *out, struct html_page *page)
+{
+    static const char *const idle_columns[] = { "Time", "Total Time", "Gaps", "Cause", "What", "Where", NULL };
+    static const char *const busy_columns[] = { "Busy", "Busy Time", "Span", "Largest Gap", "GPU", "Name", NULL };
+    static const char *const wait_columns[] = { "Time",       "Total Time", "Count", "Thread",
+                                                "Waited For", "Held By",    "Where", NULL };
+    static const struct html_table idle = { "Why GPUs were idle", idle_columns, NULL, NULL };
+    static const struct html_table busy = { "GPUs", busy_columns, NULL, NULL };
+    static const struct html_table waits = { "What threads waited for", wait_columns, NULL, NULL };
+    const struct table *steps = page->reports[HTML_STEPS];
+
+    if (steps && html_cell(steps, 0, "GPU Busy"))
+        add_step_parts(out, steps);
+    if (page->reports[HTML_BUSY])
+        html_add_table(out, page->reports[HTML_BUSY], &busy);
+    if (page->reports[HTML_IDLE]) {
+        html_add_table(out, page->reports[HTML_IDLE], &idle);
+        html_add_command(out, page, "stats -r gpu_idle_sum");
+    }
+    if (!page->reports[HTML_BUSY] && page->reports[HTML_WAITS]) {
+        html_add_table(out, page->reports[HTML_WAITS], &waits);
+        html_add_command(out, page, "stats -r thread_wait_sum");
+    }
+}

@@ -1,0 +1,206 @@
+/* Reads what the page shows, and puts its sections in order. */
+#include "html_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "analyze/reports/advice_sum.h"
+#include "base/human.h"
+#include "cmd/command.h"
+#include "html_page.h"
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+static const char *const report_names[HTML_REPORTS] = {
+    [HTML_RUN] = "run_sum",
+    [HTML_BUSY] = "cuda_gpu_busy",
+    [HTML_IDLE] = "gpu_idle_sum",
+    [HTML_STEPS] = "step_sum",
+    [HTML_STEP_FLOPS] = "step_flops",
+    [HTML_TENSOR_CORES] = "tensor_core_sum",
+    [HTML_ROOFLINE] = "roofline",
+    [HTML_OPERATORS] = "torch_op_sum",
+    [HTML_KERNELS] = "cuda_gpu_kern_sum",
+    [HTML_PYTHON] = "python_sample_sum",
+    [HTML_FUNCTIONS] = "cpu_sample_sum",
+    [HTML_OS_CALLS] = "osrt_sum",
+    [HTML_WAITS] = "thread_wait_sum",
+    [HTML_MEMORY] = "torch_memory_peak",
+    [HTML_COPIES] = "cuda_gpu_mem_time_sum",
+};
+
+/* Reports that take the peaks of the GPU. */
+static int takes_peaks(const struct analysis *analysis)
+{
+    return strstr(analysis->usage, ":peak=") != NULL;
+}
+
+/* NULL where the capture has nothing for the report. A list of peaks that is wrong is an error. */
+static int read_report(struct table **out, const struct html_page *page, const char *name, struct error *err)
+{
+    const struct analysis *analysis = analysis_find(name);
+    const struct analysis_option peak = { "peak", page->peaks };
+    const struct analysis_request request = { .options = &peak, .option_count = page->peaks && takes_peaks(analysis) };
+    int code = analysis_run(analysis, page->report, &request, out, err);
+
+    if (code == ERR_NO_DATA) {
+        *out = NULL;
+        *err = (struct error){ 0 };
+        return 0;
+    }
+    if (code != 0)
+        return code;
+    if (!table_row_count(*out)) {
+        table_delete(*out);
+        *out = NULL;
+    }
+    return 0;
+}
+
+static int read_advice(struct html_page *page, struct error *err)
+{
+    const struct analysis_request all = { 0 };
+    struct report *report = page->report;
+    int code;
+
+    if (analysis_missing(&analysis_advice_sum, report))
+        return 0;
+    if ((code = adviser_open(&page->adviser, report, &all, err)) != 0 ||
+        (code = advice_sum_of(&page->adviser, &all, &page->causes, err)) != 0)
+        return code;
+    page->is_checked = 1;
+    if (html_has_replay(page))
+        page->figures = step_figures_of(&page->adviser, page->peaks);
+    if (table_row_count(page->causes))
+        return 0;
+    table_delete(page->causes);
+    page->causes = NULL;
+    return 0;
+}
+
+static int read_page(struct html_page *page, struct error *err)
+{
+    int code = capture_facts_read(&page->facts, page->report, err);
+
+    if (code != 0)
+        return code;
+    for (size_t i = 0; i < HTML_REPORTS; i++)
+        if ((code = read_report(&page->reports[i], page, report_names[i], err)) != 0)
+            return code;
+    return read_advice(page, err);
+}
+
+static void free_page(struct html_page *page)
+{
+    for (size_t i = 0; i < HTML_REPORTS; i++)
+        table_delete(page->reports[i]);
+    table_delete(page->causes);
+    adviser_free(&page->adviser);
+    capture_facts_free(&page->facts);
+    free(page);
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+static const struct section {
+    const char *id, *heading;
+    void (*add)(struct text *out, struct html_page *page);
+} sections[] = {
+    { "overview", NULL, html_add_tiles },
+    { "advice", "What to change first", html_add_advice },
+    { "breakdown", "Where the time went", html_add_breakdown },
+    { "steps", "Steps", html_add_steps },
+    { "tensor-cores", "Tensor cores", html_add_tensor_cores },
+    { "roofline", "Roofline", html_add_roofline },
+    { "top", "Top ten", html_add_top },
+    { "memory", "Memory", html_add_memory },
+    { "system", "System", html_add_system },
+};
+
+static void add_section(struct text *out, struct html_page *page, const struct section *section)
+{
+    struct text body = { 0 };
+
+    section->add(&body, page);
+    if (body.length) {
+        text_addf(out, "<section id=\"%s\"", section->id);
+        if (section->heading)
+            text_addf(out, " aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">%s</h2>\n", section->id,
+                      section->id, section->heading);
+        else
+            text_add(out, " aria-label=\"Overview\">\n");
+        text_add_bytes(out, text_string(&body), body.length);
+        text_add(out, "</section>\n");
+    }
+    text_free(&body);
+}
+
+static const char *title_of(const struct html_page *page)
+{
+    const char *slash = strrchr(page->path, '/');
+
+    if (*page->facts.program)
+        return page->facts.program;
+    return slash ? slash + 1 : page->path;
+}
+
+static void add_header(struct text *out, const struct html_page *page)
+{
+    const struct capture_facts *facts = &page->facts;
+
+    text_add(out, "<header>\n<p class=\"maker\">Tacho summary</p>\n<h1><code>");
+    html_add_string(out, title_of(page));
+    text_add(out, "</code></h1>\n<p>");
+    html_add_string(out, page->path);
+    if (!facts->is_ours)
+        text_addf(out, ", recorded by %s", facts->recorder ? facts->recorder : "another profiler");
+    if (facts->captured_ns > 0) {
+        text_add(out, ", ");
+        html_add_time(out, facts->captured_ns);
+    }
+    if (facts->processes) {
+        text_add(out, "; ");
+        human_count(out, facts->processes);
+        text_add(out, facts->processes == 1 ? " process" : " processes");
+    }
+    if (facts->threads) {
+        text_add(out, ", ");
+        human_count(out, facts->threads);
+        text_add(out, facts->threads == 1 ? " thread" : " threads");
+    }
+    text_add(out, "</p>\n</header>\n");
+}
+
+static void add_page(struct text *out, struct html_page *page)
+{
+    text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"generator\" content=\"Tacho " TACHO_VERSION "\">\n<title>");
+    html_add_string(out, title_of(page));
+    text_addf(out, " – Tacho summary</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+    add_header(out, page);
+    text_add(out, "<main>\n");
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        add_section(out, page, &sections[i]);
+    text_add(out,
+             "</main>\n<footer>Made by Tacho " TACHO_VERSION ". Times that overlap count once; the commands below the "
+             "tables print all rows.</footer>\n</body>\n</html>\n");
+}
+
+int html_summary_add(struct text *out, const struct html_request *request, struct error *err)
+{
+    struct html_page *page = calloc(1, sizeof *page);
+    int code;
+
+    if (!page)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    page->report = request->report;
+    page->path = request->path;
+    page->peaks = request->peaks;
+    page->figures = (struct step_figures){ .busy = -1, .mfu = -1, .hfu = -1, .tensor = -1 };
+    if ((code = read_page(page, err)) == 0)
+        add_page(out, page);
+    free_page(page);
+    return code;
+}

@@ -1,0 +1,172 @@
+/* tacho summary: the last lines of `tacho profile` once more, for any report; or all that matters on a page of HTML. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/model/flops/gpu_peaks.h"
+#include "base/newfile.h"
+#include "cmd/command.h"
+#include "cmd/open_report.h"
+#include "cmd/print/print.h"
+#include "cmd/summary/summary_lines.h"
+#include "html_summary.h"
+
+struct settings {
+    const char *output, *peaks;
+    int overwrite;
+};
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct settings, output),
+      .value = "FILE",
+      .help = "Write the summary to FILE as one page of HTML, to read, print and send: utilization, advice, the parts "
+              "of a step, tensor cores, roofline, top ten, memory, system. '-' is stdout." },
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct settings, overwrite),
+      .help = "Overwrite an existing file. Default: false." },
+    { .name = "peak", .kind = OPTION_TEXT, .offset = offsetof(struct settings, peaks), .value = "TYPE=RATE,…",
+      .help = "Peaks of the GPU for MFU and roofline, in TFLOP/s, and GB/s for memory: bf16=989,memory=4800. Default: "
+              "those of the GPU." },
+    { 0 },
+};
+/* clang-format on */
+
+/* The size of the file that the user names: an import is a report of another size. */
+static uint64_t size_of(const char *path, const struct report *report)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 ? (uint64_t)status.st_size : report_health(report).file_bytes;
+}
+
+static int print_summary(const struct command *self, const char *path, const struct settings *settings,
+                         struct error *err)
+{
+    struct summary_request request = { .finish_ns = -1,
+                                       .peaks = settings->peaks,
+                                       .colours = isatty(STDOUT_FILENO) && !getenv("NO_COLOR"),
+                                       .columns = print_terminal_columns(STDOUT_FILENO) };
+    struct text found = { 0 }, out = { 0 };
+    int status;
+
+    if (open_report_as(path, &found, &request.report, err) != 0) {
+        status = command_fail(self, err);
+        goto free_texts;
+    }
+    request.report_path = text_string(&found);
+    request.report_bytes = size_of(text_string(&found), request.report);
+    status = summary_add(&out, &request, err) != 0 ? command_fail(self, err) : command_write(self, &out);
+    tell_damage(request.report, text_string(&found));
+    report_close(request.report);
+free_texts:
+    text_free(&found);
+    text_free(&out);
+    return status;
+}
+
+/* ---- HTML ------------------------------------------------------------------------------------------------------ */
+
+static int write_file(const char *path, const struct text *text, int overwrite, struct error *err)
+{
+    int fd = newfile_open(path, O_WRONLY, 0666, overwrite);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (fd < 0 && errno == EEXIST)
+        return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force-overwrite=true", path);
+    if (!file)
+        return error_set_errno(err, "cannot write '%s'", path);
+    size_t written = fwrite(text_string(text), 1, text->length, file);
+    if (fclose(file) != 0 || written != text->length)
+        return error_set_errno(err, "cannot write '%s'", path);
+    return 0;
+}
+
+/* The page of an open report, to a file or to stdout. */
+static int write_page(const struct command *self, const struct html_request *request, const struct settings *settings,
+                      struct error *err)
+{
+    struct text out = { 0 };
+    int status = EXIT_OK, code = html_summary_add(&out, request, err);
+
+    if (code != 0)
+        goto free_text;
+    if (text_failed(&out))
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    else if (strcmp(settings->output, "-") == 0)
+        status = command_write(self, &out);
+    else
+        code = write_file(settings->output, &out, settings->overwrite, err);
+free_text:
+    text_free(&out);
+    return code != 0 ? command_fail(self, err) : status;
+}
+
+static int write_summary(const struct command *self, const char *path, const struct settings *settings,
+                         struct error *err)
+{
+    struct html_request request = { .peaks = settings->peaks };
+    struct text found = { 0 };
+    int status;
+
+    if (open_report_as(path, &found, &request.report, err) != 0) {
+        status = command_fail(self, err);
+        goto free_found;
+    }
+    request.path = text_string(&found);
+    status = write_page(self, &request, settings, err);
+    tell_damage(request.report, text_string(&found));
+    report_close(request.report);
+free_found:
+    text_free(&found);
+    return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { 0 };
+    struct error err = { 0 };
+    const char *files[argc];
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &count, &status))
+        return status;
+    if (count == 0) {
+        error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho summary report1.tacho");
+        return command_fail(self, &err);
+    }
+    if (settings.output && count > 1) {
+        error_set(&err, ERR_BAD_ARGUMENT, "--output takes one report: a page has one capture");
+        return command_fail(self, &err);
+    }
+    if (settings.peaks && gpu_peaks_set(&(struct gpu_peaks){ 0 }, settings.peaks, &err) != 0)
+        return command_fail(self, &err);
+    for (size_t i = 0; i < count && status == EXIT_OK; i++)
+        status = (settings.output ? write_summary : print_summary)(self, files[i], &settings, &err);
+    return status;
+}
+
+static const struct entry examples[] = {
+    { "tacho summary report1.tacho", "Print the last lines of the capture again." },
+    { "tacho summary -o report1.html report1.tacho", "Write a page of HTML, to print or send." },
+    { "tacho summary mix.sqlite trace.json.gz", "Summarize an export of nsys and a trace of torch.profiler." },
+    { 0 },
+};
+
+const struct command command_summary = {
+    .name = "summary",
+    .arguments = "FILE …",
+    .summary = "Print the last lines of `tacho profile` again, for any report",
+    .about = "Print how the program ended, the causes that cost most time, where the time went, and the command to "
+             "run next; or, with --output, all that matters as a page of HTML. FILE is a .tacho report, a trace of "
+             "torch.profiler or an SQLite export of nsys. `tacho FILE` "
+             "does the same.",
+    .examples = examples,
+    .options = options,
+    .files = "tacho,sqlite,json,gz,zst",
+    .run = run,
+};
