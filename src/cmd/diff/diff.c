@@ -14,6 +14,7 @@
 #include "cmd/print/display.h"
 #include "cmd/print/print_human.h"
 #include "cmd/selection.h"
+#include "diff_advice.h"
 #include "diff_condition.h"
 
 enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
@@ -21,7 +22,7 @@ enum { MOST_RUNS = 64, MOST_CONDITIONS = 64 };
 struct settings {
     struct option_list reports, ranges, conditions;
     const char *column;
-    int all;
+    int all, advice;
     struct output_settings deliver;
     struct selection_part_settings part;
 };
@@ -60,6 +61,9 @@ static const struct option options[] = {
       .help = "Exit with status 1 if a change beyond the noise exceeds the limit: 'wall>+5%', 'cpu>+5%' or 'gpu>+5%' "
               "(time of the run), 'total>+5%' (all rows of a report), 'any total>+5%' (one row), or with a unit: "
               "'any avg>+20us'." },
+    { .name = "advice", .kind = OPTION_FLAG, .offset = FIELD(advice),
+      .help = "Compare the advice on two runs: which findings are gone, what they promised, what the step takes less, "
+              "what remains, and what to change next." },
     { .name = "all", .kind = OPTION_FLAG, .offset = FIELD(all),
       .help = "Also list the rows that did not change." },
     DELIVER_OPTIONS(struct settings, deliver),
@@ -259,60 +263,77 @@ static void add_line(struct text *out, const char *line, size_t columns)
     text_free(&copy);
 }
 
+/* A table on its way out. */
+struct shown {
+    const char *title, *name, *file; /* name: in a document; file: behind the base name of files */
+    struct table *table;
+    struct text notes;               /* owned; lines below the table on a terminal */
+};
+
 /* The table, on a terminal with a title and notes. */
-static void add_comparison(struct text *out, struct job *job, const struct analysis *analysis,
-                           const struct output_destination *destination, struct table_diff *diff)
+static void add_shown(struct text *out, const struct job *job, const struct output_destination *destination,
+                      const struct shown *shown)
 {
     struct print_request request = destination->request;
     int for_people = output_is_human(destination);
     int with_notes = output_is_console(destination) && !job->delivery->quiet && destination->format->title;
-    struct text notes = { 0 };
 
-    request.title = analysis->title;
-    request.name = analysis->name;
+    request.title = shown->title;
+    request.name = shown->name;
     request.null_is_null = 1;
     if (with_notes)
         destination->format->title(out, request.title, request.name, &request);
-    size_t hidden = output_limit_rows(job->delivery, destination, diff->table);
-    if (table_row_count(diff->table) || !for_people)
-        destination->format->table(out, diff->table, &request);
+    size_t hidden = output_limit_rows(job->delivery, destination, shown->table);
+    if (table_row_count(shown->table) || !for_people)
+        destination->format->table(out, shown->table, &request);
     if (!with_notes)
         return;
     if (hidden)
         text_addf(out, "  … %zu more row%s: --rows=all\n", hidden, hidden == 1 ? "" : "s");
-    add_notes(&notes, diff, job, request.time);
     text_add(out, for_people ? "" : "\n");
-    for (const char *line = text_string(&notes); *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = text_string(&shown->notes); *line; line += strcspn(line, "\n") + 1)
         add_line(out, line, for_people ? print_human_columns(&request) : SIZE_MAX);
     text_add(out, for_people ? "\n" : "");
-    text_free(&notes);
+}
+
+static int deliver(const struct job *job, const struct output_destination *destination, const struct shown *shown,
+                   struct error *err)
+{
+    struct print_document *document = output_is_console(destination) ? job->delivery->document : NULL;
+    struct text out = { 0 }, file = { 0 };
+    int code = 0;
+
+    if (document && !print_document_table(&out, document, shown->name))
+        goto done;
+    add_shown(&out, job, destination, shown);
+    if (document)
+        print_document_end_table(&out, document);
+    output_file(&file, destination, job->runs[0].path, shown->file);
+    code = output_deliver(job->delivery, destination, text_string(&file), &out, err);
+done:
+    text_free(&out);
+    text_free(&file);
+    return code;
 }
 
 static int show(struct job *job, const struct selection_item *wanted, const struct output_destination *destination,
                 struct error *err)
 {
     static const struct selection_part_settings whole;
-    struct print_document *document = output_is_console(destination) ? job->delivery->document : NULL;
-    struct text out = { 0 }, file = { 0 }, what = { 0 }, name = { 0 };
+    struct text what = { 0 }, name = { 0 };
     struct table_diff diff;
     int code = compare(job, wanted->analysis, job->settings->column, job->settings->all, &diff, err);
 
     if (code != 0)
         return code;
     selection_name(&name, wanted, &whole);
-    if (document && !print_document_table(&out, document, text_string(&name)))
-        goto done;
-    add_comparison(&out, job, wanted->analysis, destination, &diff);
-    if (document)
-        print_document_end_table(&out, document);
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
-    output_file(&file, destination, job->runs[0].path, text_string(&what));
-    code = output_deliver(job->delivery, destination, text_string(&file), &out, err);
-done:
+    struct shown shown = { wanted->analysis->title, text_string(&name), text_string(&what), diff.table, { 0 } };
+    add_notes(&shown.notes, &diff, job, destination->request.time);
+    code = deliver(job, destination, &shown, err);
     table_diff_free(&diff);
-    text_free(&out);
-    text_free(&file);
+    text_free(&shown.notes);
     text_free(&what);
     text_free(&name);
     return code;
@@ -340,6 +361,61 @@ free_tables:
         return code;
     job->refused = *err;
     *err = (struct error){ 0 };
+    return 0;
+}
+
+/* ---- advice ---------------------------------------------------------------------------------------------------- */
+
+static int show_advice(const struct job *job, const struct diff_advice *diff, struct error *err)
+{
+    struct shown step = { "Step, and What Was Promised", "advice_step", "diff_advice_step", diff->steps, { 0 } },
+                 changes = { "Findings", "advice", "diff_advice", diff->changes, { 0 } };
+    int code = deliver(job, output_delivery_at(job->delivery, 0), &step, err);
+
+    if (code != 0)
+        return code;
+    diff_advice_notes(&changes.notes, diff);
+    code = deliver(job, output_delivery_at(job->delivery, 1), &changes, err);
+    text_free(&changes.notes);
+    return code;
+}
+
+static int compare_advice(struct job *job, struct error *err)
+{
+    static const struct selection_item none;
+    struct diff_advice_side sides[2] = { 0 };
+    struct diff_advice diff = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct analysis_request part = selection_part_request(&job->runs[i].part, &none);
+        if ((code = diff_advice_side_read(&sides[i], job->runs[i].report, &part, err)) != 0)
+            goto free_sides;
+    }
+    if ((code = diff_advice_make(&diff, &sides[0], &sides[1], err)) != 0)
+        goto free_diff;
+    code = show_advice(job, &diff, err);
+free_diff:
+    diff_advice_free(&diff);
+free_sides:
+    for (size_t i = 0; i < 2; i++)
+        diff_advice_side_free(&sides[i]);
+    return code;
+}
+
+/* What --advice does not go with. */
+static int check_advice(const struct job *job, struct error *err)
+{
+    const struct settings *settings = job->settings;
+
+    if (!settings->advice)
+        return 0;
+    if (job->before != 1 || job->after != 1)
+        return error_set(err, ERR_BAD_ARGUMENT, "--advice compares two runs, not %zu and %zu", job->before, job->after);
+    if (settings->reports.count || settings->column || settings->conditions.count || settings->all)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--advice has tables of its own: use it without --report, --column, "
+                         "--fail-if and --all");
     return 0;
 }
 
@@ -495,12 +571,15 @@ static int run(const struct command *self, int argc, char **argv)
         job->command = self;
         job->settings = &settings;
         job->delivery = &delivery;
-        if (take_files(job, files, file_count, second, second_count, &err) == 0 && take_conditions(job, &err) == 0 &&
-            output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
+        if (take_files(job, files, file_count, second, second_count, &err) == 0 && check_advice(job, &err) == 0 &&
+            take_conditions(job, &err) == 0 && output_delivery_parse(&delivery, &settings.deliver, &err) == 0 &&
             selection_parse(wanted, &settings.reports, analyses, "report", &err) == 0 && open_runs(job, &err) == 0) {
             output_begin_document(&delivery, &document, 0, wanted->count != 1);
             add_to_document(job, 0);
-            compare_all(job, wanted, &err);
+            if (settings.advice)
+                compare_advice(job, &err);
+            else
+                compare_all(job, wanted, &err);
             add_to_document(job, 1);
         }
     }
@@ -526,6 +605,8 @@ static const struct entry examples[] = {
       "Compare the medians of three runs on each side, with confidence intervals." },
     { "tacho diff --fail-if 'wall>+5%' before.tacho after.tacho",
       "Exit with status 1 if the run takes more than 5 % longer, for CI." },
+    { "tacho diff --advice before.tacho after.tacho",
+      "Print which findings a change removed, what they promised, and what it delivered." },
     { "tacho diff --range warmup --range steady report1.tacho", "Compare two NVTX ranges of one run." },
     { 0 },
 };
