@@ -24,6 +24,10 @@ const char *const gap_cause_names[GAP_CAUSES] = {
     [GAP_UNKNOWN] = "unknown",
 };
 
+/* As in the rules python_between and launch_bound: shorter code is the way from one launch to the next, and what takes
+ * longer is no such way, whoever does it. */
+enum { SHORT_NS = 100000, LONG_NS = 2000000 };
+
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 /* Calls that are no way to a launch, by the begin of their names. */
@@ -73,12 +77,14 @@ static int has_waited(const struct replay_call *call)
     return call->wait == REPLAY_WAITED && call->waits_for != NO_WORK;
 }
 
-/* What a call does in a gap. A copy may be waited for. */
+/* What a call does in a gap. A copy may be waited for. The first launch of a kernel may load it. */
 static enum gap_cause cause_of_call(const struct gap_causes *causes, const struct replay_call *call,
                                     const struct gap *gap)
 {
     enum gap_cause cause = (enum gap_cause)causes->call_causes[call->name];
 
+    if (cause == GAP_LAUNCH && saturating_duration(call->start_ns, call->end_ns) > LONG_NS)
+        return GAP_CODE;
     if (cause != GAP_COPY || !has_waited(call))
         return cause;
     return causes->replay->events.works[call->waits_for].end_ns <= gap->start_ns ? GAP_WAIT : cause;
@@ -161,7 +167,8 @@ static int add_code(void *context, uint32_t number, int64_t from, int64_t to)
 
     if (number != NO_PLACE) {
         struct place place = places_get(places, number);
-        int is_way = place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY;
+        int is_way = place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY &&
+                     saturating_duration(from, to) <= LONG_NS;
         cause = is_way ? GAP_LAUNCH : place.kind == PLACE_PYTHON ? GAP_PYTHON : GAP_NATIVE;
     }
     return add(of, cause, places_line(places, number), from, to);
@@ -169,9 +176,7 @@ static int add_code(void *context, uint32_t number, int64_t from, int64_t to)
 
 static int add_rest(struct explanation *of, int64_t from, int64_t to)
 {
-    enum { LEAST_NS = 100000 }; /* shorter pieces are the way from one launch to the next */
-
-    if (of->has_launch && saturating_duration(from, to) < LEAST_NS)
+    if (of->has_launch && saturating_duration(from, to) < SHORT_NS)
         return add_by_line(of, GAP_LAUNCH, from, to);
     from = from > of->gap->start_ns ? from : of->gap->start_ns;
     to = to < of->gap->end_ns ? to : of->gap->end_ns;
@@ -196,6 +201,8 @@ static int add_span(struct explanation *of, enum gap_layer layer, const struct t
     struct places *places = of->causes->places;
     enum gap_cause cause = cause_of_span(layer, span);
 
+    if (cause == GAP_LAUNCH && saturating_duration(from, to) > LONG_NS)
+        cause = GAP_NATIVE; /* the operator computes on the CPU */
     if (layer != LAYER_GIL)
         return add_by_line(of, cause, from, to);
     return add(of, cause, places_line(places, places_at(places, span->other, from, to)), from, to);

@@ -11,11 +11,14 @@
 #include "idle_layers.h"
 
 enum { KEY_GPU, KEY_CAUSE, KEY_PLACE, KEY_PARTS };
+enum { OTHER_LINES = -1 }; /* in place of a place */
 
 struct cause_sum {
     int64_t total_ns, gaps, longest_ns;
-    size_t last_gap; /* number of the last gap that counted, plus 1 */
+    size_t last_gap;     /* number of the last gap that counted, plus 1 */
     int64_t in_gap_ns;
+    int64_t lines, line; /* of other lines: how many, and the last of them */
+    int is_folded;       /* into these */
 };
 
 struct idle_sums {
@@ -66,6 +69,38 @@ static int explain_gaps(struct idle_sums *idle)
     return 0;
 }
 
+/* Lines of less than 1 % are one row of their cause, so that the table is short. */
+static int fold_small(struct idle_sums *idle)
+{
+    size_t count = idle->keys.count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t *key = keys_get(&idle->keys, i);
+        if (idle->sums[i].total_ns >= idle->whole_ns / 100 || key[KEY_PLACE] == NO_PLACE)
+            continue;
+        uint32_t other = keys_add(&idle->keys, (int64_t[]){ key[KEY_GPU], key[KEY_CAUSE], OTHER_LINES });
+        if (other == NO_KEY || array_reserve_zeroed(&idle->sums, &idle->room, other + 1u, sizeof *idle->sums) != 0)
+            return ERR_NO_MEMORY;
+        struct cause_sum *into = &idle->sums[other], *from = &idle->sums[i];
+        into->lines++;
+        into->line = keys_get(&idle->keys, i)[KEY_PLACE];
+        into->total_ns = saturating_add(into->total_ns, from->total_ns);
+        into->gaps = saturating_add(into->gaps, from->gaps);
+        into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
+        from->is_folded = 1;
+    }
+    return 0;
+}
+
+static void add_where(struct text *out, const struct idle_sums *idle, const int64_t *key, const struct cause_sum *sum)
+{
+    text_clear(out);
+    if (sum->lines > 1)
+        text_addf(out, "%lld other lines", (long long)sum->lines);
+    else
+        place_text(out, &idle->places, (uint32_t)(sum->lines ? sum->line : key[KEY_PLACE]));
+}
+
 static int add_row(struct table *table, const struct idle_sums *idle, uint32_t number, struct text *where)
 {
     const int64_t *key = keys_get(&idle->keys, number);
@@ -79,8 +114,7 @@ static int add_row(struct table *table, const struct idle_sums *idle, uint32_t n
     cell_set_int(&row[IDLE_GAPS], sum->gaps);
     cell_set_int(&row[IDLE_MAX], sum->longest_ns);
     cell_set_int(&row[IDLE_GPU], key[KEY_GPU]);
-    text_clear(where);
-    place_text(where, &idle->places, (uint32_t)key[KEY_PLACE]);
+    add_where(where, idle, key, sum);
     if (cell_set_string(table, &row[IDLE_CAUSE], gap_cause_names[key[KEY_CAUSE]]) != 0)
         return ERR_NO_MEMORY;
     return cell_set_built(table, &row[IDLE_WHERE], where);
@@ -99,12 +133,12 @@ static int by_total(const struct table_cell *a, const struct table_cell *b, void
 static int fill(struct table *table, struct idle_sums *idle)
 {
     struct text where = { 0 };
-    int code = explain_gaps(idle);
+    int code;
 
-    if (code != 0)
+    if ((code = explain_gaps(idle)) != 0 || (code = fold_small(idle)) != 0)
         return code;
     for (uint32_t i = 0; i < idle->keys.count; i++)
-        if ((code = add_row(table, idle, i, &where)) != 0)
+        if (!idle->sums[i].is_folded && (code = add_row(table, idle, i, &where)) != 0)
             goto free_where;
     table_sort(table, by_total, NULL);
 free_where:
@@ -187,7 +221,8 @@ const struct analysis analysis_gpu_idle_sum = {
     .title = "GPU Idle Summary",
     .usage = "[:detail][:gap=<µs>][:thread=<number or name>]",
     .help = "Why GPUs were idle: what the work that ended each gap had waited for, by cause and by line of the "
-            "program. gap: only gaps of at least that many µs (default: all). Max: the most time of a row in one gap. "
+            "program; lines of less than 1 % are one row. gap: only gaps of at least that many µs (default: all). Max: "
+            "the most time of a row in one gap. "
             "detail: the activity of the launching thread instead, with names and ranges; if several overlap, the "
             "first of these counts: the launch had returned; a CUDA call that waits; another CUDA call; an OS call; "
             "off CPU; a Python line; a native function; a range or operator. thread: the activities of that thread "
