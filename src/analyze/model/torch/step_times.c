@@ -106,13 +106,18 @@ static enum kind kind_of_annotation(const char *name)
     return NO_KIND;
 }
 
+int step_is_communication(const char *kernel)
+{
+    return strstr(kernel, "nccl") != NULL;
+}
+
 static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
 {
     static const char loader[] = "torch/utils/data/dataloader.py(", next[] = ": __next__";
     enum kind kind = kind_of_annotation(name);
 
     switch (of) {
-    case NAME_OF_KERNEL: return strstr(name, "nccl") ? KIND_COMMUNICATION : KIND_KERNEL;
+    case NAME_OF_KERNEL: return step_is_communication(name) ? KIND_COMMUNICATION : KIND_KERNEL;
     case NAME_OF_ANNOTATION: return kind;
     case NAME_OF_RANGE: return kind == NO_KIND && operator_text(name, length).is_operator ? KIND_OPERATOR : kind;
     case NAME_OF_PYTHON:
