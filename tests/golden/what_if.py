@@ -1,6 +1,7 @@
 """tacho what-if: captures of nsys and PyTorch replay to the time that their events took; and programs that are simulated here, once as they are
 and once changed: what the replay of the first predicts is what the second takes."""
 
+import glob
 import json
 import os
 import random
@@ -189,6 +190,25 @@ def check_words(folder):
     check("a terminal gets units", True, re.search(r"unchanged +0 ns +0\.0 % +179\.7 ms", output("what-if", "--no-wait", "all", path)) is not None)
 
 
+def check_lines(folder):
+    """A line as a place: without its waits, a step of a captured program takes as much less as the rule on waits estimates, also where only some steps
+    have stacks. Changes of all kinds go together."""
+    captures = sorted(glob.glob(os.path.join(folder, "*-faulty.tacho")))
+    if not captures:
+        print(f"skipped: no captures in {folder}")
+    for path in captures:
+        rows = json.loads(output("analyze", "-q", "--json", "-r", "result_waits", path))
+        if not rows or rows[0]["Finding"] != ".item() waits for the GPU":  # others do more than wait
+            continue
+        line, about = rows[0]["Where"].split()[0], rows[0]["About (ns)"]
+        one = list(what_if(path, "--no-wait", line).values())[-1]
+        print(f"{os.path.basename(path)}: {line}: about {about} ns, without its waits {one['Saves per Step (ns)']} ns of {one['Step (ns)']} ns")
+        check(f"{path}: --no-wait {line}", True, abs(one["Saves per Step (ns)"] - about) <= 0.03 * one["Step (ns)"])
+        all_of_these = what_if(path, "--kernel", ".*=0.5x", "--no-wait", line, "--no-host", "forward")
+        check(f"{path}: three changes", 5, len(all_of_these))
+        check(f"{path}: all save no less than the wait", True, all_of_these["all of these"]["Step (ns)"] <= one["Step (ns)"])
+
+
 def main():
     folder = tempfile.mkdtemp()
     try:
@@ -197,6 +217,7 @@ def main():
         check_predictions(folder)
         check_processes(folder)
         check_words(folder)
+        check_lines(os.environ.get("PAIRS", os.path.join(lib.HERE, "pairs")))
     finally:
         shutil.rmtree(folder)
     return lib.status()

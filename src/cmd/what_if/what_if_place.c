@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model/places/places.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
 
@@ -183,6 +184,31 @@ done:
     return code;
 }
 
+/* Marks the calls that come from a line, as advice places them: where only some steps have stacks (--advise), samples
+ * and the steps with stacks tell it of the others. */
+static int find_lines(struct what_if_place *place, const struct wanted *wanted, struct error *err)
+{
+    const struct replay_events *events = &place->replay->events;
+    struct places places = { 0 };
+    struct text words = { 0 };
+    int code = wanted->torch.length ? places_open(&places, wanted->report, err) : 0;
+
+    if (code != 0 || !wanted->torch.length)
+        goto close_places;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        const struct replay_call *call = &events->calls[i];
+        text_clear(&words);
+        place_text(&words, &places, places_at(&places, events->threads[call->thread].id, call->start_ns, call->end_ns));
+        place->is_caller[i] |= (uint8_t)is_in(wanted, text_string(&words), words.length);
+    }
+    if (text_failed(&words))
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the lines");
+close_places:
+    text_free(&words);
+    places_close(&places);
+    return code;
+}
+
 /* Adds the stretches around samples whose stacks have the name. Samples place a call only roughly, so they are asked
  * last. */
 static int find_samples(struct what_if_place *place, const struct wanted *wanted, enum stack_source source,
@@ -236,7 +262,8 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
         (code = find_torch(place, wanted, "TACHO_TORCH_OP", err)) != 0 ||
         (code = find_torch(place, wanted, "TACHO_TORCH_PYTHON", err)) != 0 ||
         (code = find_callers(place, wanted, "callchainId", "CUDA_CALLCHAINS", err)) != 0 ||
-        (code = find_callers(place, wanted, "pythonCallchainId", "TACHO_PYTHON_CALLCHAINS", err)) != 0)
+        (code = find_callers(place, wanted, "pythonCallchainId", "TACHO_PYTHON_CALLCHAINS", err)) != 0 ||
+        (code = find_lines(place, wanted, err)) != 0)
         return code;
     if (is_empty(place) && ((code = find_samples(place, wanted, STACKS_PYTHON, err)) != 0 ||
                             (code = find_samples(place, wanted, STACKS_CPU, err)) != 0))
