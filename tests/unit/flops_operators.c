@@ -176,6 +176,7 @@ static const struct example {
     { "aten::addcmul_", "[[10], [10], [10], []]", "[\"float\", \"float\", \"float\", \"Scalar\"]", NULL, NULL, 30, 160,
       OP_ELEMENTWISE, 0 },
     { "aten::mul", "[[], []]", "[\"float\", \"Scalar\"]", NULL, NULL, 1, 8, OP_ELEMENTWISE, 0 },
+    { "aten::mul", "[[8, 4], []]", "[\"c10::Half\", \"double\"]", NULL, NULL, 32, 2. * 64 + 8, OP_ELEMENTWISE, 0 },
 
     /* ---- reductions */
     { "aten::sum", "[[16, 1000], [], [], []]", "[\"float\", \"ScalarList\", \"Scalar\", \"\"]",

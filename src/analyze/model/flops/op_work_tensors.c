@@ -41,14 +41,18 @@ static double broadcast_elements(const struct op_inputs *inputs)
     return elements;
 }
 
+/* Bytes of an element of the result. A number among the inputs, which torch records as a double without dimensions, does
+ * not make it wider, unless there are only such. */
 static int widest(const struct op_inputs *inputs)
 {
-    int bytes = 0;
+    int bytes[2] = { 0 }; /* of tensors without dimensions, and with some */
 
-    for (size_t i = 0; i < inputs->count; i++)
-        if (inputs->list[i].tensors && inputs->list[i].bytes > bytes)
-            bytes = inputs->list[i].bytes;
-    return bytes;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct op_input *input = op_tensor(inputs, (int)i);
+        if (input && input->bytes > bytes[input->rank > 0])
+            bytes[input->rank > 0] = input->bytes;
+    }
+    return bytes[1] ? bytes[1] : bytes[0];
 }
 
 static int has_tensor(const struct op_inputs *inputs)
