@@ -200,13 +200,14 @@ static int use_operator(struct advice_kernels *kernels, struct advice_kernel *ke
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
 
+/* Copies and fills have rows behind those of kernels, and no name. */
 static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, size_t row, uint32_t *out)
 {
     int64_t ids[2];
     size_t before = kernels->names.count;
 
     for (size_t c = 0; c < 2; c++)
-        ids[c] = gpu_extra_is_null(ops, c, row) ? -1 : gpu_extra(ops, c, row);
+        ids[c] = row >= ops->count || gpu_extra_is_null(ops, c, row) ? -1 : gpu_extra(ops, c, row);
     if (array_reserve(&kernels->use, &kernels->use_room, before + 1, sizeof *kernels->use) != 0)
         return ERR_NO_MEMORY;
     *out = keys_add(&kernels->names, ids);
@@ -217,6 +218,15 @@ static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, si
     return 0;
 }
 
+static int counts(const struct advice_kernels *kernels, const struct replay_work *work)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+
+    return work->call != NO_CALL && replay_table_of(events, work->at) != REPLAY_GRAPH &&
+           replay_memory_of(events, work) == REPLAY_DEVICE_MEMORY &&
+           adviser_counts(kernels->adviser, &events->calls[work->call]);
+}
+
 static int add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops)
 {
     const struct replay *replay = &kernels->adviser->replay;
@@ -224,10 +234,10 @@ static int add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops
 
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
-        if (work->call == NO_CALL || replay_table_of(events, work->at) != REPLAY_KERNEL || work->at >= ops->count ||
-            !adviser_counts(kernels->adviser, &events->calls[work->call]))
+        if (!counts(kernels, work))
             continue;
         struct advice_kernel kernel = { .work = i, .op = NO_OPERATOR, .source = NO_OPERATOR, .todo = NO_KEY };
+        kernel.class = replay_table_of(events, work->at) == REPLAY_KERNEL ? OP_UNKNOWN : OP_COPY;
         kernel.edge = replay_edge_to(replay, replay_work_end(replay, i), REPLAY_RUN);
         kernel.run_ns = kernel.edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[kernel.edge];
         if (name_of(kernels, ops, work->at, &kernel.name) != 0 ||
@@ -319,6 +329,15 @@ struct intern_string advice_operator_name(const struct advice_kernels *kernels, 
     return operators_text(&kernels->operators, op == NO_OPERATOR ? NO_TEXT : kernels->operators.list[op].name);
 }
 
+uint32_t advice_operator_root(const struct advice_kernels *kernels, uint32_t op)
+{
+    const struct operators_event *list = kernels->operators.list;
+
+    while (op != NO_OPERATOR && list[op].parent != NO_OPERATOR && list[list[op].parent].kind == OPERATOR)
+        op = list[op].parent;
+    return op;
+}
+
 uint32_t advice_kernel_line(const struct advice_kernels *kernels, struct places *places,
                             const struct advice_kernel *kernel)
 {
@@ -370,9 +389,9 @@ int advice_kernel_vanish(struct replay_edits *edits, const struct advice_kernels
 int advice_operator_vanish(struct replay_edits *edits, const struct advice_kernels *kernels, uint32_t op)
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
-    const struct operators_event *span = &kernels->operators.list[op];
+    const struct operators_event *span = op == NO_OPERATOR ? NULL : &kernels->operators.list[op];
 
-    for (uint32_t i = 0; i < events->thread_count; i++)
+    for (uint32_t i = 0; i < events->thread_count && span; i++)
         if (events->threads[i].id == span->thread)
             return advice_cut_time(&kernels->adviser->replay, edits, &events->threads[i], span->start_ns, span->end_ns,
                                    0);
@@ -408,6 +427,31 @@ void advice_group_say(struct advice_groups *groups, uint32_t group, const char *
     human_time(&own->cause.what, own->total_ns / steps);
     advice_group_most(groups, group, &place, &unused);
     place_text(&own->cause.where, groups->places, place);
+}
+
+struct advice_product advice_product_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    struct advice_product product = { 0 };
+    const struct op_input *a = NULL, *b = NULL;
+    struct op_inputs inputs;
+
+    if (kernel->op == NO_OPERATOR)
+        return product;
+    struct op_texts texts = op_texts_of(&kernels->operators, &kernels->operators.list[kernel->op]);
+    op_inputs_read(&inputs, &texts);
+    for (size_t i = 0; i < inputs.count; i++) /* the last two tensors: others are added to the product */
+        if (inputs.list[i].tensors && inputs.list[i].rank >= 2) {
+            a = b;
+            b = &inputs.list[i];
+        }
+    if (!a || a->rank != b->rank || a->dims[a->rank - 1] != b->dims[b->rank - 2] || a->elements <= 0)
+        return product;
+    product.rows = (double)a->dims[a->rank - 2];
+    product.depth = (double)a->dims[a->rank - 1];
+    product.columns = (double)b->dims[b->rank - 1];
+    product.batch = a->elements / (product.rows * product.depth);
+    product.bytes = a->bytes;
+    return product;
 }
 
 /* ---- rates ----------------------------------------------------------------------------------------------------- */

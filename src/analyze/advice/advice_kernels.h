@@ -1,4 +1,5 @@
-/* The kernels of a capture and what they are for: what rules on kernels share.
+/* The kernels of a capture and what they are for: what rules on kernels share. Copies within the GPU's memory and fills
+ * count as kernels, too.
  *
  * Each kernel has the operator that launched it and its source: the operator that the program called. The source of a
  * kernel of the backward pass is the operator of the forward pass whose gradient it computes, so that both have the
@@ -51,12 +52,23 @@ static inline const struct op_work *advice_kernel_work(const struct advice_kerne
     return kernel->todo == NO_KEY ? NULL : &kernels->works.list[kernel->todo];
 }
 
+/* The sizes of a product of matrices, from the shapes of its operator; bytes, of an element, is 0 if they are not
+ * known. */
+struct advice_product {
+    double batch, rows, depth, columns;
+    int bytes;
+};
+struct advice_product advice_product_of(const struct advice_kernels *kernels, const struct advice_kernel *kernel);
+
 /* Whether two kernels run on the same stream, and in the same step. */
 int advice_kernel_follows(const struct advice_kernels *kernels, const struct advice_kernel *first,
                           const struct advice_kernel *next);
 
 /* The name of an operator; "" for NO_OPERATOR. */
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op);
+
+/* The outermost operator around an operator, in its thread: of a gradient, its node. Takes NO_OPERATOR too. */
+uint32_t advice_operator_root(const struct advice_kernels *kernels, uint32_t op);
 
 /* The line of the program that a kernel belongs to, or NO_PLACE. */
 uint32_t advice_kernel_line(const struct advice_kernels *kernels, struct places *places,
@@ -70,7 +82,7 @@ int advice_kernel_take(struct replay_edits *edits, const struct advice_kernel *k
 /* The kernel is not there: neither it, nor the gap before it, nor its launch. */
 int advice_kernel_vanish(struct replay_edits *edits, const struct advice_kernels *kernels,
                          const struct advice_kernel *kernel);
-/* An operator takes no time on the CPU, apart from its launches. */
+/* An operator takes no time on the CPU, apart from its launches. Nothing for NO_OPERATOR. */
 int advice_operator_vanish(struct replay_edits *edits, const struct advice_kernels *kernels, uint32_t op);
 
 /* A rule on kernels: add() makes groups of them, and returns ERR_NO_MEMORY or 0; describe() is as for

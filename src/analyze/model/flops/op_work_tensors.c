@@ -41,8 +41,8 @@ static double broadcast_elements(const struct op_inputs *inputs)
     return elements;
 }
 
-/* Bytes of an element of the result. A number among the inputs, which torch records as a double without dimensions, does
- * not make it wider, unless there are only such. */
+/* Bytes of an element of the result. A number among the inputs, which torch records as a double without dimensions,
+ * does not make it wider, unless there are only such. */
 static int widest(const struct op_inputs *inputs)
 {
     int bytes[2] = { 0 }; /* of tensors without dimensions, and with some */

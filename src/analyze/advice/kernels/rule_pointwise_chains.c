@@ -1,0 +1,213 @@
+/* The rule pointwise_chains: elementwise kernels one behind the other, each of which reads what the last one wrote.
+ *
+ * One fused kernel reads what comes from outside of the chain, and writes the last result. Of the tensors that a chain
+ * reads it is not known which are the same: its kernels read r bytes and write w before the last one, so r − w at most
+ * come from outside. Estimate: half of those beyond the first tensor are read again, and the fused kernel moves memory
+ * as fast as the kernels of the chain. Bound: it reads and writes one tensor at the peak rate of the memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/advice/advice_kernels.h"
+#include "analyze/registry.h"
+
+enum { SHORTEST_CHAIN = 3 }; /* kernels */
+
+/* Bytes that an operator reads and writes, and elements of its largest input; all 0: not known. */
+struct extent {
+    double read, written, elements;
+    int is_read; /* the members are set */
+};
+
+/* Starts from {0}. */
+struct search {
+    struct advice_groups *groups;
+    struct advice_kernels *kernels;
+    struct extent *extents; /* owned; by what an operator does */
+};
+
+static const struct extent *extent_of(struct search *search, const struct advice_kernel *kernel)
+{
+    static const struct extent none;
+    struct op_inputs inputs;
+
+    if (kernel->todo == NO_KEY)
+        return &none;
+    struct extent *extent = &search->extents[kernel->todo];
+    const struct op_work *work = &search->kernels->works.list[kernel->todo];
+    if (extent->is_read || work->bytes < 0)
+        return extent;
+    extent->is_read = 1;
+    struct op_texts texts = op_texts_of(&search->kernels->operators, &search->kernels->operators.list[kernel->op]);
+    op_inputs_read(&inputs, &texts);
+    for (size_t i = 0; i < inputs.count; i++) {
+        if (!inputs.list[i].tensors)
+            continue;
+        extent->read += op_tensor_bytes(&inputs.list[i]);
+        if (inputs.list[i].elements > extent->elements)
+            extent->elements = inputs.list[i].elements;
+    }
+    extent->written = work->bytes > extent->read ? work->bytes - extent->read : 0;
+    return extent;
+}
+
+/* Whether two kernels do different things: the same one again and again runs over a list of tensors. */
+static int differ(const struct advice_kernels *kernels, const struct advice_kernel *a, const struct advice_kernel *b)
+{
+    if (a->op == NO_OPERATOR || b->op == NO_OPERATOR)
+        return a->name != b->name;
+    return kernels->operators.list[a->op].name != kernels->operators.list[b->op].name;
+}
+
+/* The optimizer's kernels are a matter of the optimizer; sums of gradients, which belong to no line, of autograd. */
+static int is_pointwise(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    if (kernel->is_optimizer || (kernel->is_backward && kernel->source == NO_OPERATOR))
+        return 0;
+    return kernel->class == OP_ELEMENTWISE ||
+           (kernel->class == OP_COPY && strcmp(advice_operator_name(kernels, kernel->op).bytes, "aten::copy_") == 0);
+}
+
+/* The end of a chain; *is_chain: it has enough kernels, and not only the same. */
+static size_t end_of_chain(struct search *search, size_t first, int *is_chain)
+{
+    const struct advice_kernels *kernels = search->kernels;
+    const struct advice_kernel *begin = &kernels->list[first];
+    size_t end = first;
+    int has_others = 0;
+
+    while (end < kernels->count && is_pointwise(kernels, &kernels->list[end]) &&
+           kernels->list[end].is_backward == begin->is_backward &&
+           advice_kernel_follows(kernels, begin, &kernels->list[end]) &&
+           extent_of(search, &kernels->list[end])->elements == extent_of(search, begin)->elements)
+        has_others |= differ(kernels, begin, &kernels->list[end++]);
+    *is_chain = has_others && end >= first + SHORTEST_CHAIN;
+    return end;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------------------------- */
+
+struct chain {
+    size_t first, end, longest; /* kernels */
+    int64_t run_ns, bound_ns, estimate_ns;
+};
+
+static void predict(struct search *search, struct chain *chain)
+{
+    const struct advice_kernel *list = search->kernels->list;
+    double read = 0, written = 0, unit = extent_of(search, &list[chain->end - 1])->written;
+
+    chain->longest = chain->first;
+    for (size_t i = chain->first; i < chain->end; i++) {
+        read += extent_of(search, &list[i])->read;
+        written += extent_of(search, &list[i])->written;
+        chain->run_ns = saturating_add(chain->run_ns, list[i].run_ns);
+        if (list[i].run_ns > list[chain->longest].run_ns)
+            chain->longest = i;
+    }
+    chain->estimate_ns = list[chain->longest].run_ns; /* without sizes it is not known how much is left */
+    chain->bound_ns = chain->estimate_ns / 2;
+    if (unit <= 0)
+        return;
+    double outside = read - (written - unit) > unit ? read - (written - unit) : unit,
+           left = unit + (outside - unit) / 2 + unit;
+    chain->estimate_ns = saturating_from_double((double)chain->run_ns * left / (read + written));
+    chain->bound_ns = advice_work_ns(&search->kernels->peaks, &advice_peak, GPU_RATES, 0, 2 * unit);
+    if (!chain->bound_ns || chain->bound_ns > chain->estimate_ns)
+        chain->bound_ns = chain->estimate_ns / 2;
+}
+
+/* The function of the program that a chain belongs to: a chain may extend over several lines, and its gradients come in
+ * reverse order. */
+static uint32_t group_of(struct search *search, const struct chain *chain)
+{
+    const struct advice_kernel *earliest = &search->kernels->list[chain->first];
+
+    if (earliest->is_backward)
+        earliest = &search->kernels->list[chain->end - 1];
+    uint32_t line = advice_kernel_line(search->kernels, search->groups->places, earliest);
+    if (line == NO_PLACE)
+        return advice_group(search->groups, NO_PLACE, NO_PLACE);
+    struct place place = places_get(search->groups->places, line);
+    return advice_group(search->groups, place.file, place.function);
+}
+
+/* One kernel of the fused operator, in place of the longest one, remains. */
+static int add_chain(struct search *search, struct chain *chain)
+{
+    const struct advice_kernels *kernels = search->kernels;
+    uint32_t group = group_of(search, chain), last = NO_OPERATOR;
+
+    predict(search, chain);
+    if (group == NO_KEY)
+        return ERR_NO_MEMORY;
+    for (size_t i = chain->first; i < chain->end; i++) {
+        const struct advice_kernel *kernel = &kernels->list[i];
+        struct advice_cause *cause = &search->groups->list[group].cause;
+        uint32_t root = advice_operator_root(kernels, kernel->op);
+        if (advice_kernel_note(search->groups, group, kernels, kernel) != 0)
+            return ERR_NO_MEMORY;
+        if (i == chain->longest) {
+            if (advice_kernel_take(&cause->bound, kernel, chain->bound_ns) != 0 ||
+                advice_kernel_take(&cause->estimate, kernel, chain->estimate_ns) != 0)
+                return ERR_NO_MEMORY;
+        } else if (advice_kernel_vanish(&cause->bound, kernels, kernel) != 0 ||
+                   advice_kernel_vanish(&cause->estimate, kernels, kernel) != 0 ||
+                   (root != last && (advice_operator_vanish(&cause->bound, kernels, root) != 0 ||
+                                     advice_operator_vanish(&cause->estimate, kernels, root) != 0))) {
+            return ERR_NO_MEMORY;
+        }
+        last = root;
+    }
+    return 0;
+}
+
+static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+{
+    struct search search = { .groups = groups, .kernels = kernels };
+    int code = 0, is_chain;
+
+    search.extents = calloc(kernels->works.keys.count + 1, sizeof *search.extents);
+    if (!search.extents)
+        return ERR_NO_MEMORY;
+    for (size_t first = 0, end; first < kernels->count && code == 0; first = end > first ? end : first + 1) {
+        end = end_of_chain(&search, first, &is_chain);
+        if (is_chain)
+            code = add_chain(&search, &(struct chain){ .first = first, .end = end });
+    }
+    free(search.extents);
+    return code;
+}
+
+/* "chains of pointwise kernels: 95 kernels in 1.93 ms" */
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    struct advice_cause *cause = &groups->list[group].cause;
+
+    advice_group_say(groups, group, "chains of pointwise kernels: ", " kernels in ");
+    text_add(&cause->rate, "the bytes that remain, at the rate of these kernels");
+    cause->confidence = ADVICE_MODELLED;
+    cause->advice = "torch.compile fuses them into one kernel; so does an operator of PyTorch that does the same, such "
+                    "as F.gelu().";
+    return 1;
+}
+
+static int find_pointwise_chains(struct adviser *adviser, struct error *err)
+{
+    return advice_kernels_find(adviser, &(struct advice_kernel_rule){ add_kernels, describe }, err);
+}
+
+ADVICE_RUN(pointwise_chains)
+
+const struct analysis rule_pointwise_chains = {
+    .name = "pointwise_chains",
+    .title = "Chains of Pointwise Kernels",
+    .usage = "",
+    .help = "Three or more elementwise kernels on tensors of one size, one behind the other. The saving is that of a "
+            "replay with one fused kernel in place of each chain. In the bound it reads and writes one tensor at the "
+            "peak rate of the memory; in the estimate it reads what probably comes from outside of the chain, and "
+            "moves memory as fast as the kernels of the chain do.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Fuse pointwise operators: torch.compile, or an operator of PyTorch that does the same.",
+    .praise = "There are no chains of pointwise kernels that cost time.",
+    ADVICE_RULE(pointwise_chains),
+};
