@@ -3,7 +3,7 @@
 
     TACHO=build/bin/tacho python3 tests/pairs/run.py [--parts PART,…] [NAME …]
 
-    bare        times the faulty and the repaired program of each pair without a profiler, in turn and in one process
+    bare        times the faulty and the repaired program of each pair without a profiler, in turn and in one process, between the runs of `profile`
     profile     profiles both, with the options that a user gets by default
     advice      asks for advice on the captures, and compares
     patterns    asks PyTorch's own pattern matcher about the faulty programs that have its patterns, and compares with the advice on the captures
@@ -19,14 +19,12 @@ import concurrent.futures
 import contextlib
 import importlib
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tarfile
 import time
-import traceback
 
 import compare
 
@@ -66,65 +64,11 @@ def say(*words):
     print(f"{time.strftime('%H:%M:%S')}", *words, flush=True)
 
 
-# ---- bare ----
+# ---- bare and profiled ----
 
-def send_times(kind, out, connection):
-    """In a forked process: what a program prints goes to a file."""
-    import pair
-    os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), 1)
-    try:
-        connection.send(pair.time_both(kind))
-    except Exception:
-        connection.send(traceback.format_exc(limit=-3))
+def environment(results):
+    return {**os.environ, "PAIRS_TURN": os.path.join(results.folder, "turn")}
 
-
-def time_bare(kind, results):
-    """Forks, so that torch is imported once for all programs, and each has CUDA for itself."""
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=send_times, args=(kind, os.path.join(results.folder, "bare.log"), theirs))
-    process.start()
-    theirs.close()
-    times = "took too long"
-    try:
-        if ours.poll(BARE_SECONDS):
-            times = ours.recv()
-    except EOFError:
-        times = "ended without a result"
-    process.join(5)
-    if process.is_alive():
-        process.kill()
-        process.join()
-    return times
-
-
-def time_bare_anew(kind):
-    """The same in a program of its own."""
-    try:
-        done = subprocess.run([sys.executable, f"{kind.__module__}.py", kind.__name__, "both"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=BARE_SECONDS, cwd=HERE, text=True)
-        return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else done.stderr[-600:]
-    except (subprocess.TimeoutExpired, ValueError) as error:
-        return repr(error)
-
-
-def run_bare(kinds, results):
-    for name, kind in kinds.items():
-        start = time.monotonic()
-        times = time_bare(kind, results)
-        if isinstance(times, str):
-            say(f"bare {name}: again, in a program of its own, because: {times}")
-            times = time_bare_anew(kind)
-        if isinstance(times, str):
-            say(f"bare {name}: FAILED: {times}")
-            continue
-        results.add(name, times=times)
-        bare = compare.bare(times)
-        say(f"bare {name}: {bare['step']:.0f} µs, fixed {bare['fixed']:.0f}, saved {bare['saved']:.0f} ({bare['low']:.0f} to {bare['high']:.0f}), "
-            f"{time.monotonic() - start:.1f} s")
-
-
-# ---- profiled ----
 
 def finish(process, seconds):
     """What a program printed, and its status; None if it took too long: then all of its processes are ended."""
@@ -139,10 +83,9 @@ def finish(process, seconds):
 
 def capture(command, report, log, results, options):
     """Profiles a command; what it printed, or None."""
-    env = {**os.environ, "PAIRS_TURN": os.path.join(results.folder, "turn")}
     with open(log, "w") as errors:
         process = subprocess.Popen([TACHO, "profile", "-f", "true", *options, "-o", report, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=errors, env=env, cwd=HERE, text=True, start_new_session=True)
+                                   stderr=errors, env=environment(results), cwd=HERE, text=True, start_new_session=True)
         out, status = finish(process, PROFILE_SECONDS)
     if status == 0:
         return out
@@ -169,14 +112,39 @@ def profile_pair(kind, what, results, options):
     return {f"traced_{what}": traced, **facts_of(kind)}
 
 
-def run_profile(kinds, results, options):
+def time_pair(kind, results):
+    name, start = kind.__name__, time.monotonic()
+    process = subprocess.Popen([sys.executable, f"{kind.__module__}.py", name, "both"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment(results), cwd=HERE, text=True, start_new_session=True)
+    out, status = finish(process, BARE_SECONDS)
+    if status != 0:
+        say(f"bare {name}: FAILED: {'took too long' if status is None else f'status {status}'}")
+        return {}
+    times = json.loads(out.splitlines()[-1])
+    bare = compare.bare(times)
+    say(f"bare {name}: {bare['step']:.0f} µs, fixed {bare['fixed']:.0f}, saved {bare['saved']:.0f} ({bare['low']:.0f} to {bare['high']:.0f}), "
+        f"{time.monotonic() - start:.1f} s")
+    return {"times": times}
+
+
+def run_programs(kinds, results, parts, options):
+    """Bare and profiled runs of a pair take turns. While one runs, others start, on cores of their own."""
+    import pair
+    os.sched_setaffinity(0, pair.cores()[1])
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        jobs = {(name, what): pool.submit(profile_pair, kind, what, results, options) for name, kind in kinds.items() for what in ("faulty", "fixed")}
-        for (name, what), job in jobs.items():
+        jobs = []
+        for name, kind in kinds.items():
+            if "profile" in parts:
+                jobs.append((name, pool.submit(profile_pair, kind, "faulty", results, options)))
+            if "bare" in parts:
+                jobs.append((name, pool.submit(time_pair, kind, results)))
+            if "profile" in parts:
+                jobs.append((name, pool.submit(profile_pair, kind, "fixed", results, options)))
+        for name, job in jobs:
             try:
                 results.add(name, **job.result())
             except Exception as error:
-                say(f"profile {name} {what}: FAILED: {error!r}")
+                say(f"{name}: FAILED: {error!r}")
 
 
 # ---- advice ----
@@ -365,10 +333,7 @@ def main():
         for module in MODULES:
             kinds.update(pair.pairs_of(importlib.import_module(module)))
         kinds = {name: kind for name, kind in kinds.items() if not arguments.names or name in arguments.names}
-        if "bare" in parts:
-            run_bare(kinds, results)
-        if "profile" in parts:
-            run_profile(kinds, results, options)
+        run_programs(kinds, results, parts, options)
     if "advice" in parts:
         run_advice(arguments.names, results)
     if "patterns" in parts:
