@@ -107,6 +107,46 @@ static void traced_steps_are_the_steps(void **state)
     report_close(report);
 }
 
+static void graph(struct writer *writer, int64_t called, int64_t from, int64_t to, int64_t id)
+{
+    struct row_CUPTI_ACTIVITY_KIND_GRAPH_TRACE row = { 0 };
+
+    call(writer, MAIN, called, called + 5, "cudaGraphLaunch", id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, start, from * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, end, to * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, streamId, 7);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, globalPid, made_thread(1, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, graphId, 2);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_GRAPH_TRACE, &row);
+}
+
+/* Two marks and a loop of kernels, of 40 µs in all; then eight graphs of 100 µs, all launched at once. */
+static void a_warm_up_has_no_steps(void **state)
+{
+    struct writer *writer = start();
+    struct steps steps;
+    struct error err;
+
+    several(writer, 0, 2, 500, "settling");
+    for (int i = 0; i < 40; i++)
+        made_kernel(writer, (struct made_kernel){ (25 * i + 10) * US, (25 * i + 11) * US, 1, i + 1, 0, 7,
+                                                  i % 2 ? "a" : "b", NULL, NULL });
+    for (int i = 0; i < 40; i++)
+        call(writer, MAIN, 25 * i, 25 * i + 5, "cudaLaunchKernel", i + 1);
+    for (int i = 0; i < 8; i++)
+        graph(writer, 1000 + 10 * i, 1100 + 100 * i, 1200 + 100 * i, 100 + i);
+    struct report *report = finish(writer);
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ .may_guess = 1 }, &err), 0);
+    assert_string_equal(steps.source, "steps by launches of a graph");
+    assert_int_equal(steps.count, 8);
+    assert_int_equal(steps.list[0].start_ns, 1000 * US);
+    assert_int_equal(steps.list[0].end_ns, 1010 * US);
+    steps_free(&steps);
+    report_close(report);
+}
+
 /* Ten launches a step, each of 5 µs behind 20 µs on the CPU, with kernels of 2 µs: 250 µs a step. */
 static void launching_steps(struct writer *writer, int count)
 {
@@ -220,6 +260,7 @@ int main(void)
         cmocka_unit_test(time_between_ranges_counts),
         cmocka_unit_test(no_steps),
         cmocka_unit_test(traced_steps_are_the_steps),
+        cmocka_unit_test(a_warm_up_has_no_steps),
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(busy_gpu_keeps_its_step),
         cmocka_unit_test(pauses_are_no_idle_time),

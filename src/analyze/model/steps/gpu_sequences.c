@@ -19,9 +19,12 @@ enum { PAUSE_NS = 50000, PAUSE_TIMES = 10 };
 
 /* The calls of all processes, in any order. */
 struct items {
-    int64_t *start_ns, *end_ns, *thread; /* owned, as all here */
-    uint32_t *symbol;
-    size_t count, rooms[4];
+    struct item {
+        int64_t start_ns, end_ns, thread;
+        int64_t work_ns; /* of the GPU */
+        uint32_t symbol;
+    } *list;             /* owned */
+    size_t count, room;
 };
 
 struct reading {
@@ -31,6 +34,7 @@ struct reading {
     struct calls calls;
     struct call_work {
         uint64_t sum;        /* of its work */
+        int64_t work_ns;
         uint32_t symbol;     /* of its first work; NO_KEY: it has none */
         uint16_t is_several; /* it has more than one */
         uint16_t is_graph;
@@ -50,20 +54,12 @@ static uint32_t add_symbol(struct reading *reading, enum sequence_kind kind, int
     return keys_add(&reading->out->symbols, key);
 }
 
-static int add_item(struct items *items, int64_t start_ns, int64_t end_ns, int64_t thread, uint32_t symbol)
+static int add_item(struct items *items, const struct item *item)
 {
-    size_t wanted = items->count + 1;
-
-    if (wanted >= UINT32_MAX ||
-        array_reserve(&items->start_ns, &items->rooms[0], wanted, sizeof *items->start_ns) != 0 ||
-        array_reserve(&items->end_ns, &items->rooms[1], wanted, sizeof *items->end_ns) != 0 ||
-        array_reserve(&items->thread, &items->rooms[2], wanted, sizeof *items->thread) != 0 ||
-        array_reserve(&items->symbol, &items->rooms[3], wanted, sizeof *items->symbol) != 0)
+    if (items->count + 1 >= UINT32_MAX ||
+        array_reserve(&items->list, &items->room, items->count + 1, sizeof *items->list) != 0)
         return ERR_NO_MEMORY;
-    items->start_ns[items->count] = start_ns;
-    items->end_ns[items->count] = end_ns;
-    items->thread[items->count] = thread;
-    items->symbol[items->count++] = symbol;
+    items->list[items->count++] = *item;
     return 0;
 }
 
@@ -107,8 +103,9 @@ static int add_work(struct reading *reading, const struct work_table *table, con
         uint32_t symbol = symbol_of_work(reading, table, ops, row);
         uint32_t call = calls_find(&reading->calls, ops->process[row], ops->correlation[row]);
         int is_own = call == NO_CALL && (table->kind == SEQUENCE_KERNEL || !reading->calls.count);
-        if (symbol == NO_KEY ||
-            (is_own && add_item(&reading->items, ops->start[row], ops->start[row], ops->process[row], symbol) != 0))
+        int64_t work_ns = saturating_duration(ops->start[row], ops->end[row]);
+        struct item own = { ops->start[row], ops->start[row], ops->process[row], work_ns, symbol };
+        if (symbol == NO_KEY || (is_own && add_item(&reading->items, &own) != 0))
             return ERR_NO_MEMORY;
         if (call == NO_CALL)
             continue;
@@ -117,6 +114,7 @@ static int add_work(struct reading *reading, const struct work_table *table, con
         work->is_graph |= table->kind == SEQUENCE_GRAPH || (table->graph && extra_or_0(ops, table->graph, row) != 0);
         work->symbol = work->symbol == NO_KEY ? symbol : work->symbol;
         work->sum += hash_bytes(&symbol, sizeof symbol);
+        work->work_ns = saturating_add(work->work_ns, work_ns);
     }
     return 0;
 }
@@ -172,9 +170,10 @@ static int add_calls(struct reading *reading)
         symbol = wait;
         if (reading->works[row].symbol != NO_KEY && symbol_of_call(reading, &reading->works[row], &symbol) != 0)
             return ERR_NO_MEMORY;
+        struct item item = { calls->start[row], calls->end[row], calls->thread[row], reading->works[row].work_ns,
+                             symbol };
         if (symbol != NO_KEY &&
-            (keys_add(&reading->threads, &calls->thread[row]) == NO_KEY ||
-             add_item(&reading->items, calls->start[row], calls->end[row], calls->thread[row], symbol) != 0))
+            (keys_add(&reading->threads, &calls->thread[row]) == NO_KEY || add_item(&reading->items, &item) != 0))
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -210,7 +209,8 @@ static int add_range(struct reading *reading, const struct range *range)
         length--;
     uint32_t symbol = add_symbol(reading, SEQUENCE_RANGE, (int64_t)hash_bytes(name, length), NULL);
     return symbol == NO_KEY ? ERR_NO_MEMORY
-                            : add_item(&reading->items, range->start_ns, range->start_ns, range->thread, symbol);
+                            : add_item(&reading->items,
+                                       &(struct item){ range->start_ns, range->start_ns, range->thread, 0, symbol });
 }
 
 static int read_ranges(struct reading *reading, struct error *err)
@@ -232,11 +232,14 @@ static int read_ranges(struct reading *reading, struct error *err)
 
 /* ---- sequences ------------------------------------------------------------------------------------------------- */
 
-static void add_place(struct gpu_sequence *to, int64_t start_ns, int64_t end_ns, uint32_t symbol)
+static void add_place(struct gpu_sequence *to, const struct item *item)
 {
-    to->symbols[to->sequence.count] = symbol;
-    to->start_ns[to->sequence.count] = start_ns;
-    to->end_ns[to->sequence.count++] = end_ns;
+    size_t place = to->sequence.count++;
+
+    to->symbols[place] = item->symbol;
+    to->start_ns[place] = item->start_ns;
+    to->end_ns[place] = item->end_ns;
+    to->work_ns[place] = item->work_ns;
 }
 
 /* The thread that made most of these calls. */
@@ -248,12 +251,12 @@ static int busiest_thread(const struct reading *reading, const uint32_t *order, 
     int code = ERR_NO_MEMORY;
 
     for (size_t i = 0; i < count; i++) {
-        uint32_t thread = keys_add(&threads, &items->thread[order[i]]);
+        uint32_t thread = keys_add(&threads, &items->list[order[i]].thread);
         if (thread == NO_KEY || array_reserve_zeroed(&calls, &room, threads.count, sizeof *calls) != 0)
             goto done;
         if (++calls[thread] > most) {
             most = calls[thread];
-            *out = items->thread[order[i]];
+            *out = items->list[order[i]].thread;
         }
     }
     code = 0;
@@ -276,7 +279,7 @@ static int pause_length(const struct reading *reading, const uint32_t *order, si
     if (!pauses)
         return ERR_NO_MEMORY;
     for (size_t i = 1; i < count; i++)
-        pauses[i - 1] = saturating_subtract(items->start_ns[order[i]], items->end_ns[order[i - 1]]);
+        pauses[i - 1] = saturating_subtract(items->list[order[i]].start_ns, items->list[order[i - 1]].end_ns);
     int64_t usual = saturating_from_double(PAUSE_TIMES * statistics_median_of(pauses, count - 1, pauses + count));
     *out = usual > PAUSE_NS ? usual : PAUSE_NS;
     free(pauses);
@@ -298,17 +301,19 @@ static int add_sequence(struct reading *reading, const uint32_t *order, size_t c
     to->symbols = malloc((2 * count + 1) * sizeof *to->symbols);
     to->start_ns = malloc((2 * count + 1) * sizeof *to->start_ns);
     to->end_ns = malloc((2 * count + 1) * sizeof *to->end_ns);
-    if (!to->symbols || !to->start_ns || !to->end_ns || pause_length(reading, order, count, &pause) != 0 ||
+    to->work_ns = malloc((2 * count + 1) * sizeof *to->work_ns);
+    if (!to->symbols || !to->start_ns || !to->end_ns || !to->work_ns ||
+        pause_length(reading, order, count, &pause) != 0 ||
         (reading->contents & SEQUENCE_ONE_THREAD && busiest_thread(reading, order, count, &thread) != 0))
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        uint32_t item = order[i];
-        if (reading->contents & SEQUENCE_ONE_THREAD && items->thread[item] != thread)
+        const struct item *item = &items->list[order[i]];
+        if (reading->contents & SEQUENCE_ONE_THREAD && item->thread != thread)
             continue;
-        if (reading->contents & SEQUENCE_PAUSES && saturating_subtract(items->start_ns[item], before_ns) >= pause)
-            add_place(to, items->start_ns[item], items->start_ns[item], pause_symbol);
-        add_place(to, items->start_ns[item], items->end_ns[item], items->symbol[item]);
-        before_ns = items->end_ns[item];
+        if (reading->contents & SEQUENCE_PAUSES && saturating_subtract(item->start_ns, before_ns) >= pause)
+            add_place(to, &(struct item){ item->start_ns, item->start_ns, item->thread, 0, pause_symbol });
+        add_place(to, item);
+        before_ns = item->end_ns;
     }
     return 0;
 }
@@ -318,15 +323,17 @@ static int add_sequences(struct reading *reading)
     struct items *items = &reading->items;
     uint32_t *order = malloc((items->count + 1) * sizeof *order);
     int64_t *process = malloc((items->count + 1) * sizeof *process);
+    int64_t *start_ns = malloc((items->count + 1) * sizeof *start_ns);
     int code = ERR_NO_MEMORY;
 
-    if (!order || !process)
+    if (!order || !process || !start_ns)
         goto done;
     for (size_t i = 0; i < items->count; i++) {
         order[i] = (uint32_t)i;
-        process[i] = global_process(items->thread[i]);
+        process[i] = global_process(items->list[i].thread);
+        start_ns[i] = items->list[i].start_ns;
     }
-    if (order_by_thread(order, items->count, process, items->start_ns) != 0)
+    if (order_by_thread(order, items->count, process, start_ns) != 0)
         goto done;
     for (size_t first = 0, i = 1; i <= items->count; i++) {
         if (i < items->count && process[order[i]] == process[order[first]])
@@ -339,6 +346,7 @@ static int add_sequences(struct reading *reading)
 done:
     free(order);
     free(process);
+    free(start_ns);
     return code;
 }
 
@@ -371,10 +379,7 @@ static void reading_close(struct reading *reading)
 {
     calls_free(&reading->calls);
     free(reading->works);
-    free(reading->items.start_ns);
-    free(reading->items.end_ns);
-    free(reading->items.thread);
-    free(reading->items.symbol);
+    free(reading->items.list);
     keys_free(&reading->threads);
 }
 
@@ -402,6 +407,7 @@ void gpu_sequences_free(struct gpu_sequences *sequences)
         free(sequences->list[i].symbols);
         free(sequences->list[i].start_ns);
         free(sequences->list[i].end_ns);
+        free(sequences->list[i].work_ns);
     }
     free(sequences->list);
     keys_free(&sequences->symbols);

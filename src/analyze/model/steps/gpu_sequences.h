@@ -32,6 +32,7 @@ struct gpu_sequence {
     /* owned memory behind the sequence */
     uint32_t *symbols;
     int64_t *start_ns, *end_ns;
+    int64_t *work_ns; /* by place: of the GPU, for that call */
 };
 
 /* Starts from {0}. */

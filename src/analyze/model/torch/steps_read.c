@@ -6,6 +6,7 @@
 
 #include "analyze/model/operator_text.h"
 #include "base/array.h"
+#include "base/saturating.h"
 #include "steps_read_state.h"
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
@@ -83,6 +84,7 @@ static const struct source {
     { steps_find_named, 0 },
     { steps_find_marked, 1 },
     { steps_find_looped, 1 },
+    { steps_find_graphs, 1 },
 };
 
 int steps_add(struct steps_search *search, const struct step *step, struct error *err)
@@ -113,13 +115,42 @@ static int complain_of_none(const struct steps_request *request, struct error *e
                      "'step N'; define steps with --step-range or --step-op");
 }
 
+/* Drops guessed steps whose calls make less than half of the GPU's work: they are the warm-up of a program whose loop
+ * has none of these calls, such as one that replays a graph. */
+static void drop_warm_up(struct steps_search *search)
+{
+    struct steps *steps = search->steps;
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN, within_ns = 0, all_ns = 0;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->list[i];
+        first_ns = step->start_ns < first_ns ? step->start_ns : first_ns;
+        last_ns = step->end_ns > last_ns ? step->end_ns : last_ns;
+    }
+    for (size_t i = 0; i < search->launches.count; i++) {
+        const struct gpu_sequence *of = &search->launches.list[i];
+        for (size_t place = 0; place < of->sequence.count; place++) {
+            int is_within = of->start_ns[place] >= first_ns && of->start_ns[place] < last_ns;
+            all_ns = saturating_add(all_ns, of->work_ns[place]);
+            within_ns = saturating_add(within_ns, is_within ? of->work_ns[place] : 0);
+        }
+    }
+    if (within_ns < all_ns / 2)
+        steps->count = 0;
+}
+
 static int try_sources(struct steps_search *search, int are_guesses, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && !search->steps->count; i++)
-        if (sources[i].is_guess == are_guesses && (code = sources[i].find(search, err)) != 0)
+    for (size_t i = 0; i < sizeof sources / sizeof *sources && !search->steps->count; i++) {
+        if (sources[i].is_guess != are_guesses)
+            continue;
+        if ((code = sources[i].find(search, err)) != 0)
             return code;
+        if (are_guesses)
+            drop_warm_up(search);
+    }
     return 0;
 }
 

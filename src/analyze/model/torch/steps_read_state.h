@@ -18,6 +18,8 @@ int steps_find_named(struct steps_search *search, struct error *err);  /* by nam
 int steps_find_marked(struct steps_search *search, struct error *err); /* by what PyTorch calls once a step */
 int steps_find_looped(struct steps_search *search, struct error *err); /* by launches that come again and again */
 
+int steps_find_graphs(struct steps_search *search, struct error *err); /* by launches of a graph */
+
 int steps_add(struct steps_search *search, const struct step *step, struct error *err);
 
 #endif

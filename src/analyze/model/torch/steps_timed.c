@@ -23,16 +23,12 @@ static int add(struct steps *steps, size_t *room, const struct timed_step *from)
     return 0;
 }
 
-/* A program that ends early has no traced steps: then all count. */
-static void choose_some(struct steps *steps)
+static int has_traced(const struct timed_steps *timed)
 {
-    for (size_t i = 0; i < steps->count; i++)
-        if (steps->list[i].is_chosen)
-            return;
-    for (size_t i = 0; i < steps->count; i++) {
-        steps->list[i].is_chosen = 1;
-        steps->list[i].is_warm_up = 0;
-    }
+    for (size_t i = 0; i < timed->count; i++)
+        if (timed->list[i].phase == STEP_TRACED)
+            return 1;
+    return 0;
 }
 
 int steps_timed_read(struct steps *steps, struct report *report, struct error *err)
@@ -43,14 +39,13 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
 
     if ((code = timed_steps_read(&timed, report, err)) != 0)
         return code;
+    if (!has_traced(&timed)) /* it ended early, or its loop makes no marks: it is a capture like any other */
+        goto free_timed;
     for (size_t i = 0; i < timed.count; i++)
         if (timed.list[i].phase != STEP_TIMED && add(steps, &room, &timed.list[i]) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
             goto free_timed;
         }
-    if (!steps->count)
-        goto free_timed;
-    choose_some(steps);
     snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
     code = steps_arrange(steps, report, err);
 free_timed:
