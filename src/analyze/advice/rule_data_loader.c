@@ -1,19 +1,18 @@
 /* The rule data_loader: the loop waits for its next batch.
  *
  * PyTorch marks the time in which a DataLoader makes a batch, or waits for one of its workers. Bound: that takes no
- * time. Estimate: without workers, a batch of a worker still takes a twentieth of the time to be received; with
- * workers, each takes as long as the fastest one did. The thread that pins batches hands them over: the loop then waits
- * for that thread no more. */
+ * time. Estimate: with enough workers, each takes as long as the fastest one that a worker made; without workers that
+ * is not known, and the estimate is the bound. The thread that pins batches hands them over: the loop then waits for
+ * that thread no more. If workers wait for orders, the loop does not wait because they are too slow. */
 #include <string.h>
 
 #include "advice_groups.h"
 #include "advice_operators.h"
+#include "advice_workers.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 
 enum { LOADS_ITSELF, WAITS_FOR_WORKERS, LOADER_KINDS };
-enum { RECEIVES_PART = 20 };
-enum { LEAST_PART = 10 }; /* of the step: profilers make workers slower, too */
 
 static const struct loader_kind {
     const char *what, *advice;
@@ -29,7 +28,7 @@ struct loaders {
     struct adviser *adviser;
     struct advice_groups groups;
     struct advice_operators operators;
-    int64_t shortest_ns; /* of a wait for workers */
+    struct advice_workers workers;
 };
 
 static int kind_of(const struct loaders *loaders, const struct thread_span *span)
@@ -72,39 +71,34 @@ static uint32_t handover_of(const struct replay *replay, const struct replay_thr
     return is_in_span ? edge : REPLAY_NO_EDGE;
 }
 
-/* Leaves so much of the time of a batch. */
+/* Leaves nothing of the time of a batch. */
 static int cut_batch(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
-                     const struct thread_span *span, int64_t stays)
+                     const struct thread_span *span)
 {
     uint32_t call, edge = handover_of(replay, thread, span, &call);
 
     if (edge == REPLAY_NO_EDGE)
-        return advice_cut_time(replay, edits, thread, saturating_add(span->start_ns, stays), span->end_ns, 1);
-    if (replay_edit_drop(edits, edge) != 0)
-        return ERR_NO_MEMORY;
-    return replay_edit_cut(edits, replay_edge_to(replay, replay_call_start(call), REPLAY_HOST), -stays);
+        return advice_cut_time(replay, edits, thread, span->start_ns, span->end_ns, 1);
+    return replay_edit_drop(edits, edge);
 }
 
 static int add_batch(struct loaders *loaders, const struct replay_thread *thread, const struct thread_span *span)
 {
     const struct replay *replay = &loaders->adviser->replay;
-    int64_t length = saturating_duration(span->start_ns, span->end_ns);
     struct advice_event event = { .kind = kind_of(loaders, span),
                                   .place = places_at(loaders->groups.places, span->thread, span->start_ns,
                                                      span->end_ns),
                                   .thread = span->thread,
                                   .start_ns = span->start_ns,
                                   .end_ns = span->end_ns };
-    int64_t stays = event.kind == LOADS_ITSELF ? length / RECEIVES_PART : loaders->shortest_ns;
-    uint32_t group = advice_group(&loaders->groups, event.kind, 0);
+    uint32_t group = advice_group(&loaders->groups, event.kind, loaders->workers.count);
 
     if (group == NO_KEY || advice_group_note(&loaders->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &loaders->groups.list[group].cause;
-    return cut_batch(replay, &cause->bound, thread, span, 0) != 0 ||
-                   cut_batch(replay, &cause->estimate, thread, span, stays) != 0
-               ? ERR_NO_MEMORY
-               : 0;
+    if (cut_batch(replay, &cause->bound, thread, span) != 0)
+        return ERR_NO_MEMORY;
+    return cut_batch(replay, &cause->estimate, thread, span);
 }
 
 static int add_batches(struct loaders *loaders)
@@ -126,43 +120,46 @@ static void keep_loaders(struct loaders *loaders)
     struct thread_spans *spans = &loaders->operators.spans;
     size_t kept = 0;
 
-    loaders->shortest_ns = INT64_MAX;
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
-        int64_t length = saturating_duration(span->start_ns, span->end_ns);
         if (strncmp(report_string(loaders->adviser->report, span->name, NULL), advice_loader_mark,
                     strlen(advice_loader_mark)) != 0)
             continue;
-        loaders->shortest_ns = length < loaders->shortest_ns ? length : loaders->shortest_ns;
         spans->list[kept++] = *span;
     }
     spans->count = kept;
 }
 
-/* Whether the loop waits for workers so long that it would without a profiler. */
-static int waits_long(struct adviser *adviser, const struct advice_cause *cause)
+/* How many workers make batches as fast as the loop takes them, if each takes this long for one. */
+static int64_t enough_workers(struct adviser *adviser, const struct advice_cause *cause, int64_t batch_ns)
 {
     struct error err;
-    int64_t step_ns;
+    int64_t step_ns, batches = cause->count / (int64_t)adviser->step_count;
 
-    return adviser_replay(adviser, &cause->bound, &step_ns, &err) == 0 &&
-           saturating_subtract(adviser->step_ns, step_ns) >= adviser->step_ns / LEAST_PART;
+    if (adviser_replay(adviser, &cause->bound, &step_ns, &err) != 0 || step_ns <= 0)
+        return 0;
+    return (batch_ns * (batches > 1 ? batches : 1) + step_ns - 1) / step_ns;
 }
 
-/* "the DataLoader has no workers: 12.1 ms for a batch, mostly data.py:31 __getitem__", at the line of the loop */
+/* "the DataLoader has no workers: 12.1 ms for a batch, 5 workers keep up, mostly in data.py:31 __getitem__", at the
+ * line of the loop. The time of a worker for a batch is that of a step times the number of workers, if they are always
+ * busy. */
 static int describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
+    const int64_t *key = keys_get(&groups->keys, group);
+    int64_t batch_ns = groups->list[group].total_ns / cause->count, kind;
     uint32_t place;
-    int64_t kind;
 
     advice_group_most(groups, group, &place, &kind);
-    if (kind == WAITS_FOR_WORKERS && !waits_long(groups->adviser, cause))
-        return 0;
     text_add(&cause->what, kinds[kind].what);
     text_add(&cause->what, ": ");
-    human_time(&cause->what, groups->list[group].total_ns / cause->count);
+    human_time(&cause->what, batch_ns);
     text_add(&cause->what, " for a batch");
+    int64_t wanted = enough_workers(groups->adviser, cause,
+                                    kind == LOADS_ITSELF ? batch_ns : key[1] * groups->adviser->step_ns);
+    if (groups->adviser->steps->count && wanted)
+        text_addf(&cause->what, ", %lld would keep up", (long long)wanted);
     uint32_t loop = place == NO_PLACE ? NO_PLACE : places_get(groups->places, place).loop;
     if (loop != NO_PLACE && places_line(groups->places, loop) != places_line(groups->places, place)) {
         text_add(&cause->what, ", mostly in ");
@@ -171,6 +168,32 @@ static int describe(struct advice_groups *groups, uint32_t group)
     place_text(&cause->where, groups->places, loop == NO_PLACE ? place : loop);
     cause->advice = kinds[kind].advice;
     return 1;
+}
+
+/* Reads how busy workers were while the loop took batches, and leaves out waits that are not up to them. */
+static int judge_workers(struct loaders *loaders, struct error *err)
+{
+    struct thread_spans *spans = &loaders->operators.spans;
+    int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
+    size_t kept = 0;
+    int code;
+
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct thread_span *span = &spans->list[i];
+        const struct replay_thread *thread = thread_of(&loaders->adviser->replay.events, span->thread);
+        if (!thread || !counts(loaders, thread, span))
+            continue;
+        start_ns = span->start_ns < start_ns ? span->start_ns : start_ns;
+        end_ns = span->end_ns > end_ns ? span->end_ns : end_ns;
+    }
+    if ((code = advice_workers_read(&loaders->workers, loaders->adviser->report, start_ns, end_ns, err)) != 0 ||
+        advice_workers_are_busy(&loaders->workers))
+        return code;
+    for (size_t i = 0; i < spans->count; i++)
+        if (kind_of(loaders, &spans->list[i]) != WAITS_FOR_WORKERS)
+            spans->list[kept++] = spans->list[i];
+    spans->count = kept;
+    return 0;
 }
 
 static int find_data_loader(struct adviser *adviser, struct error *err)
@@ -182,6 +205,8 @@ static int find_data_loader(struct adviser *adviser, struct error *err)
         (code = advice_operators_open(&loaders.operators, adviser->report, err)) != 0)
         goto done;
     keep_loaders(&loaders);
+    if ((code = judge_workers(&loaders, err)) != 0)
+        goto done;
     if (add_batches(&loaders) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the batches");
         goto done;
@@ -200,9 +225,8 @@ const struct analysis rule_data_loader = {
     .title = "DataLoader",
     .usage = "",
     .help = "Whether the GPU waits for the next batch of a DataLoader of PyTorch: one without workers makes it in the "
-            "loop, one with workers may wait for them. The saving is that of a replay in which the batch is there. The "
-            "estimate leaves a twentieth of the time, or with workers the time of the fastest batch. Waits "
-            "for workers that cost less than a tenth of the step are not listed.",
+            "loop, one with workers may wait for them. The saving is that of a replay in which the batch is there. "
+            "Waits for workers that are idle for more than a tenth of the time are not listed.",
     .needs = ADVICE_NEEDS,
     .advice = "Make batches in other processes: num_workers, persistent_workers=True, pin_memory=True.",
     .praise = "The GPU does not wait for batches of a DataLoader.",

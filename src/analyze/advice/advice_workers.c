@@ -1,0 +1,99 @@
+/* The workers of a DataLoader: see advice_workers.h. A thread of a worker is in PyTorch's _worker_loop(), and asks a
+ * queue of multiprocessing for its next order in there. */
+#include "advice_workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
+
+enum { ID, SYMBOL, MODULE, CHAIN_COLUMNS };
+enum { START, THREAD, CHAIN, SAMPLE_COLUMNS };
+enum { IN_LOOP = 1, IN_QUEUE = 2 };
+enum { BUSY_PERCENT = 90 }; /* the rest is the way of a batch through the queues */
+
+struct marks {
+    struct keys chains;     /* by id */
+    unsigned char *flags;   /* owned; by chain */
+};
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), behind = strlen(end);
+
+    return length >= behind && strcmp(text + length - behind, end) == 0;
+}
+
+static unsigned char flag_of(struct report *report, int64_t symbol, int64_t module)
+{
+    const char *name = report_string(report, symbol, NULL);
+
+    if (strcmp(name, "_worker_loop") == 0)
+        return IN_LOOP;
+    return ends_with(name, "get") && ends_with(report_string(report, module, NULL), "multiprocessing/queues.py")
+               ? IN_QUEUE
+               : 0;
+}
+
+static int read_marks(struct marks *marks, struct report *report, struct error *err)
+{
+    static const char *const names[CHAIN_COLUMNS] = { "id", "symbol", "module" };
+    struct report_columns frames = { 0 };
+    int code = columns_read(report, "TACHO_PYTHON_CALLCHAINS", names, CHAIN_COLUMNS, &frames, err);
+
+    if (code != 0)
+        return code;
+    marks->flags = calloc(frames.rows + 1, 1);
+    for (size_t row = 0; marks->flags && row < frames.rows; row++) {
+        uint32_t chain = keys_add(&marks->chains, &frames.values[ID][row]);
+        if (chain == NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks of workers");
+            break;
+        }
+        marks->flags[chain] |= flag_of(report, frames.values[SYMBOL][row], frames.values[MODULE][row]);
+    }
+    if (!marks->flags)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks of workers");
+    report_columns_free(&frames);
+    return code;
+}
+
+int advice_workers_read(struct advice_workers *workers, struct report *report, int64_t start_ns, int64_t end_ns,
+                        struct error *err)
+{
+    static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "callchainId" };
+    struct marks marks = { .chains.width = 1 };
+    struct keys threads = { .width = 1 };
+    struct report_columns samples = { 0 };
+    int code;
+
+    *workers = (struct advice_workers){ 0 };
+    if ((code = read_marks(&marks, report, err)) != 0 ||
+        (code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &samples, err)) != 0)
+        goto done;
+    for (size_t row = 0; row < samples.rows; row++) {
+        uint32_t chain = keys_find(&marks.chains, &samples.values[CHAIN][row]);
+        int64_t time = samples.values[START][row];
+        if (chain == NO_KEY || !(marks.flags[chain] & IN_LOOP) || time < start_ns || time > end_ns)
+            continue;
+        if (keys_add(&threads, &samples.values[THREAD][row]) == NO_KEY) {
+            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the workers");
+            goto done;
+        }
+        workers->samples++;
+        workers->busy += !(marks.flags[chain] & IN_QUEUE);
+    }
+    workers->count = (int64_t)threads.count;
+done:
+    report_columns_free(&samples);
+    keys_free(&threads);
+    keys_free(&marks.chains);
+    free(marks.flags);
+    return code;
+}
+
+int advice_workers_are_busy(const struct advice_workers *workers)
+{
+    return workers->busy * 100 >= workers->samples * BUSY_PERCENT;
+}
