@@ -34,6 +34,7 @@ packages_all="default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-d
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
 pypi_tables="pyarrow duckdb" # for python/with_arrow; scripts/test fetches them without --all too, because Debian has neither
 pypi_environment="numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_hta="HolisticTraceAnalysis" # for golden/with_hta
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
@@ -148,6 +149,7 @@ install_pypi() {
     if ! "$python" -c 'import torch' 2>/dev/null; then
         stand_in "$python" && "$python" -c 'import torch' || fetch_pypi "$folder" torch_whole.done torch
     fi
+    fetch_pypi "$folder" hta.done $pypi_hta
     fetch_pypi "$folder" nvtx.done --no-deps --target "$folder/nvtx" $pypi_nvtx
     for wanted in $pypi_cupti; do
         fetch_pypi "$folder" "${wanted%%,*}.done" --no-deps --target "$folder/${wanted%%,*}" ${wanted//,/ }
@@ -158,7 +160,7 @@ install_pypi() {
     if [ -x "$folder/environment/bin/py-spy" ]; then
         export PY_SPY="${PY_SPY:-$folder/environment/bin/py-spy}"
     fi
-    export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$python}"
+    export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$python}" TACHO_TEST_HTA="${TACHO_TEST_HTA:-$python}"
     export NVTX_PACKAGES="${NVTX_PACKAGES:-$folder/nvtx}" TACHO_CUPTI_HEADERS="${TACHO_CUPTI_HEADERS:-$headers}"
 }
 
