@@ -2,7 +2,7 @@
 #include "analyze/registry.h"
 #include "made_cuda.h"
 
-enum { TIME = 1, COMPUTE, COMMUNICATION, COPIES, LAST_PART = 18, ALL_COMMUNICATION };
+enum { TIME = 1, COMPUTE, COMMUNICATION, COPIES, LAST_PART = 20, ALL_COMMUNICATION };
 
 static void step(struct writer *writer, int64_t start, int64_t end, int64_t number)
 {

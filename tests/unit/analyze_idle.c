@@ -146,6 +146,31 @@ static void threads_do_something_between_calls(void **state)
                                           [GAP_LATENCY] = 5 });
 }
 
+static void python_event(struct writer *writer, int64_t start, int64_t end, const char *kind, const char *name)
+{
+    struct row_TACHO_PYTHON_EVENT row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_EVENT, start, start * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, end, end * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, kind, made_string(writer, kind));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_TACHO_PYTHON_EVENT, &row);
+}
+
+/* A collection of 300 µs and a compilation of 400 between two launches, with 50 µs before, between and after them. */
+static void python_collects_and_compiles(void **state)
+{
+    struct writer *writer = start();
+
+    launch(writer, 100, 110, 120, 1, 7);
+    python_event(writer, 170, 470, "gc", "gc generation 2");
+    python_event(writer, 520, 920, "recompile", "recompile forward");
+    launch(writer, 970, 980, 990, 2, 7);
+    expect(writer, (int64_t[GAP_CAUSES]){
+                       [GAP_GC] = 300, [GAP_COMPILE] = 400, [GAP_LAUNCH] = 50 + 50 + 50 + 5, [GAP_LATENCY] = 5 });
+}
+
 /* Part of a launch is the profiler's own. */
 static void the_profiler_has_its_part_of_calls(void **state)
 {
@@ -178,6 +203,7 @@ int main(void)
         cmocka_unit_test(calls_have_their_causes),
         cmocka_unit_test(a_free_that_waits),
         cmocka_unit_test(threads_do_something_between_calls),
+        cmocka_unit_test(python_collects_and_compiles),
         cmocka_unit_test(the_profiler_has_its_part_of_calls),
         cmocka_unit_test(work_without_a_launch),
     };

@@ -16,6 +16,8 @@ const char *const gap_cause_names[GAP_CAUSES] = {
     [GAP_COPY] = "copies",
     [GAP_ALLOCATION] = "allocation",
     [GAP_CODE] = "code loading",
+    [GAP_GC] = "garbage collection",
+    [GAP_COMPILE] = "compilation",
     [GAP_GIL] = "GIL held by another thread",
     [GAP_BLOCKED] = "nothing to do: blocked",
     [GAP_PREEMPTED] = "preempted",
@@ -186,9 +188,9 @@ static int add_rest(struct explanation *of, int64_t from, int64_t to)
 static enum gap_cause cause_of_span(enum gap_layer layer, const struct thread_span *span)
 {
     static const enum gap_cause layers[GAP_LAYERS] = {
-        [LAYER_PROFILER] = GAP_PROFILER, [LAYER_CODE] = GAP_CODE,  [LAYER_LOADER] = GAP_LOADING,
-        [LAYER_GIL] = GAP_GIL,           [LAYER_OS] = GAP_BLOCKED, [LAYER_OFF_CPU] = GAP_BLOCKED,
-        [LAYER_OPERATOR] = GAP_LAUNCH,
+        [LAYER_PROFILER] = GAP_PROFILER, [LAYER_GC] = GAP_GC,           [LAYER_COMPILE] = GAP_COMPILE,
+        [LAYER_CODE] = GAP_CODE,         [LAYER_LOADER] = GAP_LOADING,  [LAYER_GIL] = GAP_GIL,
+        [LAYER_OS] = GAP_BLOCKED,        [LAYER_OFF_CPU] = GAP_BLOCKED, [LAYER_OPERATOR] = GAP_LAUNCH,
     };
 
     return layer == LAYER_OFF_CPU && span->name == OFF_CPU_PREEMPTED ? GAP_PREEMPTED : layers[layer];
@@ -341,6 +343,12 @@ static enum gap_layer layer_of_operator(const char *name, size_t length)
                                                  : GAP_LAYERS;
 }
 
+static enum gap_layer layer_of_event(const char *name, size_t length)
+{
+    (void)length;
+    return begins_with(name, "gc ") ? LAYER_GC : LAYER_COMPILE;
+}
+
 /* CUPTI reports the driver's time for kernels that are loaded or compiled as overhead, too. */
 static enum gap_layer layer_of_overhead(const char *name, size_t length)
 {
@@ -353,22 +361,35 @@ static enum gap_layer layer_of_overhead(const char *name, size_t length)
     return strcmp(name, "Command buffer full") == 0 ? GAP_LAYERS : LAYER_PROFILER;
 }
 
-static int read_named(struct gap_causes *causes, struct error *err)
+/* Spans of a table, whose names say which layer they are of. */
+static int read_table(struct gap_causes *causes, const char *table,
+                      enum gap_layer (*layer_of)(const char *name, size_t length), struct error *err)
 {
-    static const struct thread_span_source overheads = { "PROFILER_OVERHEAD", "nameId", NULL, NULL, NULL, NULL, 0 };
     static const struct filter all;
-    struct advice_operators operators = { 0 };
+    const struct thread_span_source source = { table, "nameId", NULL, NULL, NULL, NULL, 0 };
     struct thread_spans spans = { 0 };
-    int code;
+    int code = thread_spans_read(&spans, causes->report, &source, &all, err);
 
-    if ((code = advice_operators_open(&operators, causes->report, err)) != 0 ||
-        (code = thread_spans_read(&spans, causes->report, &overheads, &all, err)) != 0)
-        goto done;
-    if (sort_out(causes, &operators.spans, layer_of_operator) != 0 || sort_out(causes, &spans, layer_of_overhead) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-done:
-    advice_operators_free(&operators);
+    if (code != 0)
+        goto free_spans;
+    if (sort_out(causes, &spans, layer_of) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the rows of %s", table);
+free_spans:
     thread_spans_free(&spans);
+    return code;
+}
+
+static int read_operators(struct gap_causes *causes, struct error *err)
+{
+    struct advice_operators operators = { 0 };
+    int code = advice_operators_open(&operators, causes->report, err);
+
+    if (code != 0)
+        goto free_operators;
+    if (sort_out(causes, &operators.spans, layer_of_operator) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+free_operators:
+    advice_operators_free(&operators);
     return code;
 }
 
@@ -454,8 +475,10 @@ static int read_layers(struct gap_causes *causes, struct error *err)
     static const struct filter all;
     int code;
 
-    if ((code = read_named(causes, err)) != 0 || (code = read_samples(causes, err)) != 0 ||
-        (code = read_gil(causes, err)) != 0 ||
+    if ((code = read_operators(causes, err)) != 0 ||
+        (code = read_table(causes, "PROFILER_OVERHEAD", layer_of_overhead, err)) != 0 ||
+        (code = read_table(causes, "TACHO_PYTHON_EVENT", layer_of_event, err)) != 0 ||
+        (code = read_samples(causes, err)) != 0 || (code = read_gil(causes, err)) != 0 ||
         (code = thread_spans_read(&causes->layers[LAYER_OS], causes->report, &os, &all, err)) != 0 ||
         (code = thread_spans_off_cpu(&causes->layers[LAYER_OFF_CPU], causes->report, &all, err)) != 0)
         return code;

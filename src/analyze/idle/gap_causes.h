@@ -26,6 +26,8 @@ enum gap_cause {
     GAP_COPY,       /* calls that copy and fill memory */
     GAP_ALLOCATION, /* calls that allocate and free memory */
     GAP_CODE,       /* CUDA loads or compiles kernels */
+    GAP_GC,         /* Python's garbage collector */
+    GAP_COMPILE,    /* torch.compile compiles */
     GAP_GIL,        /* another thread holds Python's GIL */
     GAP_BLOCKED,    /* nothing to do: the thread waits for input, a lock or another thread */
     GAP_PREEMPTED,
@@ -53,6 +55,8 @@ struct gap_piece {
 /* What a thread did between its CUDA calls, in the order in which the layers are asked. */
 enum gap_layer {
     LAYER_PROFILER,
+    LAYER_GC,
+    LAYER_COMPILE,
     LAYER_CODE,
     LAYER_LOADER,
     LAYER_GIL,
