@@ -9,7 +9,9 @@
 #define TACHO_ANALYZE_DLPROF_DLPROF_H
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/flops/op_work.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/tensor/tensor_cores.h"
 #include "base/intern.h"
 
 struct dlprof_request {
@@ -17,6 +19,7 @@ struct dlprof_request {
     const char *domain;  /* operators are the ranges of this NVTX domain; NULL: those of PyTorch */
     const char *key_op;  /* the end of each of its calls ends an iteration; NULL: the steps of the report, if known */
     int64_t first, last; /* iterations to aggregate; last below 0: to the end */
+    int has_details;     /* read sequence numbers, FLOPs and bytes of calls */
 };
 
 enum dlprof_time { DLPROF_CPU, DLPROF_GPU, DLPROF_OVERHEAD, DLPROF_IDLE, DLPROF_TIMES };
@@ -24,8 +27,9 @@ enum dlprof_direction { DLPROF_UNKNOWN, DLPROF_FORWARD, DLPROF_BACKWARD };
 
 /* Texts are numbers in `texts`; 0 is the empty one. */
 struct dlprof_words {
-    uint32_t name, type, data_type, stack, inputs, parameters, outputs;
+    uint32_t name, type, module, data_type, stack, inputs, parameters, outputs;
     enum dlprof_direction direction;
+    struct op_work work; /* of a marker's arguments; its class is OP_UNKNOWN without them */
 };
 
 /* One call of an operator. */
@@ -36,6 +40,11 @@ struct dlprof_call {
     uint32_t iteration;
     int64_t ns[DLPROF_TIMES]; /* CPU: its length. GPU: the union of its work. Overhead: its length less the union of its
                                * CUDA calls. Idle: from its first work to the end of its last, less GPU. */
+    /* Details: those of the operators in it. */
+    int64_t sequence;         /* of the outermost that has one, or -1 */
+    uint32_t other_sequences; /* "12,13" */
+    /* Of products of matrices, and of all else that counts; the class is OP_UNKNOWN if there is none. */
+    struct op_work products, others;
 };
 
 /* An operator: the calls of one name and direction that have the same place in the order of their iteration. */
@@ -47,13 +56,14 @@ struct dlprof_op {
 
 /* A kernel, a copy or a fill, and the CUDA call that launched it. */
 struct dlprof_work {
-    int64_t start_ns, end_ns, device;
+    int64_t start_ns, end_ns, device, stream;
+    int64_t thread;                             /* that launched it */
     int64_t name, long_name, grid[3], block[3]; /* of kernels: ids of strings, sizes */
     int64_t call_start_ns, call_end_ns;
     int64_t call_name;                          /* id of a string, or -1 */
     uint32_t call;                              /* of an operator, in `calls` */
     enum gpu_kind kind;
-    int uses_tensor_cores;
+    struct tensor_cores tensor;
 };
 
 struct dlprof {

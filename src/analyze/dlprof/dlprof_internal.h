@@ -18,6 +18,9 @@ int dlprof_read_markers(struct dlprof *dlprof, struct error *err);
 int dlprof_read_operators(struct dlprof *dlprof, struct error *err);
 int dlprof_read_domain(struct dlprof *dlprof, const char *domain, struct error *err);
 
+/* Sets the details of calls, from the operators of PyTorch in them. */
+int dlprof_read_details(struct dlprof *dlprof, struct error *err);
+
 /* Finds the operator of each CUDA call, adds the unassociated ones, and reads the GPU work with all times of calls. The
  * operators' calls must be there; they are in order of time afterwards. */
 int dlprof_read_works(struct dlprof *dlprof, struct error *err);

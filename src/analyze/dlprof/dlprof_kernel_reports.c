@@ -121,7 +121,7 @@ static int add_kernel(struct table *table, const struct dlprof *dlprof, const st
         dlprof_set_text(table, &cells[KERNEL_OP_ID], dlprof, op->id) != 0 ||
         dlprof_set_text(table, &cells[KERNEL_OP_NAME], dlprof, op->words.name) != 0 ||
         cell_set_string(table, &cells[KERNEL_DIRECTION], dlprof_direction_name(op->words.direction)) != 0 ||
-        cell_set_string(table, &cells[KERNEL_USES], dlprof_yes(first->uses_tensor_cores)) != 0)
+        cell_set_string(table, &cells[KERNEL_USES], dlprof_yes(first->tensor.use == TENSOR_YES)) != 0)
         return ERR_NO_MEMORY;
     dlprof_set_figures(&cells[KERNEL_GPU], &gpu);
     dlprof_set_figures(&cells[KERNEL_API], &api);
@@ -229,7 +229,7 @@ static int set_words(struct table *table, struct table_cell *cells, const struct
         cell_set_pooled(table, &cells[ITERATION_KERNEL], dlprof->report, work->name) != 0 ||
         cell_set_pooled(table, &cells[ITERATION_LONG_NAME], dlprof->report, long_name_id) != 0)
         return ERR_NO_MEMORY;
-    return cell_set_string(table, &cells[ITERATION_USES], dlprof_yes(work->uses_tensor_cores));
+    return cell_set_string(table, &cells[ITERATION_USES], dlprof_yes(work->tensor.use == TENSOR_YES));
 }
 
 int dlprof_iteration(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
@@ -269,7 +269,7 @@ enum {
     TENSOR_OP_NAME,
     TENSOR_DIRECTION,
     TENSOR_TYPE,
-    TENSOR_USES,
+    TENSOR_USING,
     TENSOR_TOTAL,
     TENSOR_TIME,
     TENSOR_OTHER_TIME,
@@ -327,7 +327,7 @@ static int add_tensor_row(struct table *table, const struct dlprof *dlprof, cons
         dlprof_set_text(table, &cells[TENSOR_OP_NAME], dlprof, op->words.name) != 0 ||
         cell_set_string(table, &cells[TENSOR_DIRECTION], dlprof_direction_name(op->words.direction)) != 0 ||
         dlprof_set_text(table, &cells[TENSOR_TYPE], dlprof, op->words.type) != 0 ||
-        cell_set_string(table, &cells[TENSOR_USES], dlprof_yes(parts[1].count > 0)) != 0 ||
+        cell_set_string(table, &cells[TENSOR_USING], dlprof_yes(parts[1].count > 0)) != 0 ||
         cell_set_built(table, &cells[TENSOR_NAMES], &parts[1].names) != 0 ||
         cell_set_built(table, &cells[TENSOR_OTHER_NAMES], &parts[0].names) != 0)
         return ERR_NO_MEMORY;
@@ -352,7 +352,7 @@ static int add_tensor_op(struct table *table, const struct dlprof *dlprof, const
     for (; *at < kernels->count && op_of(dlprof, kernels->list[*at]) == op; ++*at) {
         const struct dlprof_work *work = kernels->list[*at];
         int is_new = !before || compare_names(dlprof->report, before->name, work->name) != 0;
-        add_part(&parts[work->uses_tensor_cores != 0], dlprof->report, work, is_new);
+        add_part(&parts[work->tensor.use == TENSOR_YES], dlprof->report, work, is_new);
         before = work;
     }
     if (op->is_eligible || parts[1].count)

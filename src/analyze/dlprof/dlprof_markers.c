@@ -62,6 +62,41 @@ static size_t read_arguments(struct dlprof_argument *out, struct literal list)
     return count;
 }
 
+/* FLOPs and bytes, from the lists that PyTorch's profiler would have recorded of these arguments. */
+static void count_work(struct dlprof_words *words, const char *type, const struct dlprof_argument *arguments,
+                       size_t count)
+{
+    struct text name = { 0 }, lists[3] = { 0 }; /* shapes, types, values */
+
+    for (size_t i = 0; i < count; i++) {
+        const struct dlprof_argument *argument = &arguments[i];
+        struct literal size;
+        for (size_t j = 0; j < 3; j++)
+            text_add(&lists[j], i ? ", " : "[");
+        text_add_char(&lists[0], '[');
+        for (struct literal_scan scan = literal_parts(argument->shape); literal_element(&scan, &size);) {
+            literal_add(&lists[0], size);
+            text_add_char(&lists[0], ',');
+        }
+        text_add(&lists[0], "]");
+        for (size_t j = 1; j < 3; j++) {
+            text_add_char(&lists[j], '"');
+            literal_add(&lists[j], j == 1 ? argument->data_type : argument->value);
+            text_add_char(&lists[j], '"');
+        }
+    }
+    for (size_t j = 0; j < 3; j++)
+        text_add(&lists[j], count ? "]" : "");
+    text_addf(&name, "aten::%s", type);
+    words->work = op_work_of(text_string(&name), &(struct op_texts){ { text_string(&lists[0]), lists[0].length },
+                                                                     { text_string(&lists[1]), lists[1].length },
+                                                                     { "", 0 },
+                                                                     { text_string(&lists[2]), lists[2].length } });
+    text_free(&name);
+    for (size_t j = 0; j < 3; j++)
+        text_free(&lists[j]);
+}
+
 static int add_call(struct dlprof *dlprof, const struct range *range, const struct marker *marker,
                     const struct marker *trace)
 {
@@ -77,12 +112,17 @@ static int add_call(struct dlprof *dlprof, const struct range *range, const stru
     call->words.direction = DLPROF_FORWARD;
     literal_add(&type, marker->op);
     call->words.type = dlprof_intern_built(dlprof, &type);
+    literal_add(&type, marker->module);
+    call->words.module = dlprof_intern_built(dlprof, &type);
     text_free(&type);
     call->words.name = op_name(dlprof, trace, call->words.type);
     call->words.stack = stack_of(dlprof, trace);
-    if (call->words.type == UINT32_MAX || call->words.name == UINT32_MAX || call->words.stack == UINT32_MAX)
+    if (call->words.type == UINT32_MAX || call->words.module == UINT32_MAX || call->words.name == UINT32_MAX ||
+        call->words.stack == UINT32_MAX)
         return ERR_NO_MEMORY;
-    return dlprof_describe(dlprof, &call->words, arguments, read_arguments(arguments, marker->args));
+    size_t count = read_arguments(arguments, marker->args);
+    count_work(&call->words, dlprof_text(dlprof, call->words.type).bytes, arguments, count);
+    return dlprof_describe(dlprof, &call->words, arguments, count);
 }
 
 /* Ranges come thread by thread, outer before inner. */

@@ -30,6 +30,15 @@ static uint32_t type_of(struct reading *reading, const struct operators_event *o
     return dlprof_intern(reading->dlprof, begin, name.length - (size_t)(begin - name.bytes));
 }
 
+/* "aten::conv2d" is of aten. */
+static uint32_t module_of(struct reading *reading, const struct operators_event *op)
+{
+    struct intern_string name = operators_text(&reading->operators, op->name);
+    const char *colons = op->kind == OPERATOR ? memmem(name.bytes, name.length, "::", 2) : NULL;
+
+    return dlprof_intern(reading->dlprof, name.bytes, colons ? (size_t)(colons - name.bytes) : 0);
+}
+
 enum { DEEPEST = 64 };
 
 /* The modules around it, outermost first, and its type: "/Net_0/Conv2d_1/conv2d". */
@@ -141,6 +150,7 @@ static int add_call(struct reading *reading, uint32_t at, const struct dlprof_wo
     struct dlprof_words *words = &call->words;
     words->direction = reading->frames.is_backward[at] ? DLPROF_BACKWARD : DLPROF_FORWARD;
     words->type = type_of(reading, op);
+    words->module = module_of(reading, op);
     words->name = words->type == UINT32_MAX ? UINT32_MAX : name_of(reading, at, words->type);
     words->stack = stack_of(reading, at);
     if (words->name == UINT32_MAX || words->stack == UINT32_MAX)
@@ -156,7 +166,8 @@ static int is_loader(const struct reading *reading, const struct operators_event
            memmem(name.bytes, name.length, "__next__", 8);
 }
 
-/* Parents come before their children. A backward operator below the outermost one brings the sequence number. */
+/* Parents come before their children. A backward operator below the outermost one brings the sequence number. Operators
+ * without a gradient have the number that the next one with a gradient gets: the last is the one that it belongs to. */
 static int find_outermost(struct reading *reading)
 {
     const struct operators *operators = &reading->operators;
@@ -177,7 +188,7 @@ static int find_outermost(struct reading *reading)
         }
         uint32_t top = reading->outermost[i];
         if (top != NO_OPERATOR && reading->forward[top] == NO_OPERATOR)
-            reading->forward[top] = forward_operators_find(&reading->forwards, op).first;
+            reading->forward[top] = forward_operators_find(&reading->forwards, op).last;
     }
     return 0;
 }

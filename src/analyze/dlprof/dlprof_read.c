@@ -26,7 +26,7 @@ struct dlprof_call *dlprof_add_call(struct dlprof *dlprof)
         array_reserve(&dlprof->calls, &dlprof->call_room, dlprof->call_count + 1, sizeof *dlprof->calls) != 0)
         return NULL;
     struct dlprof_call *call = &dlprof->calls[dlprof->call_count++];
-    *call = (struct dlprof_call){ 0 };
+    *call = (struct dlprof_call){ .sequence = -1 };
     return call;
 }
 
@@ -128,9 +128,9 @@ static int read_ops(struct dlprof *dlprof, const struct dlprof_request *request,
         return 0;
     if (request->domain)
         return dlprof_read_domain(dlprof, request->domain, err);
-    if ((code = dlprof_read_markers(dlprof, err)) != 0)
+    if ((code = dlprof_read_markers(dlprof, err)) != 0 || (code = dlprof_read_operators(dlprof, err)) != 0)
         return code;
-    return dlprof_read_operators(dlprof, err);
+    return request->has_details ? dlprof_read_details(dlprof, err) : 0;
 }
 
 int dlprof_read(struct dlprof *dlprof, struct report *report, const struct dlprof_request *request, struct error *err)

@@ -122,7 +122,7 @@ static int number_calls(struct dlprof *dlprof)
     for (size_t i = 0; i < dlprof->call_count && code == 0; i++)
         code = number_call(dlprof, &numbering, &dlprof->calls[i]);
     for (size_t i = 0; i < dlprof->work_count && code == 0; i++)
-        if (dlprof->works[i].uses_tensor_cores)
+        if (dlprof->works[i].tensor.use == TENSOR_YES)
             dlprof->ops[dlprof->calls[dlprof->works[i].call].op].uses_tensor_cores = 1;
     keys_free(&numbering.names);
     keys_free(&numbering.ops);

@@ -186,7 +186,7 @@ static int fill_kernels(struct table *table, const struct dlprof *dlprof)
 
     for (size_t i = 0; i < dlprof->work_count; i++) {
         const struct dlprof_work *work = &dlprof->works[i];
-        int kind = work->kind != GPU_KERNEL ? SUM_SECOND : work->uses_tensor_cores ? SUM_FIRST : SUM_REST;
+        int kind = work->kind != GPU_KERNEL ? SUM_SECOND : work->tensor.use == TENSOR_YES ? SUM_FIRST : SUM_REST;
         size_t before = names.count;
         int64_t name = work->kind == GPU_KERNEL ? work->name : work->call_name;
         uint32_t key = keys_add(&names, (int64_t[]){ kind, name });

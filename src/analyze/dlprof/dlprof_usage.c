@@ -42,7 +42,7 @@ static enum dlprof_use use_of_work(const struct dlprof_work *work)
 {
     if (work->kind != GPU_KERNEL)
         return USE_MEMORY;
-    return work->uses_tensor_cores ? USE_TENSOR_CORES : USE_OTHER_KERNELS;
+    return work->tensor.use == TENSOR_YES ? USE_TENSOR_CORES : USE_OTHER_KERNELS;
 }
 
 /* The calls and the works of the iterations, which are neighbours. */
@@ -91,7 +91,7 @@ static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof
         if (work->kind != GPU_KERNEL)
             continue;
         eligible_ns = saturating_add(eligible_ns, op->is_eligible || op->uses_tensor_cores ? ns : 0);
-        tensor_ns = saturating_add(tensor_ns, work->uses_tensor_cores ? ns : 0);
+        tensor_ns = saturating_add(tensor_ns, work->tensor.use == TENSOR_YES ? ns : 0);
     }
     usage->tensor_cores = eligible_ns > 0 ? 100 * (double)tensor_ns / (double)eligible_ns : 0;
 }

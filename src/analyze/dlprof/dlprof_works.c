@@ -13,6 +13,7 @@ struct joining {
     struct calls calls;
     uint32_t *owner; /* owned; by CUDA call: a call of an operator */
     struct ranges ranges;
+    struct tensor_kernels kernels;
 };
 
 /* ---- CUDA calls ----------------------------------------------------------------------------------------------------
@@ -91,21 +92,22 @@ done:
 /* ---- work ----------------------------------------------------------------------------------------------------------
  */
 
-enum { SHORT_NAME, LONG_NAME, GRID, BLOCK = GRID + 3 };
-static const char *const kernel_columns[] = { "shortName", "demangledName", "gridX",  "gridY", "gridZ",
-                                              "blockX",    "blockY",        "blockZ", NULL };
+enum { SHORT_NAME = TENSOR_DEMANGLED + 1, GRID, BLOCK = GRID + 3 };
+static const char *const kernel_columns[] = { "mangledName", "demangledName", "shortName", "gridX",  "gridY",
+                                              "gridZ",       "blockX",        "blockY",    "blockZ", NULL };
 static const char *const no_columns[] = { NULL };
 
-static void set_kernel(struct dlprof_work *work, const struct gpu_ops *ops, size_t row, struct report *report)
+static void set_kernel(struct dlprof_work *work, const struct gpu_ops *ops, size_t row, struct tensor_kernels *kernels)
 {
     work->name = gpu_extra_is_null(ops, SHORT_NAME, row) ? -1 : gpu_extra(ops, SHORT_NAME, row);
-    work->long_name = gpu_extra_is_null(ops, LONG_NAME, row) ? work->name : gpu_extra(ops, LONG_NAME, row);
+    work->long_name = gpu_extra_is_null(ops, TENSOR_DEMANGLED, row) ? work->name
+                                                                    : gpu_extra(ops, TENSOR_DEMANGLED, row);
     work->name = work->name < 0 ? work->long_name : work->name;
     for (size_t i = 0; i < 3; i++) {
         work->grid[i] = gpu_extra_is_null(ops, GRID + i, row) ? 0 : gpu_extra(ops, GRID + i, row);
         work->block[i] = gpu_extra_is_null(ops, BLOCK + i, row) ? 0 : gpu_extra(ops, BLOCK + i, row);
     }
-    work->uses_tensor_cores = tensor_cores_by_name(report_string(report, work->long_name, NULL)).use == TENSOR_YES;
+    work->tensor = tensor_cores_of_row(kernels, ops, row);
 }
 
 static int add_work(struct joining *joining, const struct gpu_ops *ops, size_t row, enum gpu_kind kind)
@@ -120,18 +122,20 @@ static int add_work(struct joining *joining, const struct gpu_ops *ops, size_t r
         .start_ns = ops->start[row],
         .end_ns = ops->end[row],
         .device = ops->device[row],
+        .stream = ops->stream[row],
         .kind = kind,
         .name = -1,
         .call_name = -1,
     };
     if (kind == GPU_KERNEL)
-        set_kernel(work, ops, row, dlprof->report);
+        set_kernel(work, ops, row, &joining->kernels);
     if (call == NO_CALL) {
         work->call_start_ns = work->call_end_ns = work->start_ns;
         work->call = add_unassociated(dlprof, work->name, work->start_ns, work->start_ns);
         return work->call == UINT32_MAX ? ERR_NO_MEMORY : 0;
     }
     work->call = joining->owner[call];
+    work->thread = joining->calls.thread[call];
     work->call_start_ns = joining->calls.start[call];
     work->call_end_ns = joining->calls.end[call];
     work->call_name = joining->calls.name[call];
@@ -202,6 +206,8 @@ int dlprof_read_works(struct dlprof *dlprof, struct error *err)
 
     if ((code = calls_read(&joining.calls, dlprof->report, err)) != 0)
         return code;
+    if ((code = tensor_kernels_read(&joining.kernels, dlprof->report, err)) != 0)
+        goto done;
     if (own_calls(&joining) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
         goto done;
@@ -219,6 +225,7 @@ done:
     free(intervals);
     free(joining.owner);
     ranges_free(&joining.ranges);
+    tensor_kernels_free(&joining.kernels);
     calls_free(&joining.calls);
     return code;
 }

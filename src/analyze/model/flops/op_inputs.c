@@ -152,6 +152,15 @@ static const struct type_name {
     int bytes;
 } type_names[] = {
     { "float", DATA_FP32, 4 },
+    { "float32", DATA_FP32, 4 }, /* as Python has them: markers of PyProf */
+    { "float16", DATA_FP16, 2 },
+    { "bfloat16", DATA_BF16, 2 },
+    { "float64", DATA_FP64, 8 },
+    { "int64", DATA_INT, 8 },
+    { "int32", DATA_INT, 4 },
+    { "int16", DATA_INT, 2 },
+    { "int8", DATA_INT8, 1 },
+    { "uint8", DATA_INT8, 1 },
     { "c10::Half", DATA_FP16, 2 },
     { "c10::BFloat16", DATA_BF16, 2 },
     { "long int", DATA_INT, 8 },
