@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/advice/advice_thresholds.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
@@ -436,9 +437,16 @@ static int explain(const struct run_reports_registry *registry, const char *name
     if (*name && !all && !one)
         return selection_unknown(registry->known, registry->noun, name, err);
     for (const struct analysis *const *at = registry->known; *at; at++) {
+        struct text usage = { 0 }, help = { 0 };
         if (one && *at != one)
             continue;
-        print_reference(out, (*at)->name, (*at)->usage, (*at)->title, *name ? (*at)->help : NULL);
+        text_add(&usage, (*at)->usage);
+        advice_thresholds_usage(&usage, *at);
+        text_add(&help, (*at)->help);
+        advice_thresholds_help(&help, *at);
+        print_reference(out, (*at)->name, text_string(&usage), (*at)->title, *name ? text_string(&help) : NULL);
+        text_free(&usage);
+        text_free(&help);
     }
     return 0;
 }

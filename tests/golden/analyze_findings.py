@@ -172,6 +172,25 @@ def check_conditions():
           sarif("blocked.sqlite")["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
 
 
+def found(*rule):
+    return [row["Finding"] for row in json.loads(output("analyze", "-q", "--json", "-r", ":".join(rule), TRAIN))]
+
+
+def check_thresholds():
+    """378 kernels of 11.8 µs in a step, and a saving of some 74 % of it: the rule finds them up to these limits, in tables and in findings."""
+    for option, below, above in (("kernels", 378, 379), ("mean", 12, 11), ("saving", 70, 80)):
+        check(f"{option}={below}", 1, len(found("launch_bound", f"{option}={below}")))
+        check(f"{option}={above}", 0, len(found("launch_bound", f"{option}={above}")))
+        for value, count in ((below, 1), (above, 0)):
+            check(f"sarif: {option}={value}", count, len(sarif("-r", f"launch_bound:{option}={value}", TRAIN)["runs"][0]["results"]))
+    text = output("analyze", "--help-rules", "launch_bound")
+    for words in ("launch_bound[:saving=<percent>][:kernels=<count>][:mean=<us>]", "Default: 10.", "Default: 100.", "Default: 1."):
+        check(f"the help has {words}", True, words in " ".join(text.split()))
+    check("an unknown option", True, "launch_bound takes [:saving=<percent>]" in refusal("analyze", "-r", "launch_bound:limit=3", TRAIN))
+    check("a value out of range", True, "from 0 to 100" in refusal("analyze", "-r", "launch_bound:saving=101", TRAIN))
+    check("another rule's option", True, "not 'kernels'" in refusal("analyze", "-r", "result_waits:kernels=3", TRAIN))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -179,6 +198,7 @@ def main():
         check_finding()
         check_paths()
         check_conditions()
+        check_thresholds()
         os.chdir("/")
     return lib.status()
 

@@ -73,6 +73,7 @@ int advice_table(const struct analysis *rule, struct report *report, const struc
     if ((code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err)) != 0 ||
         (code = adviser_open(&adviser, report, request, err)) != 0)
         return code;
+    adviser.options = request;
     if ((code = adviser_find(&adviser, rule, err)) != 0 || (code = adviser_judge(&adviser, err)) != 0 ||
         (code = advice_table_of(&adviser, rule, out, err)) != 0)
         goto free_adviser;

@@ -126,10 +126,15 @@ int adviser_counts(const struct adviser *adviser, const struct replay_call *call
 int adviser_find(struct adviser *adviser, const struct analysis *rule, struct error *err)
 {
     size_t first = adviser->count;
-    int code = adviser->replay.graph.points ? rule->find(adviser, err) : 0;
+    int code = advice_thresholds_read(adviser->thresholds, rule, adviser->options, err);
 
-    for (size_t i = first; i < adviser->count; i++)
+    if (code != 0 || !adviser->replay.graph.points)
+        return code;
+    code = rule->find(adviser, err);
+    for (size_t i = first; i < adviser->count; i++) {
         adviser->causes[i].rule = rule;
+        adviser->causes[i].least_percent = adviser->thresholds[THRESHOLD_SAVING];
+    }
     return code;
 }
 
@@ -215,7 +220,6 @@ static int rank(struct adviser *adviser, struct advice_cause *cause, struct erro
 
 int adviser_judge(struct adviser *adviser, struct error *err)
 {
-    enum { LEAST_SHARE = 100 }; /* of the step: 1 % */
     size_t kept = adviser->judged;
     int code;
 
@@ -224,7 +228,8 @@ int adviser_judge(struct adviser *adviser, struct error *err)
             return code;
     for (size_t i = adviser->judged; i < adviser->count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
-        if (cause->estimate_ns > adviser->step_ns / LEAST_SHARE || cause->confidence == ADVICE_TRY)
+        if (cause->confidence == ADVICE_TRY ||
+            cause->estimate_ns > saturating_multiply(adviser->step_ns, cause->least_percent) / 100)
             adviser->causes[kept++] = *cause;
         else
             advice_cause_free(cause);

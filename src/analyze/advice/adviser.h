@@ -16,6 +16,7 @@
 #ifndef TACHO_ANALYZE_ADVICE_ADVISER_H
 #define TACHO_ANALYZE_ADVICE_ADVISER_H
 
+#include "advice_thresholds.h"
 #include "analyze/engine/analysis.h"
 #include "analyze/model/places/places.h"
 #include "analyze/replay/replay.h"
@@ -40,6 +41,7 @@ struct advice_cause {
     int64_t count;                 /* of the events that it is made of, in all steps */
     int64_t start_ns, duration_ns; /* its longest event: where to look on the timeline */
     int64_t thread;                /* of that event, or 0 */
+    int64_t least_percent;         /* of the step: a cause that saves less is dropped; set by adviser_find() */
     struct replay_edits bound, estimate;
     int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
     int64_t rank_ns;               /* set by it too: its estimate, or less if a cause with that estimate explains it */
@@ -50,20 +52,22 @@ void advice_cause_free(struct advice_cause *cause);
 struct adviser {
     struct report *report;
     struct replay replay;
-    struct steps own_steps;         /* owned; unused if the request has steps */
-    const struct steps *steps;      /* without any: the run is one step */
-    struct report_span span;        /* of the request */
-    size_t step_count;              /* that the mean is taken of; 1 without steps */
-    struct places places;           /* adviser_places() reads them */
+    struct steps own_steps;                 /* owned; unused if the request has steps */
+    const struct steps *steps;              /* without any: the run is one step */
+    struct report_span span;                /* of the request */
+    size_t step_count;                      /* that the mean is taken of; 1 without steps */
+    struct places places;                   /* adviser_places() reads them */
     int has_places;
-    struct advice_kernels *kernels; /* owned, if not NULL; adviser_kernels() reads them */
+    struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
-    struct replay_edits base;       /* what makes the replay one of the program without a profiler */
-    int64_t step_ns;                /* the mean step of that replay, or the run */
-    int64_t recorded_ns;            /* the mean step as it was recorded */
+    struct replay_edits base;               /* what makes the replay one of the program without a profiler */
+    int64_t step_ns;                        /* the mean step of that replay, or the run */
+    int64_t recorded_ns;                    /* the mean step as it was recorded */
+    const struct analysis_request *options; /* of the rule that is run next; NULL: the defaults */
+    int64_t thresholds[ADVICE_THRESHOLDS];  /* of the rule that runs */
     struct advice_cause *causes;
     size_t count, room;
-    size_t judged;                  /* the first of them have their savings */
+    size_t judged;                          /* the first of them have their savings */
 };
 
 /* Reads the report. request: the steps and the span that count; steps of its filter are used instead of searching for
@@ -77,12 +81,13 @@ int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, in
 /* Sets the base, if the capture has the time of the bare step: advice_bare.c. */
 int adviser_use_bare_step(struct adviser *adviser, struct error *err);
 
-/* Adds the causes that a rule finds. */
+/* Adds the causes that a rule finds, with the thresholds that adviser->options has for it. */
 int adviser_find(struct adviser *adviser, const struct analysis *rule, struct error *err);
 /* For rules: adds a cause and takes over what it owns, also after an error. A cause without edits is freed at once. */
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
-/* Replays the causes that were added since the last call, drops those that save less than 1 % of the step, and sorts
+/* Replays the causes that were added since the last call, drops those that save less than their rule asks for (1 % of
+ * the step, if nothing else is said), and sorts
  * all by what they are estimated to save. A cause of a general rule comes behind one of another rule that takes at
  * least half of it away: that one says what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);

@@ -11,8 +11,6 @@
 
 /* Between two calls: the way from one launch to the next, and the most that could be such a way. */
 enum { SHORT_NS = 200000, LONG_NS = 10 * SHORT_NS };
-/* Fewer kernels in a step, or longer ones, are no matter of launches. */
-enum { LEAST_KERNELS = 10, LONGEST_MEAN_NS = 100000 };
 
 struct launches {
     struct adviser *adviser;
@@ -202,8 +200,9 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
         error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
         goto free_cause;
     }
-    if (launches.kernels < LEAST_KERNELS * (int64_t)adviser->step_count ||
-        launches.kernel_ns / launches.kernels > LONGEST_MEAN_NS || (code = find_line(&launches, err)) != 0)
+    if (launches.kernels < adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count ||
+        launches.kernel_ns / launches.kernels > adviser->thresholds[THRESHOLD_MEAN] ||
+        (code = find_line(&launches, err)) != 0)
         goto free_cause;
     describe(&launches);
     free(launches.launches);

@@ -13,7 +13,6 @@
 #include "base/human.h"
 
 enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the thread that holds it */
-enum { LEAST_NS = 100000 };  /* shorter pieces are the way from one launch to the next */
 
 struct between {
     struct adviser *adviser;
@@ -88,9 +87,15 @@ static int add_gil_waits(struct between *between, int64_t from_ns, int64_t to_ns
     return 0;
 }
 
+/* Shorter pieces are the way from one launch to the next. */
+static int is_long(const struct between *between, int64_t from_ns, int64_t to_ns)
+{
+    return from_ns < to_ns && saturating_duration(from_ns, to_ns) >= between->adviser->thresholds[THRESHOLD_PIECE];
+}
+
 static int add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
 {
-    if (from_ns >= to_ns || saturating_duration(from_ns, to_ns) < LEAST_NS)
+    if (!is_long(between, from_ns, to_ns))
         return 0;
     if (add_gil_waits(between, from_ns, to_ns) != 0)
         return ERR_NO_MEMORY;
@@ -123,7 +128,7 @@ static int add_thread(struct between *between)
             !adviser_counts(between->adviser, call))
             continue;
         int64_t from_ns = replay_edge_start(replay, edge);
-        if (saturating_duration(from_ns, call->start_ns) >= LEAST_NS && add_gap(between, from_ns, call->start_ns) != 0)
+        if (is_long(between, from_ns, call->start_ns) && add_gap(between, from_ns, call->start_ns) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

@@ -60,8 +60,9 @@ int analysis_run(const struct analysis *analysis, struct report *report, const s
     int64_t rows;
     int code;
 
-    if ((code = options_check(analysis->name, analysis->usage, request, err)) != 0 ||
-        (code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err)) != 0)
+    if (!analysis->find && (code = options_check(analysis->name, analysis->usage, request, err)) != 0)
+        return code; /* a rule on the replay has thresholds, and checks them itself */
+    if ((code = option_number(request, "rows", -1, -1, INT64_MAX, &rows, err)) != 0)
         return code;
     if (missing)
         return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);

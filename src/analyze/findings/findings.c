@@ -101,8 +101,13 @@ static int add_causes(struct findings *findings, struct adviser *adviser, const 
 
     for (size_t i = 0; i < request->count; i++) {
         const struct finding_choice *choice = &request->choices[i];
-        if (choice->rule->find && !analysis_missing(choice->rule, adviser->report) &&
-            (code = adviser_find(adviser, choice->rule, err)) != 0)
+        const struct analysis_request options = { .options = choice->options, .option_count = choice->option_count };
+        if (!choice->rule->find || analysis_missing(choice->rule, adviser->report))
+            continue;
+        adviser->options = &options;
+        code = adviser_find(adviser, choice->rule, err);
+        adviser->options = NULL;
+        if (code != 0)
             return code;
     }
     if ((code = adviser_judge(adviser, err)) != 0)
