@@ -20,6 +20,7 @@
  *     context_created()  configures and enables unified memory, which CUPTI refuses before there is a context: once
  *                        in a process, after the first context was created and before anything runs in it; the agent
  *                        holds no lock
+ *     call_made()        enables its own callback, if the agent disabled that while the thread was about to call it
  *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, for which it waits
  *                        no longer than 100 ms, because the holder may be waiting for CUPTI; after that the agent's own
  *                        thread does it
@@ -58,7 +59,7 @@ struct cuda {
     _Atomic uint32_t entered;    /* CUDA was initialised, here or in a process that this one was forked from */
     _Atomic uint32_t stage;      /* enum cuda_stage */
     _Atomic uint32_t epoch;      /* number of times that recording began */
-    _Atomic uint32_t unsettled;  /* callbacks that stay enabled while a thread is in their call: cuda_api.c */
+    _Atomic uint32_t unsettled;  /* a callback is still enabled because a thread is in its call: cuda_api.c */
     _Atomic uint32_t by_records; /* CUPTI writes the records of the chosen calls: cuda_api.c */
     uint32_t pid;                /* of the process that CUPTI lives in */
     uint32_t version;            /* of CUPTI, see cupti_version_told_apart() */
@@ -139,7 +140,7 @@ struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
     uint8_t unloads;                    /* the names of kernels go away with this call */
-    uint8_t called_back;                /* its callback is enabled */
+    _Atomic uint8_t called_back;        /* its callback is enabled */
     uint8_t of_cupti;                   /* CUPTI makes this call at each launch, to get the name: the program did not */
     uint8_t refused;                    /* CUPTI refused to write its records */
     uint8_t round;                      /* number of times that its callback was disabled */
@@ -152,8 +153,9 @@ void cuda_api_records(int on);                     /* chosen calls, recorded by 
 enum cuda_stage cuda_api_last_stage(void);         /* the final stage of a capture: all calls, or the chosen ones */
 void cuda_api_callbacks(enum cuda_stage stage);    /* enables the callbacks of this stage, and disables the others */
 void cuda_api_settle(void);                        /* disables those that could not be disabled; under the lock */
-void cuda_api_entered(struct cuda_api *api, const struct cupti_call *call); /* by callbacks: a call begins, and ends */
-void cuda_api_left(struct cuda_api *api, const struct cupti_call *call);
+/* By callbacks: a call begins, and ends. */
+void cuda_api_entered(enum cuda_domain domain, uint32_t id, const struct cupti_call *call);
+void cuda_api_left(enum cuda_domain domain, uint32_t id, const struct cupti_call *call);
 void cuda_api_forget_callbacks(void);             /* CUPTI has disabled all of them with the subscription */
 int cuda_api_is_ours(const struct cuda_api *api); /* true if the agent writes the record of this call */
 

@@ -143,72 +143,81 @@ static int has_callback(const struct cuda_api *api)
 /* CUPTI 13.0 puts the id of a call on a stack when it calls back at the entry, and takes it off when it calls back at
  * the exit. If the callback is disabled in between, the id stays there, and all later calls of the thread have it:
  * their records and those of their kernels cannot be told apart. So a callback stays enabled while a thread is in its
- * call. A thread that enters the call meanwhile is noticed, because it counts itself before the second look. */
+ * call. A thread may enter it meanwhile: the agent clears called_back, disables, and looks whether a thread is inside;
+ * the thread counts itself, and looks whether called_back is clear. At least one of the two sees the other, and enables
+ * the callback again. */
 static int disable_callback(enum cuda_domain domain, uint32_t id)
 {
     struct cuda_api *api = &cuda_apis[domain][id];
     if (atomic_load(&api->inside))
         return 0;
+    atomic_store(&api->called_back, 0);
     cuda.cupti.cuptiEnableCallback(0, cuda.subscriber, domains[domain].domain, id);
     if (!atomic_load(&api->inside))
         return 1;
     cuda.cupti.cuptiEnableCallback(1, cuda.subscriber, domains[domain].domain, id);
+    atomic_store(&api->called_back, 1);
     return 0;
 }
 
 /* In the word that CUPTI keeps for the client from the entry of a call to its exit. */
 #define COUNTED 0x746163686f000001u
 
-void cuda_api_entered(struct cuda_api *api, const struct cupti_call *call)
+void cuda_api_entered(enum cuda_domain domain, uint32_t id, const struct cupti_call *call)
 {
+    struct cuda_api *api = &cuda_apis[domain][id];
     if (!call->correlation_data)
         return;
     *call->correlation_data = COUNTED;
     atomic_fetch_add(&api->inside, 1);
+    if (likely(atomic_load(&api->called_back)))
+        return;
+    atomic_store(&api->called_back, 1);
+    cuda.cupti.cuptiEnableCallback(1, cuda.subscriber, domains[domain].domain, id);
+    atomic_store(&cuda.unsettled, 1);
 }
 
-void cuda_api_left(struct cuda_api *api, const struct cupti_call *call)
+void cuda_api_left(enum cuda_domain domain, uint32_t id, const struct cupti_call *call)
 {
     if (!call->correlation_data || *call->correlation_data != COUNTED)
         return; /* entered before the callback was enabled */
     *call->correlation_data = 0;
-    atomic_fetch_sub(&api->inside, 1);
+    atomic_fetch_sub(&cuda_apis[domain][id].inside, 1);
 }
 
 void cuda_api_settle(void)
 {
-    if (atomic_load_explicit(&cuda.unsettled, memory_order_relaxed))
+    if (atomic_load(&cuda.unsettled))
         cuda_api_callbacks(atomic_load_explicit(&cuda.stage, memory_order_relaxed));
 }
 
 void cuda_api_callbacks(enum cuda_stage stage)
 {
-    uint32_t unsettled = 0;
     atomic_store_explicit(&cuda.stage, stage, memory_order_relaxed);
+    atomic_store(&cuda.unsettled, 0);
     for (enum cuda_domain domain = CUDA_RUNTIME; domain <= CUDA_DRIVER; domain++)
         for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
             struct cuda_api *api = &cuda_apis[domain][id];
             uint8_t wanted = (uint8_t)(api->range || (stage == CUDA_STAGE_PAUSED ? api->known && api->unloads
                                                                                  : stage && has_callback(api)));
-            if (wanted == api->called_back)
+            if (wanted == atomic_load_explicit(&api->called_back, memory_order_relaxed))
                 continue;
             if (wanted) {
+                atomic_store(&api->called_back, 1);
                 cuda.cupti.cuptiEnableCallback(1, cuda.subscriber, domains[domain].domain, id);
-            } else if (!disable_callback(domain, id)) {
-                unsettled++;
-                continue;
+            } else if (disable_callback(domain, id)) {
+                api->round++;
+            } else {
+                atomic_store(&cuda.unsettled, 1);
             }
-            api->round = (uint8_t)(api->round + !wanted);
-            api->called_back = wanted;
         }
-    atomic_store_explicit(&cuda.unsettled, unsettled, memory_order_relaxed);
 }
 
 void cuda_api_forget_callbacks(void)
 {
     for (enum cuda_domain domain = CUDA_RUNTIME; domain <= CUDA_DRIVER; domain++)
         for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
-            cuda_apis[domain][id].called_back = 0;
+            atomic_store(&cuda_apis[domain][id].called_back, 0);
             atomic_store(&cuda_apis[domain][id].inside, 0); /* exits do not come any more */
         }
 }

@@ -248,11 +248,11 @@ static void call_made(const struct made_call *made)
     const struct cupti_call *call = made->call;
     if (made->id >= CUDA_API_MAX)
         return;
-    struct cuda_api *api = &cuda_apis[made->domain][made->id];
+    const struct cuda_api *api = &cuda_apis[made->domain][made->id];
     if (call->site == CUPTI_ENTER)
-        cuda_api_entered(api, call);
+        cuda_api_entered(made->domain, made->id, call);
     else
-        cuda_api_left(api, call);
+        cuda_api_left(made->domain, made->id, call);
     if (api->range == 1 && call->site == CUPTI_EXIT)
         cuda_range_begin();
     else if (api->range == 2 && call->site == CUPTI_ENTER)
