@@ -4,6 +4,7 @@ for TensorBoard, read by a reader of their format."""
 import csv
 import json
 import os
+import shlex
 import shutil
 import struct
 import sys
@@ -186,6 +187,26 @@ def events():
 
 # ---- options, other files ----
 
+# The options that DLProf prints, with a value that it accepts; those of a run of a program follow below.
+OPTIONS = ("--force=true", "-f=true", "-f true", "--verbosity=quiet", "-v minimal", "-v=diagnostic", "--mode=pytorch", "-m simple", "--nsys_base_name=base",
+           "--nsys_opts='-t cuda,nvtx -s none'", "--delay=0", "-y 0", "--duration=0", "-d=0", "--key_node=global_step", "--key_op=linear", "--key_op=", "--iter_start=0",
+           "--iter_stop=0", "--profile_name=name", "--reports=all,summary,detail,kernel,iteration,tensor,op_type,group_node,expert_systems", "--formats=csv,json",
+           "--domains=default", "--dump_model_data=true", "--tb_dir=events", "--suppress_tb_files=true", "-b true", "-b=false")
+
+
+def every_option():
+    """Each option alone, and each report once, however often it is named."""
+    for number, option in enumerate(OPTIONS):
+        output("dlprof", "--nsys_database=training.sqlite", f"--output_path=option{number}", *shlex.split(option))
+    number = next(number for number, option in enumerate(OPTIONS) if option.startswith("--reports"))
+    check("each report once", sorted(f"dlprof_{name}.csv" for name in REPORTS), sorted(name for name in os.listdir(f"option{number}") if name.endswith(".csv")))
+    check("events by default", 1, len(os.listdir(f"option{number}/event_files")))
+    number = OPTIONS.index("--tb_dir=events")
+    check("events elsewhere", 1, len(os.listdir(f"option{number}/events")))
+    check("no events", [], os.listdir(f"option{OPTIONS.index('-b true')}"))
+    check("version and help", (True, True), ("DLProf 1.8.0" in output("dlprof", "-V"), "--nsys_database" in output("dlprof", "-h")))
+
+
 def options():
     check("a sentence about the database", True, "--nsys_database" in refusal("dlprof", "--database=x"))
     for bad in (["--reports=nothing"], ["--formats=xml"], ["--mode=tensorflow2"], ["--iter_start=x"], ["--iter_start=7"], ["--domains=none"]):
@@ -232,6 +253,7 @@ try:
     part_of_the_iterations()
     events()
     options()
+    every_option()
     hostile()
     if TRACE_FILE:
         operators_without_markers()

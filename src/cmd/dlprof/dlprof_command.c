@@ -154,9 +154,7 @@ struct job {
     const struct command *self;
     const struct settings *settings;
     struct dlprof_request request;
-    const struct dlprof_report *reports[MOST_REPORTS];
-    size_t report_count;
-    int formats; /* a bit for each of dlprof_formats */
+    int reports, formats; /* a bit for each of dlprof_reports and dlprof_formats */
 };
 
 static int says(const struct job *job, const char *level)
@@ -311,8 +309,8 @@ static int write_all_files(const struct job *job, struct report *report, struct 
         fprintf(stderr, "tacho dlprof: %zu operators, %zu calls of them and %zu operations on GPUs in %zu of %zu %s\n",
                 dlprof.op_count, dlprof.call_count, dlprof.work_count, dlprof.last - dlprof.first + 1,
                 dlprof.iteration_count, dlprof.iteration_count == 1 ? "iteration" : "iterations");
-    for (size_t i = 0; i < job->report_count; i++)
-        if ((code = write_report(job, &dlprof, job->reports[i], err)) != 0)
+    for (size_t i = 0; dlprof_reports[i].option; i++)
+        if (job->reports >> i & 1 && (code = write_report(job, &dlprof, &dlprof_reports[i], err)) != 0)
             goto free_dlprof;
     if (job->settings->model_data && (code = write_model_data(job, &dlprof, err)) != 0)
         goto free_dlprof;
@@ -347,16 +345,16 @@ free_domains:
 
 static int choose_report(struct job *job, const char *name, struct error *err)
 {
-    for (const struct dlprof_report *report = dlprof_reports; report->option; report++) {
-        if (strcmp(name, "all") != 0 && strcmp(name, report->option) != 0 &&
-            (!report->alias || strcmp(name, report->alias) != 0))
-            continue;
-        if (job->report_count < MOST_REPORTS)
-            job->reports[job->report_count++] = report;
-        if (strcmp(name, "all") != 0)
-            return 0;
+    int chosen = 0;
+
+    for (size_t i = 0; dlprof_reports[i].option; i++) {
+        const struct dlprof_report *report = &dlprof_reports[i];
+        if (strcmp(name, "all") == 0 || strcmp(name, report->option) == 0 ||
+            (report->alias && strcmp(name, report->alias) == 0))
+            chosen |= 1 << i;
     }
-    if (strcmp(name, "all") == 0)
+    job->reports |= chosen;
+    if (chosen)
         return 0;
     return error_set(err, ERR_BAD_ARGUMENT,
                      "unknown report '%s' for --reports: use all, or any of summary, detail, kernel, iteration, "
