@@ -165,6 +165,20 @@ static void add_cause(struct text *out, const struct html_page *page, size_t row
     text_add(out, "</p>\n</li>\n");
 }
 
+/* Steps that were recorded took longer than others: figures of advice are those of the others. */
+static void add_recording(struct text *out, const struct html_page *page)
+{
+    const struct adviser *adviser = &page->adviser;
+
+    if (!html_has_replay(page) || !adviser->base.count || adviser->recorded_ns <= adviser->step_ns)
+        return;
+    text_add(out, "<p>Savings are of the step without recording, ");
+    html_add_time(out, adviser->step_ns);
+    text_add(out, "; with it, a step took ");
+    html_add_time(out, adviser->recorded_ns);
+    text_add(out, ".</p>\n");
+}
+
 /* What the first causes save together: a replay without all of them. */
 static void add_together(struct text *out, struct html_page *page, size_t shown)
 {
@@ -215,38 +229,51 @@ void html_add_advice(struct text *out, struct html_page *page)
     if (rows)
         text_add(out, "</ol>\n");
     add_together(out, page, shown);
+    add_recording(out, page);
     add_unchecked(out, page);
     html_add_command(out, page, "analyze");
 }
 
 /* ---- breakdown ------------------------------------------------------------------------------------------------- */
 
-/* The mean of a column of step_sum. */
-static double mean_of(const struct table *steps, const char *column)
-{
-    double sum = 0;
+/* Columns of step_breakdown, and their colours: work on GPUs, then the causes for which they are idle. */
+static const struct {
+    const char *column, *name, *class;
+} parts_of_step[] = {
+    { "Compute", "Kernels", "compute" },
+    { "Exposed Communication", "Communication that nothing hides", "communication" },
+    { "Exposed Copies", "Copies and fills that nothing hides", "copies" },
+    { "Launch", "Idle: launch-bound", "launch" },
+    { "Python", "Idle: Python between launches", "host" },
+    { "CPU Code", "Idle: CPU code between launches", "host" },
+    { "Waits", "Idle: wait for results", "wait" },
+    { "Data Loading", "Idle: data loading", "loading" },
+    { "Copy Calls", "Idle: calls that copy", "copies" },
+    { "Allocation", "Idle: allocation of memory", "other" },
+    { "Code Loading", "Idle: code loading", "other" },
+    { "Garbage Collection", "Idle: garbage collection", "other" },
+    { "Compilation", "Idle: compilation", "other" },
+    { "GIL", "Idle: GIL held by another thread", "other" },
+    { "Blocked", "Idle: the program is blocked", "other" },
+    { "Preempted", "Idle: preempted", "other" },
+    { "Launch Latency", "Idle: launched, not begun", "idle" },
+    { "Profiler", "Idle: the profiler", "idle" },
+    { "Unknown", "Idle: cause not known", "idle" },
+};
+enum { STEP_PARTS = sizeof parts_of_step / sizeof *parts_of_step };
 
-    for (size_t row = 0; row < table_row_count(steps); row++)
-        sum += html_cell_number(steps, row, column);
-    return sum / (double)table_row_count(steps);
-}
-
-/* The parts of the mean step, which add up to it. A step's work may run after its end, and that of the step before it
- * in its time: the time in which GPUs had work is divided as the work is that the steps launched. */
+/* The parts of the mean step, which add up to it. */
 static void add_step_parts(struct text *out, const struct table *steps)
 {
-    double time = mean_of(steps, "Time"), idle = mean_of(steps, "GPU Idle"), busy = mean_of(steps, "GPU Busy");
-    double kernels = mean_of(steps, "Kernel"), overlap = mean_of(steps, "Overlap");
-    double communication = mean_of(steps, "Communication") - overlap;
-    double scale = busy > 0 ? (time - idle) / busy : 0;
-    const struct html_part parts[] = {
-        { "Kernels", "compute", scale * kernels },
-        { "Communication that nothing hides", "communication", scale * communication },
-        { "Copies and fills that nothing hides", "copies", scale * (busy - kernels - communication) },
-        { "GPU idle", "idle", idle },
-    };
+    struct html_part parts[STEP_PARTS];
+    size_t rows = table_row_count(steps);
 
-    html_add_parts(out, "Parts of the mean step", parts, sizeof parts / sizeof *parts);
+    for (size_t i = 0; i < STEP_PARTS; i++) {
+        parts[i] = (struct html_part){ parts_of_step[i].name, parts_of_step[i].class, 0 };
+        for (size_t row = 0; row < rows; row++)
+            parts[i].ns += html_cell_number(steps, row, parts_of_step[i].column) / (double)rows;
+    }
+    html_add_parts(out, "Parts of the mean step", parts, STEP_PARTS);
 }
 
 void html_add_breakdown(struct text *out, struct html_page *page)
@@ -258,10 +285,11 @@ void html_add_breakdown(struct text *out, struct html_page *page)
     static const struct html_table idle = { "Why GPUs were idle", idle_columns, NULL, NULL };
     static const struct html_table busy = { "GPUs", busy_columns, NULL, NULL };
     static const struct html_table waits = { "What threads waited for", wait_columns, NULL, NULL };
-    const struct table *steps = page->reports[HTML_STEPS];
 
-    if (steps && html_cell(steps, 0, "GPU Busy"))
-        add_step_parts(out, steps);
+    if (page->reports[HTML_STEP_PARTS]) {
+        add_step_parts(out, page->reports[HTML_STEP_PARTS]);
+        html_add_command(out, page, "stats -r step_breakdown");
+    }
     if (page->reports[HTML_BUSY])
         html_add_table(out, page->reports[HTML_BUSY], &busy);
     if (page->reports[HTML_IDLE]) {

@@ -15,6 +15,7 @@ enum html_report {
     HTML_BUSY,
     HTML_IDLE,
     HTML_STEPS,
+    HTML_STEP_PARTS,
     HTML_STEP_FLOPS,
     HTML_TENSOR_CORES,
     HTML_ROOFLINE,
@@ -69,7 +70,7 @@ struct html_table {
 enum { HTML_ROWS = 10 };
 void html_add_table(struct text *out, const struct table *table, const struct html_table *shape);
 
-/* A bar of parts that add up, and the same as a table. Parts below nothing are left out. */
+/* A bar of parts that add up, and the same as a table. Parts of no time are left out. */
 struct html_part {
     const char *name, *class; /* class: of html_style.c */
     double ns;

@@ -17,6 +17,7 @@ static const char *const report_names[HTML_REPORTS] = {
     [HTML_BUSY] = "cuda_gpu_busy",
     [HTML_IDLE] = "gpu_idle_sum",
     [HTML_STEPS] = "step_sum",
+    [HTML_STEP_PARTS] = "step_breakdown",
     [HTML_STEP_FLOPS] = "step_flops",
     [HTML_TENSOR_CORES] = "tensor_core_sum",
     [HTML_ROOFLINE] = "roofline",
