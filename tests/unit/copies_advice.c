@@ -1,5 +1,5 @@
-/* The rule on copies to the GPU, on small captures made by hand, with savings that can be worked out on paper, in µs.
- * These captures do not say which GPU it is, so that pinned memory is copied at 12 GB/s. */
+/* The rules on copies to the GPU and on unified memory, on small captures made by hand, with savings that can be worked
+ * out on paper, in µs. These captures do not say which GPU it is, so that pinned memory is copied at 12 GB/s. */
 #include "made_advice.h"
 
 enum { STEPS = 10, KERNEL = 100, TO_DEVICE = 1, PAGEABLE = 0, PINNED = 1, DEVICE = 2 };
@@ -123,6 +123,42 @@ static void a_tensor_made_on_the_cpu(void **state)
     done(&adviser, report);
 }
 
+static void gpu_fault(struct writer *writer, int64_t start, int64_t end)
+{
+    struct row_CUDA_UM_GPU_PAGE_FAULT_EVENTS row = { 0 };
+
+    ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, start, start * US);
+    ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, end, end * US);
+    ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, globalPid, made_thread(1, 0));
+    ROW_SET(&row, CUDA_UM_GPU_PAGE_FAULT_EVENTS, deviceId, 0);
+    writer_append(writer, TABLE_CUDA_UM_GPU_PAGE_FAULT_EVENTS, &row);
+}
+
+/* Kernels of 100 µs follow each other. In each, faults and a migration of 120 kB take 60 µs together, from 20 to 80;
+ * another migration, of 20 µs, lies between two kernels. Copied before, 120 kB take 10 µs. */
+static void kernels_wait_for_pages(void **state)
+{
+    enum { UNIFIED_TO_DEVICE = 11 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = 150 * i;
+        call(writer, MAIN, 5 * i, 5 * i + 2, "cudaLaunchKernel", i + 1);
+        kernel(writer, 100 + at, 100 + at + KERNEL, i + 1, 7);
+        gpu_fault(writer, 100 + at + 20, 100 + at + 60);
+        made_copy(writer, (struct made_memory){ (100 + at + 40) * US, (100 + at + 80) * US, NO_ID, 120000,
+                                                UNIFIED_TO_DEVICE, NO_ID, NO_ID });
+        made_copy(writer, (struct made_memory){ (100 + at + 110) * US, (100 + at + 130) * US, NO_ID, 4096,
+                                                UNIFIED_TO_DEVICE, NO_ID, NO_ID });
+    }
+    struct report *report = advise(&adviser, writer, &rule_unified_memory, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], STEPS * 60, STEPS * 50, "kernels wait for pages of unified memory (10 times)", "");
+    assert_int_equal(adviser.causes[0].confidence, ADVICE_MODELLED);
+    done(&adviser, report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +167,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_a_copy_is_no_wait_for_a_result),
         cmocka_unit_test(many_small_copies),
         cmocka_unit_test(a_tensor_made_on_the_cpu),
+        cmocka_unit_test(kernels_wait_for_pages),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -156,9 +156,11 @@ static const struct copy_kind {
       "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
     { is_pageable, pin, 1, 0, "a copy of pageable memory to the GPU is waited for",
       "Pin the memory (DataLoader(pin_memory=True), tensor.pin_memory(), cudaHostAlloc), and copy asynchronously "
-      "(non_blocking=True, cudaMemcpyAsync)." },
+      "(non_blocking=True, cudaMemcpyAsync). Data that is the same in each step can stay on the GPU." },
     { waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
-      "The memory is pinned: copy it with non_blocking=True (cudaMemcpyAsync), and the CPU goes on at once." },
+      "The memory is pinned: copy it with non_blocking=True (cudaMemcpyAsync), and the CPU goes on at once. Data that "
+      "is "
+      "the same in each step can stay on the GPU." },
 };
 enum { COPY_KINDS = sizeof kinds / sizeof *kinds };
 
