@@ -86,7 +86,7 @@ static int list_copies(struct advice_copies *copies, struct adviser *adviser, co
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
         if (work->call == NO_CALL || replay_engine_of(events, work) != REPLAY_TO_GPU ||
-            !adviser_counts(adviser, &events->calls[work->call]))
+            !adviser_changes(adviser, &events->calls[work->call]))
             continue;
         if (array_reserve(&copies->list, &copies->room, copies->count + 1, sizeof *copies->list) != 0)
             return ERR_NO_MEMORY;

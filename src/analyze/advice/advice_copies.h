@@ -19,7 +19,7 @@ struct advice_copies {
     size_t count, room;
 };
 
-/* Reads the copies to GPUs that count. Needs advice_copies_free() after an error too. */
+/* Reads the copies to GPUs that rules change. Needs advice_copies_free() after an error too. */
 int advice_copies_read(struct advice_copies *copies, struct adviser *adviser, struct error *err);
 void advice_copies_free(struct advice_copies *copies);
 

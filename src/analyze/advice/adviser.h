@@ -61,6 +61,8 @@ struct adviser {
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
     struct replay_edits base;               /* what makes the replay one of the program without a profiler */
+    struct replay_edits most;               /* the same if that took as much as it may have; for bounds */
+    int64_t least_step_ns;                  /* the mean step of a replay with that */
     int64_t step_ns;                        /* the mean step of that replay, or the run */
     int64_t recorded_ns;                    /* the mean step as it was recorded */
     const struct analysis_request *options; /* of the rule that is run next; NULL: the defaults */
@@ -78,7 +80,7 @@ void adviser_free(struct adviser *adviser);
 
 /* Replays with the base and these edits. Returns the time of a step. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);
-/* Sets the base, if the capture has the time of the bare step: advice_bare.c. */
+/* Sets both bases, if the capture has the time of the bare step: advice_bare.c. */
 int adviser_use_bare_step(struct adviser *adviser, struct error *err);
 
 /* Adds the causes that a rule finds, with the thresholds that adviser->options has for it. */
@@ -103,6 +105,9 @@ int adviser_places(struct adviser *adviser, struct places **out, struct error *e
 
 /* Whether a call counts: it starts in the span of the request, and in a chosen step if there are steps. */
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call);
+/* Whether a cause is gone at a call: it starts in the span of the request. Steps that do not count are changed too:
+ * what one of them leaves undone, such as a GPU without work, the next one begins with. */
+int adviser_changes(const struct adviser *adviser, const struct replay_call *call);
 
 /* The table of a rule on the replay, for analysis.run. */
 int advice_table(const struct analysis *rule, struct report *report, const struct analysis_request *request,

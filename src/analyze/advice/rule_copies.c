@@ -188,7 +188,7 @@ static int add_copy(struct copies *copies, const struct advice_copy *copy, int64
 
     event.place = places_at(groups->places, event.thread, call->start_ns, call->end_ns);
     uint32_t group = advice_group(groups, places_line(groups->places, event.place), kind);
-    if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
+    if (group == NO_KEY || (adviser_counts(copies->adviser, call) && advice_group_note(groups, group, &event) != 0))
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &groups->list[group].cause;
     return remove_all(copies, copy, &kinds[kind], &cause->bound) != 0 ||
@@ -218,6 +218,8 @@ static int describe(struct advice_groups *groups, uint32_t group)
     uint32_t place;
     int64_t unused;
 
+    if (!cause->count)
+        return 0;
     advice_group_most(groups, group, &place, &unused);
     text_add(&cause->what, kind->what);
     advice_add_count(&cause->what, groups->adviser, cause->count);

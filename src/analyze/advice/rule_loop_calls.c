@@ -1,5 +1,6 @@
 /* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
- * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. */
+ * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. What
+ * happens in one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
 #include <string.h>
 
 #include "advice_groups.h"
@@ -42,8 +43,15 @@ static int cut_call(struct adviser *adviser, struct replay_edits *edits, uint32_
     return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);
 }
 
-static int add_call(struct advice_groups *groups, uint32_t at, int kind)
+struct loop_calls {
+    struct advice_groups groups; /* key: kind */
+    uint32_t step[CALL_KINDS];   /* the last with such a call, plus 1 */
+    int is_repeated[CALL_KINDS]; /* several steps have such calls */
+};
+
+static int add_call(struct loop_calls *loop, uint32_t at, int kind)
 {
+    struct advice_groups *groups = &loop->groups;
     struct adviser *adviser = groups->adviser;
     const struct replay_call *call = &adviser->replay.events.calls[at];
     struct advice_event event = { .thread = adviser->replay.events.threads[call->thread].id,
@@ -52,21 +60,28 @@ static int add_call(struct advice_groups *groups, uint32_t at, int kind)
     uint32_t group = advice_group(groups, kind, 0);
 
     event.place = places_line(groups->places, places_at(groups->places, event.thread, call->start_ns, call->end_ns));
-    if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
+    if (group == NO_KEY)
         return ERR_NO_MEMORY;
+    if (adviser_counts(adviser, call)) {
+        if (advice_group_note(groups, group, &event) != 0)
+            return ERR_NO_MEMORY;
+        uint32_t step = steps_at(adviser->steps, global_process(event.thread), call->start_ns) + 1;
+        loop->is_repeated[kind] |= loop->step[kind] && loop->step[kind] != step;
+        loop->step[kind] = step;
+    }
     struct advice_cause *cause = &groups->list[group].cause;
     return cut_call(adviser, &cause->bound, at) != 0 || cut_call(adviser, &cause->estimate, at) != 0 ? ERR_NO_MEMORY
                                                                                                      : 0;
 }
 
-static int add_calls(struct advice_groups *groups)
+static int add_calls(struct loop_calls *loop)
 {
-    struct adviser *adviser = groups->adviser;
+    struct adviser *adviser = loop->groups.adviser;
     const struct replay_events *events = &adviser->replay.events;
 
     for (uint32_t i = 0; i < events->call_count; i++) {
         int kind = kind_of(report_string(adviser->report, *keys_get(&events->names, events->calls[i].name), NULL));
-        if (kind >= 0 && adviser_counts(adviser, &events->calls[i]) && add_call(groups, i, kind) != 0)
+        if (kind >= 0 && adviser_changes(adviser, &events->calls[i]) && add_call(loop, i, kind) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -74,9 +89,13 @@ static int add_calls(struct advice_groups *groups)
 
 static int describe(struct advice_groups *groups, uint32_t group)
 {
+    const struct loop_calls *loop = (const struct loop_calls *)groups; /* its first member */
     struct advice_cause *cause = &groups->list[group].cause;
     int64_t kind = keys_get(&groups->keys, group)[0], unused;
     uint32_t place;
+
+    if (!loop->is_repeated[kind])
+        return 0;
 
     advice_group_most(groups, group, &place, &unused);
     text_add(&cause->what, kinds[kind].what);
@@ -89,20 +108,20 @@ static int describe(struct advice_groups *groups, uint32_t group)
 /* Without steps the start of the program counts, in which such calls are as they should be. */
 static int find_loop_calls(struct adviser *adviser, struct error *err)
 {
-    struct advice_groups groups;
+    struct loop_calls loop = { 0 };
     int code;
 
     if (!adviser->steps->count)
         return 0;
-    if ((code = advice_groups_open(&groups, adviser, err)) != 0)
+    if ((code = advice_groups_open(&loop.groups, adviser, err)) != 0)
         goto free_groups;
-    if (add_calls(&groups) != 0) {
+    if (add_calls(&loop) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls in the loop");
         goto free_groups;
     }
-    code = advice_groups_add(&groups, 0, describe, err);
+    code = advice_groups_add(&loop.groups, 0, describe, err);
 free_groups:
-    advice_groups_free(&groups);
+    advice_groups_free(&loop.groups);
     return code;
 }
 

@@ -184,7 +184,8 @@ static int add_wait(struct waits *waits, uint32_t at, const char *name)
         array_reserve_zeroed(&waits->last_step, &waits->step_room, group + 1u, sizeof *waits->last_step) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &waits->groups.list[group].cause;
-    if (call->wait == REPLAY_WAITED && advice_group_note(&waits->groups, group, &event) != 0)
+    if (call->wait == REPLAY_WAITED && adviser_counts(waits->adviser, call) &&
+        advice_group_note(&waits->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     return drop_wait(replay, cause, at) != 0 || cut_operator(waits, cause, at, group, operator) != 0 ? ERR_NO_MEMORY
                                                                                                      : 0;
@@ -238,7 +239,7 @@ static int add_waits(struct waits *waits)
     memset(waits->group_of, 0xff, (events->call_count + 1u) * sizeof *waits->group_of);
     for (uint32_t i = 0; i < events->call_count; i++) {
         const struct replay_call *call = &events->calls[i];
-        if ((call->wait != REPLAY_WAITED && call->wait != REPLAY_READY) || !adviser_counts(waits->adviser, call))
+        if ((call->wait != REPLAY_WAITED && call->wait != REPLAY_READY) || !adviser_changes(waits->adviser, call))
             continue;
         const char *name = report_string(waits->adviser->report, *keys_get(&events->names, call->name), NULL);
         if (!is_other(name) && add_wait(waits, i, name) != 0)
