@@ -247,13 +247,13 @@ int advice_pinned_rate(struct adviser *adviser, const struct report_columns *byt
     }
     if (ns <= 0)
         return bus_rate(adviser, out, err);
-    *out = (struct advice_copy_rate){ sum / ns, "as other copies of this capture" };
+    *out = (struct advice_copy_rate){ sum / ns, "measured" };
     return 0;
 }
 
 void advice_rate_text(struct text *out, const struct advice_copy_rate *rate)
 {
-    text_addf(out, "pinned memory is copied at %.0f GB/s (%s)", rate->bytes_ns, rate->source);
+    text_addf(out, "pinned memory %.0f GB/s (%s)", rate->bytes_ns, rate->source);
 }
 
 /* ---- edits ----------------------------------------------------------------------------------------------------- */

@@ -40,11 +40,11 @@ static inline int64_t advice_bytes_of(const struct replay_events *events, const 
 /* How fast copies of pinned memory are. */
 struct advice_copy_rate {
     double bytes_ns;
-    const char *source; /* "as measured here" */
+    const char *source; /* "measured", or the bus */
 };
 int advice_pinned_rate(struct adviser *adviser, const struct report_columns *bytes, enum replay_engine engine,
                        struct advice_copy_rate *out, struct error *err);
-/* "pinned memory is copied at 55 GB/s (PCIe 5)" */
+/* "pinned memory 55 GB/s (PCIe 5)" */
 void advice_rate_text(struct text *out, const struct advice_copy_rate *rate);
 
 /* Add edits: a copy takes this time instead, or is gone and leaves no gap. ERR_NO_MEMORY or 0. */

@@ -151,16 +151,13 @@ static const struct copy_kind {
     const char *what, *advice;
 } kinds[] = {
     { is_small, gather, 1, 1, "small tensors are copied to the GPU one by one",
-      "Put them together on the CPU and copy once: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
+      "Put them together first: torch.stack(list).pin_memory().to(\"cuda\", non_blocking=True)." },
     { is_made, make_on_gpu, 0, 0, "a tensor is made on the CPU and then moved to the GPU",
       "Make it on the GPU: torch.randn(…, device=\"cuda\"), torch.zeros(…, device=x.device)." },
     { is_pageable, pin, 1, 0, "a copy of pageable memory to the GPU is waited for",
-      "Pin the memory (DataLoader(pin_memory=True), tensor.pin_memory(), cudaHostAlloc), and copy asynchronously "
-      "(non_blocking=True, cudaMemcpyAsync). Data that is the same in each step can stay on the GPU." },
+      "Pin the memory; pass non_blocking=True (cudaMemcpyAsync)." },
     { waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
-      "The memory is pinned: copy it with non_blocking=True (cudaMemcpyAsync), and the CPU goes on at once. Data that "
-      "is "
-      "the same in each step can stay on the GPU." },
+      "Pass non_blocking=True (cudaMemcpyAsync): the memory is pinned." },
 };
 enum { COPY_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -230,7 +227,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
     cause->confidence = ADVICE_MODELLED;
     advice_rate_text(&cause->rate, &copies->pinned);
     if (kind->has_gather_rate)
-        text_addf(&cause->rate, ", and put together at %.0f GB/s (one thread)", GATHER_BYTES_NS);
+        text_addf(&cause->rate, ", put together at %.0f GB/s", GATHER_BYTES_NS);
     return 1;
 }
 

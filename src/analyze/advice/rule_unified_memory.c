@@ -175,8 +175,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
     place_text(&cause->where, groups->places, place);
     cause->confidence = ADVICE_MODELLED;
     advice_rate_text(&cause->rate, &unified->pinned);
-    cause->advice = "Move the pages before the kernel needs them (cudaMemPrefetchAsync), keep data there that only the "
-                    "GPU uses (cudaMemAdvise, cudaMalloc), and do not touch it on the CPU in the loop.";
+    cause->advice = "Prefetch the pages (cudaMemPrefetchAsync).";
     return 1;
 }
 
