@@ -1,16 +1,18 @@
-/* The rule pointwise_chains: elementwise kernels one behind the other, each of which reads what the last one wrote.
+/* The rule pointwise_chains: elementwise kernels one behind the other, each of which reads what the last one wrote, and
+ * reductions between them: an activation, a norm or a softmax that is written out.
  *
- * One fused kernel reads what comes from outside of the chain, and writes the last result. Of the tensors that a chain
- * reads it is not known which are the same: its kernels read r bytes and write w before the last one, so r − w at most
- * come from outside. Estimate: half of those beyond the first tensor are read again, and the fused kernel moves memory
- * as fast as the kernels of the chain. Bound: it reads and writes one tensor at the peak rate of the memory. */
+ * One fused kernel reads what comes from outside of the chain, and writes one result. Of the tensors that a chain reads
+ * it is not known which are the same: its kernels read r bytes and write w besides the result, so r − w at most come
+ * from outside. Estimate: half of those beyond the first tensor are read again, and the fused kernel moves memory as
+ * fast as the kernels of the chain. Bound: it reads and writes one tensor at the peak rate of the memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/advice/advice_kernels.h"
 #include "analyze/registry.h"
 
-enum { SHORTEST_CHAIN = 3 }; /* kernels */
+enum { SHORTEST_CHAIN = 3 }; /* elementwise kernels */
+enum { SMALL_SHARE = 16 };   /* the share of a tensor's elements that a reduction over rows leaves at most */
 
 /* Bytes that an operator reads and writes, and elements of its largest input; all 0: not known. */
 struct extent {
@@ -34,19 +36,23 @@ static const struct extent *extent_of(struct search *search, const struct advice
         return &none;
     struct extent *extent = &search->extents[kernel->todo];
     const struct op_work *work = &search->kernels->works.list[kernel->todo];
-    if (extent->is_read || work->bytes < 0)
+    if (extent->is_read)
         return extent;
     extent->is_read = 1;
     struct op_texts texts = op_texts_of(&search->kernels->operators, &search->kernels->operators.list[kernel->op]);
     op_inputs_read(&inputs, &texts);
     for (size_t i = 0; i < inputs.count; i++) {
-        if (!inputs.list[i].tensors)
+        const struct op_input *input = &inputs.list[i];
+        if (!input->tensors || !input->bytes)
             continue;
-        extent->read += op_tensor_bytes(&inputs.list[i]);
-        if (inputs.list[i].elements > extent->elements)
-            extent->elements = inputs.list[i].elements;
+        extent->read += op_tensor_bytes(input);
+        if (input->elements <= extent->elements)
+            continue;
+        extent->elements = input->elements;
+        extent->written = input->elements * input->bytes;
     }
-    extent->written = work->bytes > extent->read ? work->bytes - extent->read : 0;
+    if (work->bytes >= 0)
+        extent->written = work->bytes > extent->read ? work->bytes - extent->read : 0;
     return extent;
 }
 
@@ -58,48 +64,64 @@ static int differ(const struct advice_kernels *kernels, const struct advice_kern
     return kernels->operators.list[a->op].name != kernels->operators.list[b->op].name;
 }
 
-/* The optimizer's kernels are a matter of the optimizer; sums of gradients, which belong to no line, of autograd. */
-static int is_pointwise(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+/* Whether torch.compile fuses a kernel with others like it. The optimizer's kernels are a matter of the optimizer; sums
+ * of gradients, which belong to no line, of autograd; gradients of a bias belong to their product. */
+static int is_fusable(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
+    struct intern_string source = advice_operator_name(kernels, kernel->source);
+    const struct op_rule *rule = op_rule_find(source.bytes, source.length);
+
     if (kernel->is_optimizer || (kernel->is_backward && kernel->source == NO_OPERATOR))
         return 0;
+    if (kernel->class == OP_REDUCTION)
+        return kernel->op != NO_OPERATOR && !(rule && op_class_is_matrix(rule->class));
     return kernel->class == OP_ELEMENTWISE ||
            (kernel->class == OP_COPY && strcmp(advice_operator_name(kernels, kernel->op).bytes, "aten::copy_") == 0);
 }
 
-/* The end of a chain; *is_chain: it has enough kernels, and not only the same. */
-static size_t end_of_chain(struct search *search, size_t first, int *is_chain)
+struct chain {
+    size_t first, end, longest; /* kernels */
+    double elements;            /* of its tensors, but for small ones */
+    int large;                  /* elementwise kernels on such tensors */
+    int has_others;             /* not all kernels do the same */
+    int64_t run_ns, bound_ns, estimate_ns;
+};
+
+/* Adds the next kernel to a chain; 0: it does not belong to it. */
+static int extend(struct search *search, struct chain *chain)
 {
     const struct advice_kernels *kernels = search->kernels;
-    const struct advice_kernel *begin = &kernels->list[first];
-    size_t end = first;
-    int has_others = 0;
+    const struct advice_kernel *begin = &kernels->list[chain->first], *next = &kernels->list[chain->end];
+    double elements = extent_of(search, next)->elements;
 
-    while (end < kernels->count && is_pointwise(kernels, &kernels->list[end]) &&
-           kernels->list[end].is_backward == begin->is_backward &&
-           advice_kernel_follows(kernels, begin, &kernels->list[end]) &&
-           extent_of(search, &kernels->list[end])->elements == extent_of(search, begin)->elements)
-        has_others |= differ(kernels, begin, &kernels->list[end++]);
-    *is_chain = has_others && end >= first + SHORTEST_CHAIN;
-    return end;
+    if (!is_fusable(kernels, next) || next->is_backward != begin->is_backward ||
+        !advice_kernel_follows(kernels, begin, next))
+        return 0;
+    if (chain->end == chain->first || elements >= SMALL_SHARE * chain->elements) {
+        chain->large = chain->elements == elements ? chain->large : 0;
+        chain->elements = elements;
+    }
+    if (elements != chain->elements && elements * SMALL_SHARE > chain->elements)
+        return 0;
+    chain->large += elements == chain->elements && next->class != OP_REDUCTION;
+    chain->has_others |= differ(kernels, begin, next);
+    chain->end++;
+    return 1;
 }
 
 /* ---- what is left ---------------------------------------------------------------------------------------------- */
 
-struct chain {
-    size_t first, end, longest; /* kernels */
-    int64_t run_ns, bound_ns, estimate_ns;
-};
-
 static void predict(struct search *search, struct chain *chain)
 {
     const struct advice_kernel *list = search->kernels->list;
-    double read = 0, written = 0, unit = extent_of(search, &list[chain->end - 1])->written;
+    double read = 0, written = 0, unit = 0;
 
     chain->longest = chain->first;
     for (size_t i = chain->first; i < chain->end; i++) {
-        read += extent_of(search, &list[i])->read;
-        written += extent_of(search, &list[i])->written;
+        const struct extent *extent = extent_of(search, &list[i]);
+        read += extent->read;
+        written += extent->written;
+        unit = extent->written > unit ? extent->written : unit;
         chain->run_ns = saturating_add(chain->run_ns, list[i].run_ns);
         if (list[i].run_ns > list[chain->longest].run_ns)
             chain->longest = i;
@@ -164,15 +186,18 @@ static int add_chain(struct search *search, struct chain *chain)
 static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     struct search search = { .groups = groups, .kernels = kernels };
-    int code = 0, is_chain;
+    int code = 0;
 
     search.extents = calloc(kernels->works.keys.count + 1, sizeof *search.extents);
     if (!search.extents)
         return ERR_NO_MEMORY;
-    for (size_t first = 0, end; first < kernels->count && code == 0; first = end > first ? end : first + 1) {
-        end = end_of_chain(&search, first, &is_chain);
-        if (is_chain)
-            code = add_chain(&search, &(struct chain){ .first = first, .end = end });
+    for (size_t first = 0; first < kernels->count && code == 0;) {
+        struct chain chain = { .first = first, .end = first };
+        while (chain.end < kernels->count && extend(&search, &chain))
+            continue;
+        if (chain.large >= SHORTEST_CHAIN && chain.has_others)
+            code = add_chain(&search, &chain);
+        first = chain.end > first ? chain.end : first + 1;
     }
     free(search.extents);
     return code;
@@ -202,7 +227,8 @@ const struct analysis rule_pointwise_chains = {
     .name = "pointwise_chains",
     .title = "Chains of Pointwise Kernels",
     .usage = "",
-    .help = "Three or more elementwise kernels on tensors of one size, one behind the other. The saving is that of a "
+    .help = "Three or more elementwise kernels on tensors of one size, one behind the other, with reductions between "
+            "them. The saving is that of a "
             "replay with one fused kernel in place of each chain. In the bound it reads and writes one tensor at the "
             "peak rate of the memory; in the estimate it reads what probably comes from outside of the chain, and "
             "moves memory as fast as the kernels of the chain do.",

@@ -65,9 +65,15 @@ static int is_same(const struct operators *operators, uint32_t a, uint32_t b)
     return x->name == y->name && x->shapes == y->shapes && x->thread == y->thread;
 }
 
+/* A cell of a recurrent layer needs the state that the last one left. */
+static int is_recurrent(const struct search *search, const struct loop *loop)
+{
+    return strstr(advice_operator_name(search->kernels, loop->op).bytes, "_cell") != NULL;
+}
+
 static int add_loop(struct search *search, const struct loop *loop)
 {
-    if (loop->times < FEWEST)
+    if (loop->times < FEWEST || is_recurrent(search, loop))
         return 0;
     if (array_reserve(&search->list, &search->room, search->count + 1, sizeof *search->list) != 0)
         return ERR_NO_MEMORY;
