@@ -6,8 +6,13 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/tensor/tensor_cores.h"
-#include "base/array.h"
+#include "analyze/model/torch/torch_kernels.h"
 #include "report/schema/torch_names.h"
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+}
 
 /* ---- what an operator does ------------------------------------------------------------------------------------- */
 
@@ -39,23 +44,41 @@ static uint32_t launcher_of(const struct operators *operators, const struct oper
     return at;
 }
 
-/* Whether a kernel of this name uses tensor cores; each name is looked at once. known has room for all texts. */
-static int uses_tensor_cores(const struct operators *operators, uint32_t name, unsigned char *known)
+/* By text of the operators: whether it is the name of a kernel that uses tensor cores. */
+static int find_tensor_kernels(const struct flops *flops, struct report *report, unsigned char *uses, struct error *err)
 {
-    enum { NO = 1, YES };
+    struct torch_kernels names = { 0 };
+    struct tensor_kernels cores;
+    struct gpu_ops ops = { 0 };
+    int code;
 
-    if (!known[name])
-        known[name] = tensor_cores_by_name(operators_text(operators, name).bytes).use == TENSOR_YES ? YES : NO;
-    return known[name] == YES;
+    if ((code = tensor_kernels_read(&cores, report, err)) != 0 ||
+        (code = torch_kernels_read(&names, report, err)) != 0 ||
+        (code = gpu_read(&ops, report, GPU_KERNEL, tensor_kernel_columns, err)) != 0)
+        goto free_all;
+    for (size_t row = 0; row < ops.count; row++) {
+        int64_t ids[2];
+        for (size_t c = 0; c < 2; c++)
+            ids[c] = gpu_extra_is_null(&ops, c, row) ? -1 : gpu_extra(&ops, c, row);
+        int64_t name = torch_kernel_name(&names, ids[TENSOR_MANGLED], ids[TENSOR_DEMANGLED]);
+        size_t length = 0;
+        const char *bytes = name < 0 ? "" : report_string(report, name, &length);
+        int64_t text = intern_find(&flops->operators.texts, bytes, length);
+        if (text >= 0 && tensor_cores_of_row(&cores, &ops, row).use == TENSOR_YES)
+            uses[text] = 1;
+    }
+free_all:
+    gpu_free(&ops);
+    torch_kernels_free(&names);
+    tensor_kernels_free(&cores);
+    return code;
 }
 
-static int add_gpu_work(struct flops *flops)
+/* uses: by text, as above. */
+static void add_works(struct flops *flops, const unsigned char *uses)
 {
     const struct operators *operators = &flops->operators;
-    unsigned char *known = calloc(operators->texts.count + 1, sizeof *known);
 
-    if (!known)
-        return ERR_NO_MEMORY;
     for (size_t i = 0; i < operators->count; i++) {
         const struct operators_event *work = &operators->list[i];
         if (work->kind != OPERATOR_GPU)
@@ -68,10 +91,23 @@ static int add_gpu_work(struct flops *flops)
             continue;
         flops->list[at].gpu_ns = saturating_add(flops->list[at].gpu_ns, ns);
         if (flops->list[at].work != FLOPS_NO_WORK && work->name != NO_TEXT)
-            flops->list[at].uses_tensor_cores |= (unsigned char)uses_tensor_cores(operators, work->name, known);
+            flops->list[at].uses_tensor_cores |= uses[work->name];
     }
-    free(known);
-    return 0;
+}
+
+static int add_gpu_work(struct flops *flops, struct report *report, struct error *err)
+{
+    unsigned char *uses = calloc(flops->operators.texts.count + 1, sizeof *uses);
+    int code;
+
+    if (!uses)
+        return no_memory(err);
+    if ((code = find_tensor_kernels(flops, report, uses, err)) != 0)
+        goto free_uses;
+    add_works(flops, uses);
+free_uses:
+    free(uses);
+    return code;
 }
 
 /* ---- which operators count ------------------------------------------------------------------------------------- */
@@ -141,22 +177,25 @@ static void sum_known(struct flops *flops)
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-static int fill(struct flops *flops)
+static int fill(struct flops *flops, struct report *report, struct error *err)
 {
     unsigned char *scratch;
-    int code = ERR_NO_MEMORY;
+    int code;
 
     if (operators_nest(&flops->operators) != 0)
-        return code;
+        return no_memory(err);
     flops->list = calloc(flops->operators.count + 1, sizeof *flops->list);
     scratch = calloc(flops->operators.count + 1, sizeof *scratch);
-    if (!flops->list || !scratch || find_works(flops) != 0 || add_gpu_work(flops) != 0)
+    if (!flops->list || !scratch || find_works(flops) != 0) {
+        code = no_memory(err);
+        goto free_scratch;
+    }
+    if ((code = add_gpu_work(flops, report, err)) != 0)
         goto free_scratch;
     count_once(flops, scratch);
     memset(scratch, 0, flops->operators.count);
     find_recomputed(flops, scratch);
     sum_known(flops);
-    code = 0;
 free_scratch:
     free(scratch);
     return code;
@@ -174,8 +213,8 @@ int flops_of_operators(struct flops *flops, struct report *report, const struct 
         has_shapes = flops->operators.list[i].shapes != NO_TEXT;
     if (!has_shapes)
         code = error_set(err, ERR_NO_DATA, "%s", FLOPS_NO_SHAPES);
-    else if (fill(flops) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    else
+        code = fill(flops, report, err);
     if (code != 0)
         flops_free(flops);
     return code;
