@@ -134,11 +134,32 @@ free_nodes:
     return code;
 }
 
+/* The processes that launch kernels: one, if possible. Others, such as the workers of a DataLoader, may have millions
+ * of operators. */
+static struct analysis_filter launching_process(const struct advice_kernels *kernels)
+{
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    struct analysis_filter filter = { 0 };
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct replay_call *call = &events->calls[events->works[kernels->list[i].work].call];
+        int64_t pid = global_pid_number(events->threads[call->thread].id);
+        if (filter.only && filter.pid != pid)
+            return (struct analysis_filter){ 0 };
+        filter = (struct analysis_filter){ .only = ONLY_PID, .pid = pid };
+    }
+    return filter;
+}
+
 static int read_operators(struct advice_kernels *kernels, struct error *err)
 {
-    static const struct analysis_request all = { 0 };
-    int code = operators_read(&kernels->operators, kernels->adviser->report, &all, err);
+    struct analysis_filter filter = launching_process(kernels);
+    int code;
 
+    if (!kernels->count)
+        return 0;
+    code = operators_read(&kernels->operators, kernels->adviser->report,
+                          &(struct analysis_request){ .filter = &filter }, err);
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
     return (code = operators_nest(&kernels->operators)) != 0 ? code : arrange(kernels);
