@@ -8,21 +8,37 @@
 
 #define PAGE_PLACE "share/tacho/view" /* from the folder above bin */
 
-const char *install_page_folder(void)
-{
-    static char folder[4096 + sizeof PAGE_PLACE];
-    const char *chosen = getenv("TACHO_PAGE");
-    char self[4096];
+#define MEASURE_PLACE "lib/tacho/python/tacho/_measure.py"
 
-    if (chosen && *chosen)
-        return chosen;
+enum { LONGEST = 4096 + 64 };
+
+/* Sets out to a place below the folder above bin. */
+static const char *place_beside(char out[LONGEST], const char *place)
+{
+    char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
     self[length > 0 ? length : 0] = 0;
     for (int levels = 0; levels < 2; levels++) { /* the program's name, then bin */
         char *slash = strrchr(self, '/');
         if (slash)
             *slash = 0;
     }
-    snprintf(folder, sizeof folder, "%s/%s", self, PAGE_PLACE);
-    return folder;
+    snprintf(out, LONGEST, "%s/%s", self, place);
+    return out;
+}
+
+const char *install_page_folder(void)
+{
+    static char folder[LONGEST];
+    const char *chosen = getenv("TACHO_PAGE");
+
+    return chosen && *chosen ? chosen : place_beside(folder, PAGE_PLACE);
+}
+
+const char *install_measure_program(void)
+{
+    static char path[LONGEST];
+
+    return place_beside(path, MEASURE_PLACE);
 }

@@ -6,4 +6,7 @@
  * it. In a static buffer. */
 const char *install_page_folder(void);
 
+/* The Python program of `analyze --measure`: lib/tacho/python/tacho/_measure.py. In a static buffer. */
+const char *install_measure_program(void);
+
 #endif

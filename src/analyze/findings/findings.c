@@ -110,7 +110,8 @@ static int add_causes(struct findings *findings, struct adviser *adviser, const 
         if (code != 0)
             return code;
     }
-    if ((code = adviser_judge(adviser, err)) != 0)
+    if ((code = adviser_judge(adviser, err)) != 0 ||
+        (request->refine && (code = request->refine(request->context, adviser, err)) != 0))
         return code;
     for (size_t i = 0; i < adviser->count; i++)
         if ((code = add_cause(findings, adviser, &adviser->causes[i], err)) != 0)

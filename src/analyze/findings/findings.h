@@ -54,6 +54,9 @@ struct findings_request {
     const struct analysis_request *part;  /* steps, span and filter; its options do not count */
     const struct finding_choice *choices; /* count 0: all rules but those that list events */
     size_t count;
+    /* Changes causes that were judged, and judges them again; NULL: nothing does. */
+    int (*refine)(void *context, struct adviser *adviser, struct error *err);
+    void *context;
 };
 
 /* Runs rules with an adviser that is open. Free the findings before the adviser, also after an error. */

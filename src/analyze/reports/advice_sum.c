@@ -30,24 +30,15 @@ static int add_row(struct table *table, const struct finding *finding)
     return cell_set_string(table, &row[ADVICE], finding->advice);
 }
 
-static int fill_table(struct table *table, struct adviser *adviser, const struct analysis_request *request,
-                      struct error *err)
+static int fill_table(struct table *table, const struct findings *findings)
 {
-    struct findings findings = { 0 };
-    int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
-
-    if (code != 0)
-        goto free_findings;
-    for (size_t i = 0; i < findings.count; i++)
-        if ((code = add_row(table, &findings.list[i])) != 0)
-            goto free_findings;
-free_findings:
-    findings_free(&findings);
-    return code;
+    for (size_t i = 0; i < findings->count; i++)
+        if (add_row(table, &findings->list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
 }
 
-int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,
-                  struct error *err)
+int advice_sum_table(const struct findings *findings, struct table **out, struct error *err)
 {
     static const struct table_column columns[CELLS] = {
         [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },      [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
@@ -58,7 +49,21 @@ int advice_sum_of(struct adviser *adviser, const struct analysis_request *reques
     };
     struct table *table = table_new(columns, CELLS);
 
-    return table_hand_over(table, table ? fill_table(table, adviser, request, err) : ERR_NO_MEMORY, out, err);
+    return table_hand_over(table, table ? fill_table(table, findings) : ERR_NO_MEMORY, out, err);
+}
+
+int advice_sum_of(struct adviser *adviser, const struct analysis_request *request, struct table **out,
+                  struct error *err)
+{
+    struct findings findings = { 0 };
+    int code = findings_read(&findings, adviser, &(struct findings_request){ .part = request }, err);
+
+    if (code != 0)
+        goto free_findings;
+    code = advice_sum_table(&findings, out, err);
+free_findings:
+    findings_free(&findings);
+    return code;
 }
 
 static int advice_sum(struct report *report, const struct analysis_request *request, struct table **out,

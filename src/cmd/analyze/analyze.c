@@ -4,14 +4,16 @@
 #include <string.h>
 
 #include "analyze/registry.h"
+#include "analyze/reports/advice_sum.h"
 #include "finding_condition.h"
 #include "finding_format.h"
 
 struct settings {
     struct run_reports_settings show;
     struct option_list conditions;
+    struct measure_settings measure;
     const char *help_rules;
-    int help_formats, json;
+    int help_formats, json, measures;
 };
 
 static const char *const *rule_names(void)
@@ -40,6 +42,11 @@ static const struct option options[] = {
     DELIVER_OPTIONS_AND(struct settings, show.deliver, finding_format_names,
                         "sarif and github print findings instead of tables, for code review. "),
     { .name = "json", .kind = OPTION_FLAG, .offset = FIELD(json), .help = "The same as --format=json." },
+    { .name = "measure", .kind = OPTION_FLAG, .offset = FIELD(measures),
+      .help = "Time the alternative of each modelled finding on the GPU of this machine, for the shapes that the "
+              "report has, and print the findings with what was measured. Needs torch." },
+    { .name = "python", .kind = OPTION_TEXT, .offset = FIELD(measure.python), .value = "PROGRAM",
+      .help = "Python that has torch, for --measure. Default: python3." },
     PART_OPTIONS(struct settings, show.part),
     NSYS_REP_OPTIONS(struct settings, show.input),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
@@ -81,7 +88,9 @@ struct job {
     struct selection_list wanted;
     struct condition conditions[MOST_CONDITIONS];
     size_t condition_count;
-    int failed; /* a condition was met */
+    int failed;                      /* a condition was met */
+    struct output_delivery delivery; /* of tables, with --measure */
+    struct print_document document;
 };
 
 static int take_conditions(struct job *job, struct error *err)
@@ -124,16 +133,56 @@ static int check_conditions(struct job *job, const struct analyze_file *file, st
     return code;
 }
 
+/* One table on its way to stdout. */
+static void add_table(struct text *out, struct job *job, const struct table *table, const char *title, const char *name)
+{
+    const struct output_destination *destination = output_delivery_at(&job->delivery, 0);
+    struct print_request request = destination->request;
+
+    if (!table || !print_document_table(out, &job->document, name))
+        return;
+    request.title = title;
+    request.name = name;
+    request.null_is_null = 1;
+    if (destination->format->title && !job->delivery.quiet)
+        destination->format->title(out, title, name, &request);
+    destination->format->table(out, table, &request);
+    print_document_end_table(out, &job->document);
+    if (output_is_human(destination))
+        text_add_char(out, '\n');
+}
+
+/* The findings with what was measured, and the measurements. */
+static int add_measured(struct text *out, struct job *job, const struct analyze_file *file, struct error *err)
+{
+    struct table *advice;
+    int code = advice_sum_table(&file->findings, &advice, err);
+
+    if (code != 0)
+        return code;
+    job->document = (struct print_document){ .format = output_delivery_at(&job->delivery, 0)->format, .by_table = 1 };
+    print_document_file(out, &job->document, "");
+    add_table(out, job, advice, analysis_advice_sum.title, analysis_advice_sum.name);
+    add_table(out, job, file->measured, "Alternatives, Timed on This Machine", "measured");
+    print_document_end_file(out, &job->document);
+    print_document_end(out, &job->document);
+    table_delete(advice);
+    return 0;
+}
+
 static int read_file(struct job *job, const char *path, size_t number, struct error *err)
 {
     struct analyze_file file = { 0 };
     struct text out = { 0 };
-    int code = analyze_file_open(&file, path, &job->settings->show, &job->wanted, err);
+    const struct measure_settings *measure = job->settings->measures ? &job->settings->measure : NULL;
+    int code = analyze_file_open(&file, path, &job->settings->show, &job->wanted, measure, err);
 
     if (code != 0)
         goto close_file;
     if (job->format)
         job->format->file(&out, &file, number);
+    else if (measure && (code = add_measured(&out, job, &file, err)) != 0)
+        goto close_file;
     command_print(&out);
     code = check_conditions(job, &file, err);
 close_file:
@@ -181,12 +230,15 @@ static int run_job(const struct command *self, struct job *job, const char *cons
     struct error err = { 0 };
     int status = EXIT_OK;
 
-    if (take_format(job, &err) != 0 || take_conditions(job, &err) != 0)
+    if (take_format(job, &err) != 0 || take_conditions(job, &err) != 0 ||
+        (!job->format && output_delivery_parse(&job->delivery, &job->settings->show.deliver, &err) != 0))
         return command_fail(self, &err);
-    if (!job->format)
+    int only_tables = !job->format && !job->settings->measures;
+    if (only_tables)
         status = run_reports_files(self, &job->settings->show, &registry, files, file_count);
-    if (status == EXIT_OK && (job->format || job->condition_count))
+    if (status == EXIT_OK && (!only_tables || job->condition_count))
         status = read_files(self, job, files, file_count);
+    output_delivery_free(&job->delivery);
     return status;
 }
 
@@ -205,7 +257,7 @@ static int help(const struct command *self, const struct settings *settings)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct settings settings = { .measure.python = "python3" };
     struct option_list *formats = &settings.show.deliver.formats;
     const char *files[argc];
     size_t file_count;
@@ -231,6 +283,7 @@ static const struct entry examples[] = {
     { "tacho analyze -r gpu_gaps:gap=10 report1.tacho", "Find gaps of 10 ms or more without GPU work." },
     { "tacho analyze -f github --fail-if 'saving>5%' report1.tacho",
       "Annotate the lines of a pull request, and fail if a change would save more than 5 % of a step." },
+    { "tacho analyze --measure report1.tacho", "Time what the advice recommends, on this machine's GPU." },
     { "tacho analyze -f sarif report1.tacho > report1.sarif", "Write the findings for a tool of code review." },
     { 0 },
 };

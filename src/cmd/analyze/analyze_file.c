@@ -20,8 +20,21 @@ static size_t choose(struct finding_choice choices[WANTED_MOST], const struct se
     return count;
 }
 
+/* What turns modelled causes into measured ones. */
+struct refinement {
+    const struct measure_settings *settings;
+    struct table **measured;
+};
+
+static int refine(void *context, struct adviser *adviser, struct error *err)
+{
+    const struct refinement *refinement = context;
+
+    return measure_causes(adviser, refinement->settings, refinement->measured, err);
+}
+
 static int read_findings(struct analyze_file *file, const struct run_reports_settings *settings,
-                         const struct selection_list *wanted, struct error *err)
+                         const struct selection_list *wanted, const struct measure_settings *measure, struct error *err)
 {
     static const struct selection_item all = { 0 };
     struct finding_choice choices[WANTED_MOST];
@@ -33,22 +46,25 @@ static int read_findings(struct analyze_file *file, const struct run_reports_set
     if ((code = adviser_open(&file->adviser, file->report, &part, err)) != 0 ||
         (code = rule_capture_time(file->report, &file->capture_ns, err)) != 0)
         return code;
-    const struct findings_request request = { &part, choices, choose(choices, wanted) };
+    struct refinement refinement = { measure, &file->measured };
+    const struct findings_request request = { &part, choices, choose(choices, wanted), measure ? refine : NULL,
+                                              &refinement };
     return findings_read(&file->findings, &file->adviser, &request, err);
 }
 
 int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
-                      const struct selection_list *wanted, struct error *err)
+                      const struct selection_list *wanted, const struct measure_settings *measure, struct error *err)
 {
     int code = nsys_rep_find(path, &settings->input, &file->path, err);
 
     if (code != 0 || (code = open_report(text_string(&file->path), &file->report, err)) != 0)
         return code;
-    return read_findings(file, settings, wanted, err);
+    return read_findings(file, settings, wanted, measure, err);
 }
 
 void analyze_file_close(struct analyze_file *file)
 {
+    table_delete(file->measured);
     findings_free(&file->findings);
     adviser_free(&file->adviser);
     selection_part_free(&file->part);

@@ -4,6 +4,7 @@
 
 #include "analyze/findings/findings.h"
 #include "cmd/run_reports.h"
+#include "measure.h"
 
 /* Starts from {0}. */
 struct analyze_file {
@@ -12,12 +13,14 @@ struct analyze_file {
     struct selection_part part;
     struct adviser adviser;
     struct findings findings;
-    int64_t capture_ns; /* INT64_MAX: the report does not say */
+    int64_t capture_ns;     /* INT64_MAX: the report does not say */
+    struct table *measured; /* owned; NULL: nothing was */
 };
 
-/* Opens the file and runs the rules that the list selects; an empty one selects all. Close it also after an error. */
+/* Opens the file and runs the rules that the list selects; an empty one selects all. measure: times the alternatives of
+ * modelled causes; NULL: not. Close it also after an error. */
 int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
-                      const struct selection_list *wanted, struct error *err);
+                      const struct selection_list *wanted, const struct measure_settings *measure, struct error *err);
 void analyze_file_close(struct analyze_file *file);
 
 /* Whether a replay judged causes: else savings are not known. */
