@@ -330,6 +330,34 @@ static void memory_is_allocated_in_each_step(void **state)
     done(&adviser, report);
 }
 
+/* Steps of 100 µs. `waits` of them wait 64 µs for a second kernel. */
+static size_t causes_of_waits(int waits)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        step(writer, 100 * i, 100 * i + 99, i);
+        launch(writer, 100 * i, 100 * i + 5, 100 * i + 25, 10 * i + 1, 7);
+        if (i >= STEPS - 1 - waits && i < STEPS - 1) {
+            call(writer, MAIN, 100 * i + 6, 100 * i + 70, "cudaStreamSynchronize", 10 * i + 2);
+            kernel(writer, 100 * i + 26, 100 * i + 65, 10 * i + 1, 7);
+            sync_record(writer, STREAM_SYNC, 7, 10 * i + 2, 0);
+        }
+    }
+    struct report *report = advise(&adviser, writer, &rule_result_waits, WITH_STEPS);
+    size_t count = adviser.count;
+    done(&adviser, report);
+    return count;
+}
+
+/* What one of ten steps does, such as to print a figure every 50 steps, is no habit. */
+static void a_wait_in_one_step_is_no_cause(void **state)
+{
+    assert_int_equal(causes_of_waits(1), 0);
+    assert_int_equal(causes_of_waits(2), 1);
+}
+
 /* A kernel that runs for the first time in the fifth step is loaded there: that is not done in each step. */
 static void a_module_is_loaded_once(void **state)
 {
@@ -368,14 +396,23 @@ static void the_line_with_most_of_the_time_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_result_in_each_step),        cmocka_unit_test(values_that_a_line_reads_one_by_one),
-        cmocka_unit_test(calls_that_share_an_id),       cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
-        cmocka_unit_test(python_between_launches),      cmocka_unit_test(another_thread_holds_the_gil),
-        cmocka_unit_test(most_launches_are_in_a_line),  cmocka_unit_test(code_of_pytorch_is_not_the_users),
-        cmocka_unit_test(batches_are_made_in_the_loop), cmocka_unit_test(memory_is_allocated_in_each_step),
-        cmocka_unit_test(a_module_is_loaded_once),      cmocka_unit_test(an_operator_that_waits_twice),
-        cmocka_unit_test(a_thread_hands_batches_over),  cmocka_unit_test(workers_that_are_always_busy),
-        cmocka_unit_test(workers_that_wait_for_orders), cmocka_unit_test(the_line_with_most_of_the_time_is_named),
+        cmocka_unit_test(a_result_in_each_step),
+        cmocka_unit_test(values_that_a_line_reads_one_by_one),
+        cmocka_unit_test(calls_that_share_an_id),
+        cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
+        cmocka_unit_test(python_between_launches),
+        cmocka_unit_test(another_thread_holds_the_gil),
+        cmocka_unit_test(most_launches_are_in_a_line),
+        cmocka_unit_test(code_of_pytorch_is_not_the_users),
+        cmocka_unit_test(batches_are_made_in_the_loop),
+        cmocka_unit_test(memory_is_allocated_in_each_step),
+        cmocka_unit_test(a_wait_in_one_step_is_no_cause),
+        cmocka_unit_test(a_module_is_loaded_once),
+        cmocka_unit_test(an_operator_that_waits_twice),
+        cmocka_unit_test(a_thread_hands_batches_over),
+        cmocka_unit_test(workers_that_are_always_busy),
+        cmocka_unit_test(workers_that_wait_for_orders),
+        cmocka_unit_test(the_line_with_most_of_the_time_is_named),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -33,6 +33,15 @@ uint32_t advice_group(struct advice_groups *groups, int64_t a, int64_t b)
     return keys_add(&groups->keys, (int64_t[GROUP_PARTS]){ a, b });
 }
 
+static void note_step(struct advice_group *group, const struct adviser *adviser, const struct advice_event *event)
+{
+    uint32_t step = adviser->steps->count ? steps_at(adviser->steps, global_process(event->thread), event->start_ns)
+                                          : NO_STEP;
+
+    group->is_repeated |= step == NO_STEP || (group->step && group->step != step + 1);
+    group->step = step + 1;
+}
+
 int advice_group_note(struct advice_groups *groups, uint32_t group, const struct advice_event *event)
 {
     struct advice_group *own = &groups->list[group];
@@ -45,6 +54,7 @@ int advice_group_note(struct advice_groups *groups, uint32_t group, const struct
     uint32_t tally = keys_add(&groups->tally_keys, key);
     if (tally == NO_KEY)
         return ERR_NO_MEMORY;
+    note_step(own, groups->adviser, event);
     groups->tally_ns[tally] = saturating_add(groups->tally_ns[tally], length);
     own->total_ns = saturating_add(own->total_ns, length);
     own->cause.count++;
@@ -77,13 +87,21 @@ int64_t advice_least(const struct adviser *adviser)
     return saturating_multiply(adviser->step_ns / 100, (int64_t)adviser->step_count);
 }
 
+/* Of few steps, one may be enough. */
+static int is_habit(const struct advice_groups *groups, const struct advice_group *group)
+{
+    enum { FEW_STEPS = 4 };
+
+    return group->is_repeated || groups->adviser->step_count < FEW_STEPS;
+}
+
 /* The largest group that was not taken yet, or NO_KEY. */
 static uint32_t largest(const struct advice_groups *groups, int64_t least_ns)
 {
     uint32_t best = NO_KEY;
 
     for (uint32_t i = 0; i < groups->keys.count; i++)
-        if (!groups->list[i].is_taken && groups->list[i].total_ns >= least_ns &&
+        if (!groups->list[i].is_taken && groups->list[i].total_ns >= least_ns && is_habit(groups, &groups->list[i]) &&
             (best == NO_KEY || groups->list[i].total_ns > groups->list[best].total_ns))
             best = i;
     return best;

@@ -9,6 +9,8 @@ struct advice_group {
     struct advice_cause cause;
     int64_t total_ns; /* of its events */
     int is_taken;     /* by advice_groups_add() */
+    uint32_t step;    /* of its last event, plus 1; 0: it has none */
+    int is_repeated;  /* several steps have events of it, or one is in no step */
 };
 
 /* Starts from advice_groups_open(). */
@@ -43,8 +45,9 @@ void advice_group_most(const struct advice_groups *groups, uint32_t group, uint3
 /* The time that a cause must have in all steps to save 1 % of them. */
 int64_t advice_least(const struct adviser *adviser);
 
-/* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. describe() sets the
- * texts of a cause; it returns 0 if the group is no cause after all. */
+/* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. A group that only one
+ * of several steps has is left out: it is no habit of the loop. describe() sets the texts of a cause; it returns 0 if
+ * the group is no cause after all. */
 enum { MOST_GROUPS = 8 };
 int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
                       int (*describe)(struct advice_groups *groups, uint32_t group), struct error *err);

@@ -43,15 +43,8 @@ static int cut_call(struct adviser *adviser, struct replay_edits *edits, uint32_
     return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);
 }
 
-struct loop_calls {
-    struct advice_groups groups; /* key: kind */
-    uint32_t step[CALL_KINDS];   /* the last with such a call, plus 1 */
-    int is_repeated[CALL_KINDS]; /* several steps have such calls */
-};
-
-static int add_call(struct loop_calls *loop, uint32_t at, int kind)
+static int add_call(struct advice_groups *groups, uint32_t at, int kind)
 {
-    struct advice_groups *groups = &loop->groups;
     struct adviser *adviser = groups->adviser;
     const struct replay_call *call = &adviser->replay.events.calls[at];
     struct advice_event event = { .thread = adviser->replay.events.threads[call->thread].id,
@@ -60,28 +53,21 @@ static int add_call(struct loop_calls *loop, uint32_t at, int kind)
     uint32_t group = advice_group(groups, kind, 0);
 
     event.place = places_line(groups->places, places_at(groups->places, event.thread, call->start_ns, call->end_ns));
-    if (group == NO_KEY)
+    if (group == NO_KEY || (adviser_counts(adviser, call) && advice_group_note(groups, group, &event) != 0))
         return ERR_NO_MEMORY;
-    if (adviser_counts(adviser, call)) {
-        if (advice_group_note(groups, group, &event) != 0)
-            return ERR_NO_MEMORY;
-        uint32_t step = steps_at(adviser->steps, global_process(event.thread), call->start_ns) + 1;
-        loop->is_repeated[kind] |= loop->step[kind] && loop->step[kind] != step;
-        loop->step[kind] = step;
-    }
     struct advice_cause *cause = &groups->list[group].cause;
     return cut_call(adviser, &cause->bound, at) != 0 || cut_call(adviser, &cause->estimate, at) != 0 ? ERR_NO_MEMORY
                                                                                                      : 0;
 }
 
-static int add_calls(struct loop_calls *loop)
+static int add_calls(struct advice_groups *groups)
 {
-    struct adviser *adviser = loop->groups.adviser;
+    struct adviser *adviser = groups->adviser;
     const struct replay_events *events = &adviser->replay.events;
 
     for (uint32_t i = 0; i < events->call_count; i++) {
         int kind = kind_of(report_string(adviser->report, *keys_get(&events->names, events->calls[i].name), NULL));
-        if (kind >= 0 && adviser_changes(adviser, &events->calls[i]) && add_call(loop, i, kind) != 0)
+        if (kind >= 0 && adviser_changes(adviser, &events->calls[i]) && add_call(groups, i, kind) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -89,14 +75,12 @@ static int add_calls(struct loop_calls *loop)
 
 static int describe(struct advice_groups *groups, uint32_t group)
 {
-    const struct loop_calls *loop = (const struct loop_calls *)groups; /* its first member */
     struct advice_cause *cause = &groups->list[group].cause;
     int64_t kind = keys_get(&groups->keys, group)[0], unused;
     uint32_t place;
 
-    if (!loop->is_repeated[kind])
+    if (!cause->count)
         return 0;
-
     advice_group_most(groups, group, &place, &unused);
     text_add(&cause->what, kinds[kind].what);
     advice_add_count(&cause->what, groups->adviser, cause->count);
@@ -108,20 +92,20 @@ static int describe(struct advice_groups *groups, uint32_t group)
 /* Without steps the start of the program counts, in which such calls are as they should be. */
 static int find_loop_calls(struct adviser *adviser, struct error *err)
 {
-    struct loop_calls loop = { 0 };
+    struct advice_groups groups;
     int code;
 
     if (!adviser->steps->count)
         return 0;
-    if ((code = advice_groups_open(&loop.groups, adviser, err)) != 0)
+    if ((code = advice_groups_open(&groups, adviser, err)) != 0)
         goto free_groups;
-    if (add_calls(&loop) != 0) {
+    if (add_calls(&groups) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls in the loop");
         goto free_groups;
     }
-    code = advice_groups_add(&loop.groups, 0, describe, err);
+    code = advice_groups_add(&groups, 0, describe, err);
 free_groups:
-    advice_groups_free(&loop.groups);
+    advice_groups_free(&groups);
     return code;
 }
 
