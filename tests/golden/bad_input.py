@@ -77,7 +77,8 @@ def main():
             else:
                 with open(name, "wb") as out:
                     out.write(content)
-            for command in (["stats"], ["info"], ["import", "-o", "out.tacho"], ["export", "-o", "out.sqlite"], ["recover", "-o", "out.tacho"]):
+            for command in (["stats"], ["info"], ["import", "-o", "out.tacho"], ["export", "-o", "out.sqlite"], ["recover", "-o", "out.tacho"], ["summary", "-o", "-"], ["pyprof"],
+                            ["dlprof", "-b", "--nsys_database"]):
                 done = subprocess.run([TACHO, *command, name], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 said = done.stderr.decode(errors="replace")
                 # A database that holds other tables is an import without rows: that is no failure.

@@ -165,11 +165,11 @@ static int describe(struct advice_groups *groups, uint32_t group)
     human_time(&cause->what, total_ns / (int64_t)groups->adviser->step_count);
     text_add(&cause->what, groups->adviser->steps->count ? " in each step" : "");
     place_text(&cause->where, groups->places, place);
-    cause->advice = waits_for_gil
-                        ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
-                          "code that releases the GIL (NumPy, C extensions)."
-                        : "Launch the work of the GPU first, or move this to a DataLoader's worker or another thread, "
-                          "or out of the loop.";
+    cause->advice =
+        waits_for_gil ? "Python runs one thread at a time. Move this to another process (multiprocessing), or to "
+                        "code that releases the GIL (NumPy, C extensions)."
+                      : "Launch the GPU's work first, or move this to a DataLoader's worker, another thread, or out of "
+                        "the loop.";
     return 1;
 }
 

@@ -59,13 +59,17 @@ static void read_mfu(struct step_figures *figures, const struct adviser *adviser
     steps_flops_free(&flops);
 }
 
+/* If nearly all kernels have names that tell nothing, so does the share. */
+#define ALL_UNKNOWN 0.99
+
 static void read_tensor_cores(struct step_figures *figures, const struct adviser *adviser,
                               const struct analysis_request *request)
 {
     struct tensor_time time;
     struct error err;
 
-    if (tensor_time_read(&time, adviser->report, request, &err) != 0 || time.kernel_ns <= 0)
+    if (tensor_time_read(&time, adviser->report, request, &err) != 0 || time.kernel_ns <= 0 ||
+        (double)time.ns[TENSOR_UNKNOWN] >= ALL_UNKNOWN * (double)time.kernel_ns)
         return;
     figures->tensor = 100 * (double)time.ns[TENSOR_YES] / (double)time.kernel_ns;
     figures->tensor_unknown = 100 * (double)time.ns[TENSOR_UNKNOWN] / (double)time.kernel_ns;
