@@ -158,17 +158,3 @@ class Made:
         database.commit()
         database.close()
         return self.path
-
-
-# ---- waits ----
-
-# The calls that the rules on waits are about, as places for tacho what-if.
-WAITS = {"cuda_api_sync": ("cudaDeviceSynchronize", "cudaStreamSynchronize"), "cuda_memcpy_sync": ("cudaMemcpy_", "cudaMemcpyToSymbol_"),
-         "cuda_memcpy_async": ("cudaMemcpyAsync",), "cuda_memset_sync": ("cudaMemset_",)}
-
-
-def wait_saving(rule, path):
-    """What a replay without the waits of a rule saves; those whose names the report does not have are left out."""
-    names = output("sql", path, "SELECT value FROM StringIds")
-    places = [place for place in WAITS[rule] if place in names]
-    return json.loads(output("what-if", "-f", "json", *(word for place in places for word in ("--no-wait", place)), path))[-1]["Saves (ns)"]

@@ -417,6 +417,7 @@ static void every_table_of_events_is_shown(void **state)
                 int is_text = schema->columns[c].type == COLUMN_TEXT || schema->columns[c].type == COLUMN_STRING;
                 row[0] |= (int64_t)(UINT64_C(1) << c);
                 row[1 + c] = schema->columns[c].type == COLUMN_TIME              ? time++
+                             : strcmp(schema->columns[c].name, "phase") == 0     ? made_string(writer, "traced")
                              : is_text                                           ? made_string(writer, "NVTX_EVENTS")
                              : strcmp(schema->columns[c].name, "eventType") == 0 ? 59
                                                                                  : 1;

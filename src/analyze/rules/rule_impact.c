@@ -79,6 +79,21 @@ free_impact:
     return code;
 }
 
+int rule_impact_of_list(struct rule_impact *impact, const struct table *table, struct error *err)
+{
+    size_t rows = table_row_count(table);
+
+    *impact = (struct rule_impact){ .each = calloc(rows + 1, sizeof *impact->each),
+                                    .order = calloc(rows + 1, sizeof *impact->order) };
+    if (!impact->each || !impact->order) {
+        rule_impact_free(impact);
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+    }
+    for (size_t row = 0; row < rows; row++)
+        impact->order[row] = row;
+    return 0;
+}
+
 void rule_impact_free(struct rule_impact *impact)
 {
     free(impact->each);

@@ -18,6 +18,8 @@ struct rule_impact {
 /* capture_ns: see rule_capture_time(). shared: for all rules of the report. */
 int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
                      const struct table *table, int64_t capture_ns, struct rule_shared *shared, struct error *err);
+/* Of a rule that lists events: its rows in their order, without any costs. */
+int rule_impact_of_list(struct rule_impact *impact, const struct table *table, struct error *err);
 void rule_impact_free(struct rule_impact *impact);
 
 #endif

@@ -1,4 +1,7 @@
-/* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline. */
+/* The request advice: each rule of tacho analyze is run once, and its rows become marks on the timeline.
+ *
+ * One adviser serves all rules on the replay and the gaps. What it found comes first, in its order, as everywhere; then
+ * the other rules by their impact; then lists of events and gaps, which are places to look at, without an impact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,39 +130,133 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
     }
 }
 
-static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
+/* Adds what a rule found. rank: of a rule on the replay; -1: by its impact. */
+static int add_table(struct advice *advice, const struct analysis *rule, const struct table *table, int64_t rank,
+                     struct error *err)
 {
-    static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
-    const struct analysis_request request = { .options = &all, .option_count = 1 };
     struct rule_impact impact = { 0 };
-    struct table *table;
     struct text text = { 0 };
     int64_t capture_ns;
+    size_t count = table_row_count(table);
     int code;
 
     if ((code = rule_capture_time(advice->view->report, &capture_ns, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    if ((code = analysis_run(rule, advice->view->report, &request, &table, err)) != 0)
-        return code == ERR_NO_DATA ? 0 : code;
-    if ((code = rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, advice->shared, err)) != 0)
-        goto delete_table;
+    code = rule->is_listing ? rule_impact_of_list(&impact, table, err)
+                            : rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, NULL, err);
+    if (code != 0)
+        return code;
     add_rows(advice, rule, table, &impact, &text);
-    size_t count = table_row_count(table);
     advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
                                                    count ? rule_advice(rule, table, impact.order[0]) : rule->praise,
-                                                   count, impact.all, impact.rank });
-delete_table:
+                                                   count, impact.all, rank < 0 ? impact.rank : rank });
     rule_impact_free(&impact);
-    table_delete(table);
     text_free(&text);
+    return 0;
+}
+
+static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
+{
+    static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
+    const struct analysis_request request = { .options = &all, .option_count = 1 };
+    struct table *table;
+    int code = analysis_run(rule, advice->view->report, &request, &table, err);
+
+    if (code != 0)
+        return code == ERR_NO_DATA ? 0 : code;
+    code = add_table(advice, rule, table, -1, err);
+    table_delete(table);
     return code;
 }
 
-/* Runs a rule, or looks for gaps (NULL). If that fails, the lists are as before. */
+/* ---- rules on the replay --------------------------------------------------------------------------------------- */
+
+/* The adviser, which the first call opens. */
+static int open_adviser(struct view *view, struct adviser **out, struct error *err)
+{
+    struct answer_cache *cache = view->cache;
+    int code;
+
+    if (!cache->adviser) {
+        struct adviser *adviser = malloc(sizeof *adviser);
+        if (!adviser)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+        if ((code = adviser_open(adviser, view->report, &(struct analysis_request){ 0 }, err)) != 0) {
+            free(adviser);
+            return code;
+        }
+        cache->adviser = adviser;
+    }
+    *out = cache->adviser;
+    return 0;
+}
+
+/* The place of a rule among all: that of its first cause. Causes stand before all other findings. */
+static int64_t rank_of(const struct adviser *adviser, const struct analysis *rule)
+{
+    for (size_t i = 0; i < adviser->count; i++)
+        if (adviser->causes[i].rule == rule)
+            return INT64_MAX - (int64_t)i;
+    return 0;
+}
+
+static int add_causes(struct advice *advice, struct adviser *adviser, struct error *err)
+{
+    struct view *view = advice->view;
+    int code;
+
+    for (size_t i = 0; rules[i]; i++)
+        if (rules[i]->find && rule_state(rules[i], view->report) == RULE_READY &&
+            (code = adviser_find(adviser, rules[i], err)) != 0)
+            return code;
+    if ((code = adviser_judge(adviser, err)) != 0)
+        return code;
+    for (size_t i = 0; rules[i]; i++) {
+        struct table *table;
+        if (!rules[i]->find || rule_state(rules[i], view->report) != RULE_READY)
+            continue;
+        if ((code = advice_table_of(adviser, rules[i], &table, err)) != 0)
+            return code;
+        code = add_table(advice, rules[i], table, rank_of(adviser, rules[i]), err);
+        table_delete(table);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+/* Runs all of these rules at once: they share the adviser, and are ranked together. */
+static int run_adviser(struct advice *advice, struct error *err)
+{
+    struct adviser *adviser;
+    int code;
+
+    if ((code = open_adviser(advice->view, &adviser, err)) != 0)
+        return code;
+    if ((code = add_causes(advice, adviser, err)) != 0)
+        answer_cache_forget_adviser(advice->view->cache); /* it has a part of the causes: begin anew */
+    return code;
+}
+
+static int add_gaps(struct advice *advice, struct error *err)
+{
+    struct adviser *adviser;
+    int code = open_adviser(advice->view, &adviser, err);
+
+    if (code != 0)
+        return code;
+    if ((code = advice_add_gaps(advice, adviser, err)) == 0)
+        answer_cache_forget_adviser(advice->view->cache); /* all is known */
+    return code;
+}
+
+/* ---- one by one ------------------------------------------------------------------------------------------------ */
+
+/* Runs a rule, or all that are on the replay, or looks for gaps (NULL). If that fails, the lists are as before. */
 static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
-    int code = rule ? run_rule(advice, rule, err) : advice_add_gaps(advice, err);
+    int code = !rule ? add_gaps(advice, err) : rule->find ? run_adviser(advice, err) : run_rule(advice, rule, err);
 
     if (text_failed(&advice->items->text) || text_failed(&advice->rules->text))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
@@ -176,6 +273,17 @@ static void add_clear(struct advice *advice, const struct analysis *rule)
     advice_add_rule(advice, &(struct advice_rule){ .name = rule->name, .title = rule->title, .words = rule->praise });
 }
 
+/* Whether a rule before this one runs it, too. */
+static int has_run_with_others(const struct view *view, size_t rule)
+{
+    if (!rules[rule] || !rules[rule]->find)
+        return 0;
+    for (size_t i = 0; i < rule; i++)
+        if (rules[i]->find && rule_state(rules[i], view->report) == RULE_READY)
+            return 1;
+    return 0;
+}
+
 /* Runs the rules, and then the gaps, from the one that is next: all of them, or one. Rules without data in the report
  * are skipped. */
 static int run_from_next(struct advice *advice, int is_one_enough, int *is_complete, struct error *err)
@@ -190,7 +298,7 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
     while (cache->rules_run <= count && !(has_run && is_one_enough)) {
         const struct analysis *rule = rules[cache->rules_run]; /* NULL: the gaps */
         enum rule_state state = rule ? rule_state(rule, view->report) : RULE_READY;
-        if (state == RULE_READY) {
+        if (state == RULE_READY && !has_run_with_others(view, cache->rules_run)) {
             has_run = 1;
             code = run_one(advice, rule, err);
         } else if (state == RULE_CLEAR) {
@@ -207,12 +315,9 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
 
 static int run_rules(struct view *view, int is_one_enough, int *is_complete, struct error *err)
 {
-    struct rule_shared shared = { 0 };
-    struct advice advice = { view, &view->cache->advice, &view->cache->advice_rules, &shared };
-    int code = run_from_next(&advice, is_one_enough, is_complete, err);
+    struct advice advice = { view, &view->cache->advice, &view->cache->advice_rules };
 
-    rule_shared_free(&shared);
-    return code;
+    return run_from_next(&advice, is_one_enough, is_complete, err);
 }
 
 /* The rules that could not run, with the data that they need and the option that records it. Rules on other kinds of

@@ -1,100 +1,100 @@
-/* Advice on the largest gaps, in which a GPU was idle. The cause is looked for in the thread that launched the work
- * that ended the gap. */
+/* The largest gaps, in which a GPU was idle, with the causes that gpu_idle_sum names (analyze/idle). They are places to
+ * look at: what their causes cost, the rules on the replay tell. */
 #include "advice_gaps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyze/engine/event_columns.h"
+#include "analyze/idle/gap_causes.h"
 #include "analyze/model/gpu_busy.h"
+#include "base/array.h"
 #include "base/human.h"
-#include "related_events.h"
+#include "view/load/event_locate.h"
+#include "view/load/view_state.h"
 
-enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120 };
+enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120, MOST_CAUSES = 2 };
 
 static const char rule_name[] = "gpu_idle";
 static const char title[] = "Largest GPU Gaps";
 static const char words[] =
-    "Check the activity of the launching thread in these gaps. Move work that the CPU does before it can launch "
-    "(loading data, waiting for a result, many small calls) to other threads, or launch more work first.";
+    "Move work that the CPU does before it can launch (loading data, waiting for a result, many small calls) to other "
+    "threads, or launch more work first.";
 
-/* The work that ended a gap, and the call that launched it; NO_PLACE where it is not known. */
-struct ending {
-    struct view_place work, call;
+struct gap_search {
+    struct advice *advice;
+    struct gap_causes causes;
+    struct keys keys;  /* cause and place, of one gap */
+    int64_t *total_ns; /* owned; by key */
+    size_t room;
+    struct text text;
 };
 
-static int find_ending(struct ending *out, struct view *view, const struct gpu_busy_gap *gap, struct error *err)
+/* Appends the name of the work that ended a gap, if the timeline has it. */
+static int add_ending(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
-    struct event_list calls = { 0 };
-    struct related_correlated ids = { 0 };
-    int code;
-
-    *out = (struct ending){ NO_PLACE, NO_PLACE };
-    if ((code = view_locate(view, gap->table, &gap->row, 1, &out->work, err)) != 0)
-        return code == ERR_NOT_FOUND ? 0 : code;
-    if (out->work.row == VIEW_NO_ROW)
-        return 0;
-    if ((code = related_correlated_of(&ids, view, out->work, err)) != 0 ||
-        (code = related_calls(&calls, view, &ids, err)) != 0)
-        goto done;
-    if (calls.count) {
-        event_list_sort(&calls, view);
-        out->call = calls.list[0];
-    }
-done:
-    related_correlated_free(&ids);
-    event_list_free(&calls);
-    return code;
-}
-
-static void add_name(struct text *out, struct view *view, struct view_place place)
-{
+    struct view *view = search->advice->view;
+    struct view_place work = { VIEW_NO_ROW, 0 };
     size_t length;
-    const char *name = view_name(view, place_name(view, place), &length);
+    int code = view_locate(view, gap->table, &gap->row, 1, &work, err);
 
-    text_add_bytes(out, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
-    text_add(out, length > LONGEST_SHOWN ? "…" : "");
-}
-
-static void describe_events(struct text *out, struct view *view, const struct event_list *around)
-{
-    if (!around->count) {
-        text_add(out, "was in no recorded event.");
-        return;
-    }
-    struct view_place inner = around->list[around->count - 1];
-    text_add(out, "was in ");
-    add_name(out, view, inner);
-    text_addf(out, " (%s)", row_types[view->rows[inner.row].type].name);
-    if (around->count > 1) {
-        text_add(out, ", within ");
-        add_name(out, view, around->list[around->count - 2]);
-    }
-    text_add_char(out, '.');
-}
-
-/* The two innermost events of the launching thread at the middle of the gap. */
-static int describe_thread(struct text *out, struct view *view, const struct ending *ending, int64_t from_ns,
-                           int64_t to_ns, struct error *err)
-{
-    int64_t thread = view->rows[ending->call.row].thread, middle = from_ns + (to_ns - from_ns) / 2,
-            launched = place_end(view, ending->call);
-    struct event_list around = { 0 };
-    int code;
-
-    if (launched <= from_ns) {
-        text_add(out,
-                 " It was launched before the gap, and waited for something else: another stream, a copy, or the GPU "
-                 "itself.");
+    if (code != 0 && code != ERR_NOT_FOUND)
+        return code;
+    if (work.row == VIEW_NO_ROW)
         return 0;
+    const char *name = view_name(view, view->rows[work.row].events.name[work.event], &length);
+    text_add(&search->text, ", until ");
+    text_add_bytes(&search->text, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
+    text_add(&search->text, length > LONGEST_SHOWN ? "… began" : " began");
+    return 0;
+}
+
+static int add_piece(void *context, const struct gap_piece *piece)
+{
+    struct gap_search *search = context;
+    size_t before = search->keys.count;
+    uint32_t key = keys_add(&search->keys, (int64_t[]){ piece->cause, (int64_t)piece->place });
+
+    if (key == NO_KEY || array_reserve(&search->total_ns, &search->room, key + 1u, sizeof *search->total_ns) != 0)
+        return ERR_NO_MEMORY;
+    if (key == before)
+        search->total_ns[key] = 0;
+    search->total_ns[key] = saturating_add(search->total_ns[key], saturating_duration(piece->start_ns, piece->end_ns));
+    return 0;
+}
+
+/* "launch-bound, train.py:41 forward: 1.20 ms": the largest cause, which is then none any more. */
+static void add_largest(struct gap_search *search)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t i = 1; i < search->keys.count; i++)
+        largest = search->total_ns[i] > search->total_ns[largest] ? i : largest;
+    const int64_t *key = keys_get(&search->keys, largest);
+    text_add(&search->text, gap_cause_names[key[0]]);
+    if ((uint32_t)key[1] != NO_PLACE)
+        text_add(&search->text, ", ");
+    place_text(&search->text, search->causes.places, (uint32_t)key[1]);
+    text_add(&search->text, ": ");
+    human_time(&search->text, search->total_ns[largest]);
+    search->total_ns[largest] = -1;
+}
+
+static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, struct error *err)
+{
+    const struct gap gap = { .start_ns = at->start_ns,
+                             .end_ns = saturating_add(at->start_ns, at->length_ns),
+                             .table = at->table,
+                             .row = at->row };
+
+    keys_free(&search->keys);
+    search->keys = (struct keys){ .width = 2 };
+    if (gap_causes_explain(&search->causes, &gap, add_piece, search) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+    for (size_t i = 0; i < search->keys.count && i < MOST_CAUSES; i++) {
+        text_add(&search->text, i ? "; " : " ");
+        add_largest(search);
     }
-    if ((code = event_list_around(&around, view, thread, middle, middle, NO_PLACE, err)) != 0)
-        goto free_around;
-    text_addf(out, " Meanwhile thread %lld, which launched it, ", (long long)global_tid_number(thread));
-    describe_events(out, view, &around);
-free_around:
-    event_list_free(&around);
-    return code;
+    text_add(&search->text, search->keys.count ? "." : "");
+    return 0;
 }
 
 /* VIEW_NO_ROW if the timeline has no such GPU. */
@@ -106,54 +106,65 @@ static int gpu_row(const struct view *view, int64_t gpu)
     return VIEW_NO_ROW;
 }
 
-static int add_gap(struct advice *advice, const struct gpu_busy_gap *gap, struct text *text, struct error *err)
+static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
-    struct view *view = advice->view;
-    struct ending ending;
-    int64_t from = gap->start_ns, to = saturating_add(gap->start_ns, gap->length_ns);
+    struct text *text = &search->text;
     int code;
 
-    if ((code = find_ending(&ending, view, gap, err)) != 0)
-        return code;
     text_clear(text);
     text_addf(text, "GPU %lld was idle for ", (long long)gap->gpu);
     human_time(text, gap->length_ns);
-    if (ending.work.row != VIEW_NO_ROW) {
-        text_add(text, ", until ");
-        add_name(text, view, ending.work);
-        text_add(text, " began");
-    }
+    if ((code = add_ending(search, gap, err)) != 0)
+        return code;
     text_add_char(text, '.');
-    if (ending.call.row != VIEW_NO_ROW && (code = describe_thread(text, view, &ending, from, to, err)) != 0)
+    if ((code = add_causes(search, gap, err)) != 0)
         return code;
     text_addf(text, " %s", words);
-    const struct advice_item item = { rule_name, title, gpu_row(view, gap->gpu), ADVICE_NO_EVENT,
-                                      from,      to,    gap->length_ns,          text };
-    advice_add(advice, &item);
+    const struct advice_item item = {
+        .rule = rule_name,
+        .title = title,
+        .row = gpu_row(search->advice->view, gap->gpu),
+        .event = ADVICE_NO_EVENT,
+        .from_ns = gap->start_ns,
+        .to_ns = saturating_add(gap->start_ns, gap->length_ns),
+        .text = text,
+    };
+    advice_add(search->advice, &item);
     return 0;
 }
 
-int advice_add_gaps(struct advice *advice, struct error *err)
+static int add_all(struct gap_search *search, const struct gpu_busy *busy, struct adviser *adviser, struct error *err)
 {
-    const struct analysis_request everything = { 0 };
-    struct gpu_busy busy = { 0 };
-    struct text text = { 0 };
     struct advice_rule rule = { .name = rule_name, .title = title };
+    struct places *places;
     int code;
 
-    if ((code = gpu_busy_read(&busy, advice->view->report, &everything, MOST_GAPS, err)) != 0)
-        goto done;
-    for (; rule.count < busy.gap_count && busy.gaps[rule.count].length_ns >= LEAST_NS; rule.count++) {
-        if ((code = add_gap(advice, &busy.gaps[rule.count], &text, err)) != 0)
-            goto done;
-        rule.impact_ns = saturating_add(rule.impact_ns, busy.gaps[rule.count].length_ns);
-    }
-    rule.rank = rule.impact_ns;
+    if ((code = adviser_places(adviser, &places, err)) != 0 ||
+        (code = gap_causes_open(&search->causes, adviser->report, &adviser->replay, places, err)) != 0)
+        return code;
+    for (; rule.count < busy->gap_count && busy->gaps[rule.count].length_ns >= LEAST_NS; rule.count++)
+        if ((code = add_gap(search, &busy->gaps[rule.count], err)) != 0)
+            return code;
     rule.words = rule.count ? words : "No GPU was idle for longer than 50 µs.";
-    if (busy.device_count)
-        advice_add_rule(advice, &rule);
+    advice_add_rule(search->advice, &rule);
+    return 0;
+}
+
+int advice_add_gaps(struct advice *advice, struct adviser *adviser, struct error *err)
+{
+    const struct analysis_request everything = { 0 };
+    struct gap_search search = { .advice = advice, .keys.width = 2 };
+    struct gpu_busy busy = { 0 };
+    int code = gpu_busy_read(&busy, adviser->report, &everything, MOST_GAPS, err);
+
+    if (code != 0 || !busy.device_count)
+        goto done;
+    code = add_all(&search, &busy, adviser, err);
 done:
+    gap_causes_close(&search.causes);
+    keys_free(&search.keys);
+    free(search.total_ns);
+    text_free(&search.text);
     gpu_busy_free(&busy);
-    text_free(&text);
     return code;
 }

@@ -3,9 +3,10 @@
 #define TACHO_VIEW_ANSWER_ADVICE_GAPS_H
 
 #include "advice_list.h"
+#include "analyze/advice/adviser.h"
 #include "base/error.h"
 
-/* Adds the longest times in which a GPU was idle, with the events of the thread that launched the next work. */
-int advice_add_gaps(struct advice *advice, struct error *err);
+/* Adds the longest times in which a GPU was idle, with their causes. */
+int advice_add_gaps(struct advice *advice, struct adviser *adviser, struct error *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/json_write.h"
+#include "base/saturating.h"
 #include "event_fields.h"
 
 void advice_list_free(struct advice_list *list)
@@ -55,6 +56,14 @@ void advice_list_cut(struct advice_list *list, size_t length)
     list->text.failed = 0; /* the text before is whole */
 }
 
+/* What could be gained, the most first; behind that the longest of those of which it is not known. */
+static int64_t rank_of(const struct advice_item *item)
+{
+    int64_t length = saturating_duration(item->from_ns, item->to_ns);
+
+    return item->impact_ns > 0 ? item->impact_ns : saturating_subtract(length > 0 ? length : 0, INT64_MAX);
+}
+
 void advice_add(struct advice *advice, const struct advice_item *item)
 {
     struct text *out = &advice->items->text;
@@ -70,7 +79,7 @@ void advice_add(struct advice *advice, const struct advice_item *item)
               (long long)view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
-    end_member(advice->items, first, item->impact_ns);
+    end_member(advice->items, first, rank_of(item));
 }
 
 void advice_add_rule(struct advice *advice, const struct advice_rule *rule)

@@ -26,12 +26,9 @@ void advice_list_add_to(struct advice_list *list, struct text *out);
 /* Removes the members that were added after the text had that length, also after a failure to add one. */
 void advice_list_cut(struct advice_list *list, size_t length);
 
-struct rule_shared;
-
 struct advice {
     struct view *view;
     struct advice_list *items, *rules;
-    struct rule_shared *shared;
 };
 
 /* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences. */
@@ -40,7 +37,7 @@ struct advice_item {
     int row;
     int64_t event;
     int64_t from_ns, to_ns;
-    int64_t impact_ns; /* the time that could be gained */
+    int64_t impact_ns; /* the time that could be gained; 0: not known */
     const struct text *text;
 };
 void advice_add(struct advice *advice, const struct advice_item *item);
@@ -49,7 +46,7 @@ void advice_add(struct advice *advice, const struct advice_item *item);
 struct advice_rule {
     const char *name, *title, *words;
     size_t count;
-    int64_t impact_ns, rank; /* rank: see rule_impact.h */
+    int64_t impact_ns, rank; /* the largest rank comes first */
 };
 void advice_add_rule(struct advice *advice, const struct advice_rule *rule);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/advice/adviser.h"
 #include "query/query.h"
 
 struct answer_cache *answer_cache_new(void)
@@ -12,6 +13,14 @@ struct answer_cache *answer_cache_new(void)
     if (cache)
         key_ranges_init(&cache->key_ranges);
     return cache;
+}
+
+void answer_cache_forget_adviser(struct answer_cache *cache)
+{
+    if (cache->adviser)
+        adviser_free(cache->adviser);
+    free(cache->adviser);
+    cache->adviser = NULL;
 }
 
 void answer_cache_free(struct answer_cache *cache)
@@ -25,6 +34,7 @@ void answer_cache_free(struct answer_cache *cache)
         stacks_free(&cache->stacks[source]);
     advice_list_free(&cache->advice);
     advice_list_free(&cache->advice_rules);
+    answer_cache_forget_adviser(cache);
     query_close(cache->query);
     free(cache);
 }

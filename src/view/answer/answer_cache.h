@@ -10,6 +10,7 @@
 #include "name_counts.h"
 #include "name_search.h"
 
+struct adviser;
 struct query;
 
 struct answer_cache {
@@ -20,11 +21,13 @@ struct answer_cache {
     int has_stacks[STACK_SOURCES];
     struct advice_list advice, advice_rules; /* of the rules that have run so far */
     size_t rules_run;
+    struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
     struct query *query;                     /* NULL before the first statement */
 };
 
 /* view_open() creates the cache, so that every lane finds it; NULL when memory is short. */
 struct answer_cache *answer_cache_new(void);
 void answer_cache_free(struct answer_cache *cache); /* of NULL too */
+void answer_cache_forget_adviser(struct answer_cache *cache);
 
 #endif

@@ -28,7 +28,7 @@ int derived_steps(struct view *view, struct error *err)
 {
     struct steps steps = { 0 };
     struct gather gather = { 0 };
-    int code = steps_read(&steps, view->report, &(struct steps_request){ 0 }, NULL);
+    int code = steps_read(&steps, view->report, &(struct steps_request){ .may_guess = 1 }, NULL);
 
     if (code == ERR_NO_DATA)
         return 0;

@@ -59,7 +59,8 @@ export class AdvicePanel extends Panel {
     return byImpact(advice).map(({ name, places, impact }, index) => {
       const rule = advice.rules.find((candidate) => candidate.name === name);
       const total = rule?.count ?? places.length;
-      const badges = [make("span", { class: "badge", title: "So many places" }, count(total)), make("span", { class: "muted number", title: "What following the advice could gain at most" }, `up to ${duration(impact)}`)];
+      const badges = [make("span", { class: "badge", title: "So many places" }, count(total))];
+      if (impact > 0) badges.push(make("span", { class: "muted number", title: "What following the advice could gain at most" }, `up to ${duration(impact)}`));
       const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), ...badges);
       const box = make("details", { class: "rule", open: index === 0 }, head);
       if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));
