@@ -753,33 +753,6 @@ static void migrations_are_no_work(void **state)
     replay_free(&replay);
 }
 
-static int is_wait(void *context, const struct replay_call *chosen)
-{
-    return chosen->wait == REPLAY_WAITED;
-}
-
-/* Of two waits, the second one lets the GPU run dry: it has all of the cost. */
-static void waits_on_the_critical_path_cost_time(void **state)
-{
-    struct writer *writer = start();
-    struct replay replay;
-    struct error err;
-    int64_t costs[6];
-
-    launch(writer, 0, 10, 60, 1, 7);
-    launch(writer, 6, 12, 20, 2, 8);
-    call(writer, MAIN, 12, 25, "cudaStreamSynchronize", 3); /* for a short kernel, while a long one runs */
-    sync_record(writer, STREAM_SYNC, 8, 3, 0);
-    call(writer, MAIN, 30, 65, "cudaStreamSynchronize", 4);
-    sync_record(writer, STREAM_SYNC, 7, 4, 0);
-    launch(writer, 100, 110, 160, 5, 7);
-    open_replay(&replay, writer);
-    assert_int_equal(replay_wait_costs(&replay, is_wait, NULL, costs, &err), 0);
-    assert_int_equal(costs[2], 0);
-    assert_int_equal(costs[3], 42 * US); /* the last kernel is launched at 58, and runs from 68 to 118 */
-    replay_free(&replay);
-}
-
 /* The calls that launched the first kernels may not have been recorded. */
 static void work_without_a_call_is_waited_for(void **state)
 {
@@ -898,7 +871,6 @@ int main(void)
         cmocka_unit_test(edits_are_made_in_order),
         cmocka_unit_test(only_outermost_calls_count),
         cmocka_unit_test(migrations_are_no_work),
-        cmocka_unit_test(waits_on_the_critical_path_cost_time),
         cmocka_unit_test(work_without_a_call_is_waited_for),
         cmocka_unit_test(events_without_length),
         cmocka_unit_test(nothing_to_replay),

@@ -9,7 +9,6 @@
 #include "table.h"
 
 struct text;
-struct rule_shared; /* what the rules of one report compute once: rule_waits.h */
 struct adviser;
 
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
@@ -44,11 +43,9 @@ struct analysis {
     /* Of a rule: appends a sentence about a row, without its full stop: how much, of what, who and where. */
     void (*finding)(struct text *out, const struct table *table, size_t row);
     /* Of a rule, each may be NULL: how to act on a row, if that depends on it; whether the cause of a row lies outside
-     * of the program; the time that each row costs, in ns, if its cells do not say it. */
+     * of the program. */
     const char *(*advise)(const struct table *table, size_t row);
     int (*is_outside)(const struct table *table, size_t row);
-    int (*impact)(struct report *report, const struct table *table, struct rule_shared *shared, int64_t *out,
-                  struct error *err);
     /* Of a rule on the replay: adds its causes (advice/adviser.h). advice_sum has a row for each of them. */
     int (*find)(struct adviser *adviser, struct error *err);
     int is_general; /* of such a rule: causes of other rules that explain its own come first */

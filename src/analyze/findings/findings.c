@@ -163,9 +163,12 @@ static int add_rows(struct findings *findings, const struct rule_rows *rows, str
     if (count > 1) {
         text_add(&finding.what, " (the largest of ");
         human_count(&finding.what, count);
-        text_add(&finding.what, "; ");
-        human_time(&finding.what, rows->impact.all);
-        text_add(&finding.what, " together)");
+        if (rows->impact.all > 0) {
+            text_add(&finding.what, "; ");
+            human_time(&finding.what, rows->impact.all);
+            text_add(&finding.what, " together");
+        }
+        text_add_char(&finding.what, ')');
     }
     finding.advice = rule_advice(rows->rule, rows->found, largest);
     return add(findings, &finding, err);
@@ -173,8 +176,7 @@ static int add_rows(struct findings *findings, const struct rule_rows *rows, str
 
 /* Runs a rule. Without data it finds nothing. */
 static int run_rule(struct rule_rows *rows, const struct finding_choice *choice, struct report *report,
-                    const struct analysis_request *part, int64_t capture_ns, struct rule_shared *shared,
-                    struct error *err)
+                    const struct analysis_request *part, int64_t capture_ns, struct error *err)
 {
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
@@ -187,7 +189,7 @@ static int run_rule(struct rule_rows *rows, const struct finding_choice *choice,
         options[request.option_count++] = choice->options[i];
     if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) != 0)
         return code;
-    return rule_impact_read(&rows->impact, choice->rule, report, rows->found, capture_ns, shared, err);
+    return rule_impact_read(&rows->impact, choice->rule, rows->found, capture_ns, err);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -201,8 +203,14 @@ static int by_rank(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* A list of events, which was asked for, is one whatever it costs. */
+static int has_finding(const struct rule_rows *rows)
+{
+    return rows->impact.all > 0 || (rows->found && rows->rule->is_listing && table_row_count(rows->found));
+}
+
 static int run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
-                     const struct findings_request *request, struct rule_shared *shared, struct error *err)
+                     const struct findings_request *request, struct error *err)
 {
     int64_t capture_ns;
     int code = rule_capture_time(report, &capture_ns, err);
@@ -212,12 +220,12 @@ static int run_rules(struct findings *findings, struct rule_rows *list, struct r
     for (size_t i = 0; i < request->count; i++) {
         list[i].rule = request->choices[i].rule;
         list[i].number = i;
-        if ((code = run_rule(&list[i], &request->choices[i], report, request->part, capture_ns, shared, err)) != 0)
+        if ((code = run_rule(&list[i], &request->choices[i], report, request->part, capture_ns, err)) != 0)
             return code;
     }
     qsort(list, request->count, sizeof *list, by_rank);
     for (size_t i = 0; i < request->count; i++)
-        if (list[i].impact.all > 0 && (code = add_rows(findings, &list[i], err)) != 0)
+        if (has_finding(&list[i]) && (code = add_rows(findings, &list[i], err)) != 0)
             return code;
     return 0;
 }
@@ -225,13 +233,11 @@ static int run_rules(struct findings *findings, struct rule_rows *list, struct r
 static int add_others(struct findings *findings, struct report *report, const struct findings_request *request,
                       struct error *err)
 {
-    struct rule_shared shared = { 0 };
     struct rule_rows *list = calloc(request->count + 1, sizeof *list);
 
     if (!list)
         return no_memory(err);
-    int code = run_rules(findings, list, report, request, &shared, err);
-    rule_shared_free(&shared);
+    int code = run_rules(findings, list, report, request, err);
     for (size_t i = 0; i < request->count; i++) {
         table_delete(list[i].found);
         rule_impact_free(&list[i].impact);

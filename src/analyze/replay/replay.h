@@ -92,11 +92,6 @@ struct replay_step_times {
 int replay_steps(const struct replay *replay, const struct steps *steps, struct replay_step_times *out,
                  struct error *err);
 
-/* What the waits of the calls for which choose() returns non-zero cost together, as a replay without them tells, and of
- * that the share of each call: out has an element for each call. */
-int replay_wait_costs(struct replay *replay, int (*choose)(void *context, const struct replay_call *call),
-                      void *context, int64_t *out, struct error *err);
-
 /* What a kind of edge stands for, in words. */
 extern const char *const replay_kind_names[REPLAY_KINDS];
 

@@ -7,7 +7,6 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "rule.h"
-#include "rule_waits.h"
 
 static int waits(const char *call)
 {
@@ -71,28 +70,24 @@ free_calls:
     return rule_finish(&rule, table, code, rule_by_duration, out, err);
 }
 
-/* The impact, which is printed beside it, is another time than that of the wait. */
 static void say(struct text *out, const struct table *table, size_t row)
 {
     const struct table_cell *cells = table_row(table, row);
 
-    text_add(out, "The GPU ran out of work because of a wait for it: ");
+    text_add(out, "A call waits for the GPU: ");
     text_add_bytes(out, cells[NAME].text.bytes, call_name_length(cells[NAME].text.bytes, cells[NAME].text.length));
     text_add(out, " took ");
     human_time(out, cells[DURATION].integer);
-    text_add(out, " in all");
 }
 
 const struct analysis rule_cuda_api_sync = {
     .name = "cuda_api_sync",
     .title = "CUDA Synchronization APIs",
     .usage = RULE_OPTIONS "[:process=<pid>][:thread=<tid>]",
-    .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which block the host until the GPU is done. The "
-            "impact (advice_sum) is what a replay of the run without these waits saves (tacho what-if). A wait while "
-            "the GPU has work costs nothing.",
+    .help = "Calls of cudaDeviceSynchronize and cudaStreamSynchronize, which block the host until the GPU is done. A "
+            "wait while the GPU has work costs nothing; what waits cost, the rule result_waits tells.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_sync,
-    .impact = rule_waits_of_calls,
     .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: wait "
               "for an event instead of the device, or let one stream wait for another (cudaStreamWaitEvent). In "
               "PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",

@@ -5,7 +5,6 @@
 #include "analyze/model/gpu.h"
 #include "analyze/registry.h"
 #include "rule.h"
-#include "rule_waits.h"
 
 enum { MEMORY_PAGEABLE = 0, MEMORY_PINNED = 1, MEMORY_MANAGED = 4, MEMORY_MANAGED_STATIC = 6, COPY_ON_DEVICE = 8 };
 /* Extra columns of both tables, and of copies. */
@@ -189,7 +188,6 @@ const struct analysis rule_cuda_memcpy_async = {
     .help = "Asynchronous copies that ran synchronously, because one side is pageable host memory.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_async,
-    .impact = rule_waits_for_copies,
     .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the host "
               "memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
     .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it was done",
@@ -204,7 +202,6 @@ const struct analysis rule_cuda_memcpy_sync = {
     .help = "Copies between host and GPU that blocked the host.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_sync,
-    .impact = rule_waits_for_copies,
     .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream (in "
               "PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
     .meaning = "The thread was blocked until this copy was done",
@@ -219,7 +216,6 @@ const struct analysis rule_cuda_memset_sync = {
     .help = "Fills of pinned or managed memory that blocked the host.",
     .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
     .run = cuda_memset_sync,
-    .impact = rule_waits_for_fills,
     .advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
     .meaning = "The thread was blocked until this fill was done",
     .praise = "No fill blocked the host.",

@@ -45,10 +45,8 @@ static void sum_up(struct rule_impact *impact, const struct analysis *rule, cons
 {
     size_t rows = table_row_count(table);
 
-    for (size_t row = 0; row < rows; row++) {
+    for (size_t row = 0; row < rows; row++)
         impact->all = saturating_add(impact->all, impact->each[row]);
-        impact->order[row] = row;
-    }
     qsort_r(impact->order, rows, sizeof *impact->order, by_impact, impact->each);
     if (says_impact(table) && impact->all > capture_ns)
         impact->all = capture_ns;
@@ -56,30 +54,8 @@ static void sum_up(struct rule_impact *impact, const struct analysis *rule, cons
     impact->rank = is_outside && impact->all < capture_ns / 2 ? 0 : impact->all;
 }
 
-int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
-                     const struct table *table, int64_t capture_ns, struct rule_shared *shared, struct error *err)
-{
-    size_t rows = table_row_count(table);
-    int code;
-
-    *impact = (struct rule_impact){ .each = calloc(rows + 1, sizeof *impact->each),
-                                    .order = calloc(rows + 1, sizeof *impact->order) };
-    if (!impact->each || !impact->order) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
-        goto free_impact;
-    }
-    for (size_t row = 0; !rule->impact && row < rows; row++)
-        impact->each[row] = impact_of_row(table, row);
-    if (rule->impact && (code = rule->impact(report, table, shared, impact->each, err)) != 0)
-        goto free_impact;
-    sum_up(impact, rule, table, capture_ns);
-    return 0;
-free_impact:
-    rule_impact_free(impact);
-    return code;
-}
-
-int rule_impact_of_list(struct rule_impact *impact, const struct table *table, struct error *err)
+/* Rows in their order, without costs. */
+static int open_impact(struct rule_impact *impact, const struct table *table, struct error *err)
 {
     size_t rows = table_row_count(table);
 
@@ -91,6 +67,19 @@ int rule_impact_of_list(struct rule_impact *impact, const struct table *table, s
     }
     for (size_t row = 0; row < rows; row++)
         impact->order[row] = row;
+    return 0;
+}
+
+int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
+                     int64_t capture_ns, struct error *err)
+{
+    int code = open_impact(impact, table, err);
+
+    if (code != 0 || rule->is_listing)
+        return code;
+    for (size_t row = 0; row < table_row_count(table); row++)
+        impact->each[row] = impact_of_row(table, row);
+    sum_up(impact, rule, table, capture_ns);
     return 0;
 }
 

@@ -2,10 +2,10 @@
 #ifndef TACHO_ANALYZE_RULES_RULE_IMPACT_H
 #define TACHO_ANALYZE_RULES_RULE_IMPACT_H
 
-#include "rule_waits.h"
+#include "analyze/engine/analysis.h"
 
 /* In ns. Rows of rules on CPUs say it (column "Impact"): wall time, so for all together it is at most the time that the
- * capture lasted. A rule can compute it (analysis.impact). Of other rows it is the duration, less the share of it in
+ * capture lasted. Of other rows it is the duration, less the share of it in
  * which the GPU was in use. */
 struct rule_impact {
     int64_t *each; /* owned; by row */
@@ -15,11 +15,9 @@ struct rule_impact {
                     * than half of the capture, so that it stands behind what a user can change in the program */
 };
 
-/* capture_ns: see rule_capture_time(). shared: for all rules of the report. */
-int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, struct report *report,
-                     const struct table *table, int64_t capture_ns, struct rule_shared *shared, struct error *err);
-/* Of a rule that lists events: its rows in their order, without any costs. */
-int rule_impact_of_list(struct rule_impact *impact, const struct table *table, struct error *err);
+/* capture_ns: see rule_capture_time(). Rows of a rule that lists events cost nothing, and keep their order. */
+int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, const struct table *table,
+                     int64_t capture_ns, struct error *err);
 void rule_impact_free(struct rule_impact *impact);
 
 #endif

@@ -54,8 +54,10 @@ void finding_add_path(struct text *out, const struct finding *finding)
 void finding_add_message(struct text *out, const struct finding *finding, const struct analyze_file *file)
 {
     text_add(out, text_string(&finding->what));
-    text_add(out, ". Saves ");
-    finding_add_saving(out, finding, &file->adviser);
+    if (finding->cause || finding->impact_ns > 0) {
+        text_add(out, ". Saves ");
+        finding_add_saving(out, finding, &file->adviser);
+    }
     text_addf(out, ". %s", finding->advice);
 }
 

@@ -142,9 +142,7 @@ static int add_table(struct advice *advice, const struct analysis *rule, const s
 
     if ((code = rule_capture_time(advice->view->report, &capture_ns, err)) != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    code = rule->is_listing ? rule_impact_of_list(&impact, table, err)
-                            : rule_impact_read(&impact, rule, advice->view->report, table, capture_ns, NULL, err);
-    if (code != 0)
+    if ((code = rule_impact_read(&impact, rule, table, capture_ns, err)) != 0)
         return code;
     add_rows(advice, rule, table, &impact, &text);
     advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
