@@ -190,6 +190,115 @@ static void another_thread_holds_the_gil(void **state)
     done(&adviser, report);
 }
 
+/* The thread is one of autograd's, which Python does not know: it is in an operator and in a wait of the C library
+ * while another thread holds the GIL. */
+static void a_thread_without_samples_waits_for_the_gil(void **state)
+{
+    enum { OTHER = 2, HOLDS = 1 };
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int i = 0; i < STEPS - 1; i++) {
+        int64_t at = (OWN + 5) * i + 5;
+        operator(writer, at, at + OWN, "autograd::engine::evaluate_function: AddmmBackward0", NULL);
+        os_call(writer, MAIN, at + 50, at + 450, "pthread_cond_timedwait");
+        for (int round = 0; round < 5; round++)
+            sample(writer, OTHER, at + 100 * round, round < 4 ? HOLDS : 0);
+    }
+    struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 9 * 350, 9 * 350, "another thread holds the GIL: 3.15 ms", "");
+    done(&adviser, report);
+}
+
+/* ---- events of Python ------------------------------------------------------------------------------------------ */
+
+struct python_event {
+    int64_t start, end, line;
+    const char *kind, *name, *function, *file, *reason;
+};
+
+static void python_event(struct writer *writer, struct python_event event)
+{
+    struct row_TACHO_PYTHON_EVENT row = { 0 };
+
+    ROW_SET(&row, TACHO_PYTHON_EVENT, start, event.start * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, end, event.end * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, kind, made_string(writer, event.kind));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, nameId, made_string(writer, event.name));
+    if (event.function) {
+        ROW_SET(&row, TACHO_PYTHON_EVENT, symbol, made_string(writer, event.function));
+        ROW_SET(&row, TACHO_PYTHON_EVENT, module, made_string(writer, event.file));
+        ROW_SET(&row, TACHO_PYTHON_EVENT, line, event.line);
+    }
+    if (event.reason)
+        ROW_SET(&row, TACHO_PYTHON_EVENT, reasonId, made_string(writer, event.reason));
+    writer_append(writer, TABLE_TACHO_PYTHON_EVENT, &row);
+}
+
+/* Of each 500 µs between two launches the collector takes 300. */
+static struct writer *collect_rarely(void)
+{
+    struct writer *writer = start();
+
+    launch_rarely(writer);
+    function(writer, 0, OWN_RUN, "train.py(40): train");
+    for (int i = 0; i < STEPS - 1; i++)
+        python_event(writer, (struct python_event){ .start = (OWN + 5) * i + 105,
+                                                    .end = (OWN + 5) * i + 405,
+                                                    .kind = "gc",
+                                                    .name = "gc generation 2" });
+    return writer;
+}
+
+static void garbage_is_collected_in_the_loop(void **state)
+{
+    struct adviser adviser;
+    struct report *report = advise(&adviser, collect_rarely(), &rule_garbage_collection, WITHOUT_STEPS);
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 9 * 300, 9 * 300, "garbage collection: 2.70 ms (9 times)", "train.py:40 train");
+    done(&adviser, report);
+}
+
+/* The other 200 µs are the function's. */
+static void collections_are_not_charged_to_the_line(void **state)
+{
+    struct adviser adviser;
+    struct report *report = advise(&adviser, collect_rarely(), &rule_python_between, WITHOUT_STEPS);
+
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].what), "Python between launches: 1.80 ms");
+    done(&adviser, report);
+}
+
+/* In two steps a function is compiled for 225 µs. The mean is of the nine times from one step to the next. A break of a
+ * graph takes no time. */
+static void a_function_is_compiled_again(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = OWN * i;
+        step(writer, at, at + OWN - 1, i);
+        launch(writer, at, at + 5, at + 105, i + 1, 7);
+        if (i == 4 || i == 6)
+            python_event(writer,
+                         (struct python_event){ at + 200, at + 425, 41, "recompile", "recompile forward", "forward",
+                                                "/home/me/train.py", "size mismatch at index 0\nmore" });
+        python_event(writer, (struct python_event){ at + 460, at + 460, 43, "graph break", "graph break forward",
+                                                    "forward", "/home/me/train.py", "print" });
+    }
+    struct report *report = advise(&adviser, writer, &rule_recompilations, WITH_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 2 * 225 / (STEPS - 1), 2 * 225 / (STEPS - 1),
+           "forward is compiled again: 450 µs for 2: size mismatch at index 0", "train.py:41 forward");
+    done(&adviser, report);
+}
+
 /* The same code is PyTorch's: no advice on lines of the program. */
 static void code_of_pytorch_is_not_the_users(void **state)
 {
@@ -410,6 +519,10 @@ int main(void)
         cmocka_unit_test(a_module_is_loaded_once),
         cmocka_unit_test(an_operator_that_waits_twice),
         cmocka_unit_test(a_thread_hands_batches_over),
+        cmocka_unit_test(a_thread_without_samples_waits_for_the_gil),
+        cmocka_unit_test(garbage_is_collected_in_the_loop),
+        cmocka_unit_test(collections_are_not_charged_to_the_line),
+        cmocka_unit_test(a_function_is_compiled_again),
         cmocka_unit_test(workers_that_are_always_busy),
         cmocka_unit_test(workers_that_wait_for_orders),
         cmocka_unit_test(the_line_with_most_of_the_time_is_named),

@@ -1,10 +1,14 @@
 /* Waits for the GIL: see advice_gil.h. A round of the sampler looks at all threads of a process at one time, and stands
- * for the time up to the next one. */
+ * for the time up to the next one. Threads that Python does not know, such as those of autograd, are not sampled, but
+ * need the GIL to free an object. Python waits for it in pthread_cond_timedwait(): such a wait of a thread without
+ * samples, while another thread holds the GIL, is one for the GIL. */
 #include "advice_gil.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "base/array.h"
 #include "base/saturating.h"
@@ -39,14 +43,30 @@ static int arrange(struct rounds *rounds)
     return order_by_thread(rounds->order, rows, rounds->process, rounds->samples.values[START]);
 }
 
+/* The GIL was held in a round. */
+struct hold {
+    int64_t process, holder, start_ns, end_ns;
+};
+struct holds {
+    struct hold *list; /* owned; by process, then by time */
+    size_t count, room;
+};
+
 /* The samples from first to before behind are one round, which ends at end_ns. */
-static int add_round(struct gil_waits *waits, const struct rounds *rounds, size_t first, size_t behind, int64_t end_ns)
+static int add_round(struct gil_waits *waits, struct holds *holds, const struct rounds *rounds, size_t first,
+                     size_t behind, int64_t end_ns)
 {
     size_t holder = first;
 
     while (holder < behind && value(rounds, GIL, holder) != HOLDS)
         holder++;
-    for (size_t i = first; i < behind && holder < behind; i++) {
+    if (holder == behind)
+        return 0;
+    if (array_reserve(&holds->list, &holds->room, holds->count + 1, sizeof *holds->list) != 0)
+        return ERR_NO_MEMORY;
+    holds->list[holds->count++] = (struct hold){ rounds->process[rounds->order[first]], value(rounds, THREAD, holder),
+                                                 value(rounds, START, holder), end_ns };
+    for (size_t i = first; i < behind; i++) {
         if (value(rounds, GIL, i) != WAITS)
             continue;
         if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
@@ -57,7 +77,7 @@ static int add_round(struct gil_waits *waits, const struct rounds *rounds, size_
     return 0;
 }
 
-static int add_rounds(struct gil_waits *waits, const struct rounds *rounds)
+static int add_rounds(struct gil_waits *waits, struct holds *holds, const struct rounds *rounds)
 {
     size_t count = rounds->samples.rows;
 
@@ -69,10 +89,64 @@ static int add_rounds(struct gil_waits *waits, const struct rounds *rounds)
         if (behind == count || rounds->process[rounds->order[behind]] != process)
             continue;
         int64_t next = value(rounds, START, behind), most = saturating_add(start, LONGEST_ROUND_NS);
-        if (add_round(waits, rounds, first, behind, next < most ? next : most) != 0)
+        if (add_round(waits, holds, rounds, first, behind, next < most ? next : most) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
+}
+
+/* Adds the parts of a wait of a thread in which another thread holds the GIL. */
+static int add_held(struct gil_waits *waits, const struct holds *holds, int64_t thread, int64_t start_ns,
+                    int64_t end_ns)
+{
+    int64_t process = global_process(thread);
+    size_t low = 0, high = holds->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct hold *hold = &holds->list[middle];
+        if (hold->process < process || (hold->process == process && hold->end_ns <= start_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < holds->count; low++) {
+        const struct hold *hold = &holds->list[low];
+        if (hold->process != process || hold->start_ns >= end_ns)
+            break;
+        if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
+            return ERR_NO_MEMORY;
+        waits->list[waits->count++] = (struct gil_wait){ thread, hold->holder,
+                                                         hold->start_ns > start_ns ? hold->start_ns : start_ns,
+                                                         hold->end_ns < end_ns ? hold->end_ns : end_ns };
+    }
+    return 0;
+}
+
+/* The waits of threads that are not sampled. */
+static int add_unsampled(struct gil_waits *waits, const struct holds *holds, const struct rounds *rounds,
+                         struct report *report, struct error *err)
+{
+    enum { OS_START, OS_END, OS_THREAD, OS_NAME, OS_COLUMNS };
+    static const char *const names[OS_COLUMNS] = { "start", "end", "globalTid", "nameId" };
+    struct keys sampled = { .width = 1 };
+    struct report_columns calls = { 0 };
+    int64_t wait_name = -1;
+    int code = columns_read(report, "OSRT_API", names, OS_COLUMNS, &calls, err);
+
+    for (size_t row = 0; code == 0 && row < rounds->samples.rows; row++)
+        if (keys_add(&sampled, &rounds->samples.values[THREAD][row]) == NO_KEY)
+            code = ERR_NO_MEMORY;
+    for (size_t row = 0; code == 0 && row < calls.rows; row++) {
+        int64_t name = calls.values[OS_NAME][row], thread = calls.values[OS_THREAD][row];
+        if (wait_name < 0 && strcmp(report_string(report, name, NULL), "pthread_cond_timedwait") == 0)
+            wait_name = name;
+        if (name == wait_name && keys_find(&sampled, &thread) == NO_KEY)
+            code = add_held(waits, holds, thread, calls.values[OS_START][row], calls.values[OS_END][row]);
+    }
+    report_columns_free(&calls);
+    keys_free(&sampled);
+    return code;
 }
 
 static int by_thread(const void *a, const void *b)
@@ -88,17 +162,20 @@ int gil_waits_read(struct gil_waits *waits, struct report *report, struct error 
 {
     static const char *const names[SAMPLE_COLUMNS] = { "start", "globalTid", "gil" };
     struct rounds rounds = { 0 };
+    struct holds holds = { 0 };
     int code = columns_read(report, "TACHO_PYTHON_SAMPLE", names, SAMPLE_COLUMNS, &rounds.samples, err);
 
     if (code != 0 || !rounds.samples.rows)
         goto done;
-    if (arrange(&rounds) != 0 || add_rounds(waits, &rounds) != 0) {
+    if (arrange(&rounds) != 0 || add_rounds(waits, &holds, &rounds) != 0 ||
+        add_unsampled(waits, &holds, &rounds, report, err) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for the GIL");
         goto done;
     }
     if (waits->count)
         qsort(waits->list, waits->count, sizeof *waits->list, by_thread);
 done:
+    free(holds.list);
     free(rounds.order);
     free(rounds.process);
     report_columns_free(&rounds.samples);

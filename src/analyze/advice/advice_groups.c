@@ -164,6 +164,18 @@ static int cut_edge(const struct replay *replay, struct replay_edits *edits, uin
     return cut_ns > 0 ? replay_edit_cut(edits, edge, cut_ns) : 0;
 }
 
+const struct replay_thread *advice_thread(const struct adviser *adviser, int64_t thread, int64_t time_ns)
+{
+    const struct replay_events *events = &adviser->replay.events;
+
+    for (uint32_t i = 0; i < events->thread_count; i++)
+        if (events->threads[i].id == thread) {
+            struct replay_call call = { .start_ns = time_ns, .thread = i };
+            return adviser_counts(adviser, &call) ? &events->threads[i] : NULL;
+        }
+    return NULL;
+}
+
 int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
                     int64_t from_ns, int64_t to_ns, int with_calls)
 {

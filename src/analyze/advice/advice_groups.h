@@ -52,6 +52,9 @@ enum { MOST_GROUPS = 8 };
 int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
                       int (*describe)(struct advice_groups *groups, uint32_t group), struct error *err);
 
+/* The calls of a thread, if one that it made at this time would count; NULL: it would not, or it makes none. */
+const struct replay_thread *advice_thread(const struct adviser *adviser, int64_t thread, int64_t time_ns);
+
 /* Cuts the time of a thread from the edges between its calls and, with_calls, in them. ERR_NO_MEMORY or 0. */
 int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
                     int64_t from_ns, int64_t to_ns, int with_calls);

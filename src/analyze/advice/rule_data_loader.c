@@ -37,24 +37,6 @@ static int kind_of(const struct loaders *loaders, const struct thread_span *span
                                                                                                 : LOADS_ITSELF;
 }
 
-/* The calls of a thread, or NULL: threads that make no CUDA call wait for nobody here. */
-static const struct replay_thread *thread_of(const struct replay_events *events, int64_t thread)
-{
-    for (uint32_t i = 0; i < events->thread_count; i++)
-        if (events->threads[i].id == thread)
-            return &events->threads[i];
-    return NULL;
-}
-
-/* A batch counts if a call at its start would. */
-static int counts(const struct loaders *loaders, const struct replay_thread *thread, const struct thread_span *span)
-{
-    const struct replay_events *events = &loaders->adviser->replay.events;
-    struct replay_call call = { .start_ns = span->end_ns, .thread = (uint32_t)(thread - events->threads) };
-
-    return adviser_counts(loaders->adviser, &call);
-}
-
 /* The edge over which another thread handed the batch over, or REPLAY_NO_EDGE. It leads to the first call behind it. */
 static uint32_t handover_of(const struct replay *replay, const struct replay_thread *thread,
                             const struct thread_span *span, uint32_t *call)
@@ -103,13 +85,12 @@ static int add_batch(struct loaders *loaders, const struct replay_thread *thread
 
 static int add_batches(struct loaders *loaders)
 {
-    const struct replay_events *events = &loaders->adviser->replay.events;
     const struct thread_spans *spans = &loaders->operators.spans;
 
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
-        const struct replay_thread *thread = thread_of(events, span->thread);
-        if (thread && counts(loaders, thread, span) && add_batch(loaders, thread, span) != 0)
+        const struct replay_thread *thread = advice_thread(loaders->adviser, span->thread, span->end_ns);
+        if (thread && add_batch(loaders, thread, span) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -180,8 +161,7 @@ static int judge_workers(struct loaders *loaders, struct error *err)
 
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
-        const struct replay_thread *thread = thread_of(&loaders->adviser->replay.events, span->thread);
-        if (!thread || !counts(loaders, thread, span))
+        if (!advice_thread(loaders->adviser, span->thread, span->end_ns))
             continue;
         start_ns = span->start_ns < start_ns ? span->start_ns : start_ns;
         end_ns = span->end_ns > end_ns ? span->end_ns : end_ns;

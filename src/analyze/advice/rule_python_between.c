@@ -1,9 +1,9 @@
 /* The rule python_between: a thread that launches work runs the program's own code, and the GPU has nothing to do.
  *
  * Time between two CUDA calls, outside of operators and of a DataLoader, belongs to the line that the thread was at.
- * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound. Time in which the
- * thread waits for Python's GIL belongs to the thread that holds it. Bound and estimate: the function takes no time, or
- * the thread does not wait. */
+ * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound, collections and
+ * compilations to rules of their own. Time in which the thread waits for Python's GIL, also in an operator, belongs to
+ * the thread that holds it. Bound and estimate: the function takes no time, or the thread does not wait. */
 #include <string.h>
 
 #include "advice_gil.h"
@@ -17,15 +17,18 @@ enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the t
 struct between {
     struct adviser *adviser;
     struct advice_groups groups;
-    struct advice_operators operators; /* only operators and DataLoaders, none in another */
+    struct advice_operators operators; /* only operators, DataLoaders and events of Python, none in another */
     struct gil_waits gil_waits;
     const struct replay_thread *thread;
 };
 
 /* Leaves the spans that other rules explain. */
-static void keep_operators(struct advice_operators *operators)
+static int keep_operators(struct advice_operators *operators, struct error *err)
 {
+    static const struct thread_span_source events = { "TACHO_PYTHON_EVENT", "nameId", NULL, NULL, NULL, NULL, 0 };
+    static const struct filter all;
     size_t kept = 0;
+    int code;
 
     for (size_t i = 0; i < operators->spans.count; i++) {
         size_t length;
@@ -34,7 +37,10 @@ static void keep_operators(struct advice_operators *operators)
             operators->spans.list[kept++] = operators->spans.list[i];
     }
     operators->spans.count = kept;
+    if ((code = thread_spans_read(&operators->spans, operators->report, &events, &all, err)) != 0)
+        return code;
     thread_spans_keep_outermost(&operators->spans);
+    return 0;
 }
 
 static int add_event(struct between *between, uint32_t group, uint32_t place, int64_t from_ns, int64_t to_ns)
@@ -52,6 +58,31 @@ static int add_event(struct between *between, uint32_t group, uint32_t place, in
     return advice_cut_time(replay, &cause->estimate, between->thread, from_ns, to_ns, 0);
 }
 
+/* Adds a stretch of time without the waits for the GIL in it. */
+static int add_without_waits(struct between *between, uint32_t group, uint32_t place, int64_t from_ns, int64_t to_ns)
+{
+    const struct gil_waits *waits = &between->gil_waits;
+
+    for (size_t i = gil_waits_from(waits, between->thread->id, from_ns); i < waits->count && from_ns < to_ns; i++) {
+        const struct gil_wait *wait = &waits->list[i];
+        if (wait->thread != between->thread->id || wait->start_ns >= to_ns)
+            break;
+        if (wait->start_ns > from_ns && add_event(between, group, place, from_ns, wait->start_ns) != 0)
+            return ERR_NO_MEMORY;
+        from_ns = wait->end_ns;
+    }
+    return from_ns < to_ns ? add_event(between, group, place, from_ns, to_ns) : 0;
+}
+
+/* The function that a place is in: for a generator, a comprehension or a function within another one, the outermost. */
+static int64_t outermost_function(const struct places *places, const struct place *place)
+{
+    const char *name = places_string(places, place->function), *inner = strstr(name, ".<locals>.");
+    int64_t outer = inner ? intern_find(&places->texts, name, (size_t)(inner - name)) : -1;
+
+    return outer >= 0 ? outer : place->function;
+}
+
 /* Counts code of the user, of packages, and of C that these call. What runs in a range is not known. */
 static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t to_ns)
 {
@@ -63,8 +94,9 @@ static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t 
     struct place place = places_get(places, number);
     if (place.kind == PLACE_RANGE || (place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY))
         return 0;
-    uint32_t group = advice_group(&between->groups, (int64_t)place.kind << 32 | place.file, place.function);
-    return add_event(between, group, places_line(places, number), from_ns, to_ns);
+    uint32_t group = advice_group(&between->groups, (int64_t)place.kind << 32 | place.file,
+                                  outermost_function(places, &place));
+    return add_without_waits(between, group, places_line(places, number), from_ns, to_ns);
 }
 
 /* At the line of the thread that holds the GIL. */
@@ -97,8 +129,6 @@ static int add_piece(struct between *between, int64_t from_ns, int64_t to_ns)
 {
     if (!is_long(between, from_ns, to_ns))
         return 0;
-    if (add_gil_waits(between, from_ns, to_ns) != 0)
-        return ERR_NO_MEMORY;
     return places_each(between->groups.places, between->thread->id, from_ns, to_ns, add_stretch, between);
 }
 
@@ -108,6 +138,8 @@ static int add_gap(struct between *between, int64_t from_ns, int64_t to_ns)
     const struct thread_spans *spans = &between->operators.spans;
     size_t behind, i = thread_spans_from(spans, between->thread->id, from_ns, &behind);
 
+    if (add_gil_waits(between, from_ns, to_ns) != 0)
+        return ERR_NO_MEMORY;
     for (; i < behind && spans->list[i].start_ns < to_ns; i++) {
         if (add_piece(between, from_ns, spans->list[i].start_ns) != 0)
             return ERR_NO_MEMORY;
@@ -182,7 +214,8 @@ static int find_python_between(struct adviser *adviser, struct error *err)
         (code = advice_operators_open(&between.operators, adviser->report, err)) != 0 ||
         (code = gil_waits_read(&between.gil_waits, adviser->report, err)) != 0)
         goto done;
-    keep_operators(&between.operators);
+    if ((code = keep_operators(&between.operators, err)) != 0)
+        goto done;
     if (add_threads(&between) != 0) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the times between launches");
         goto done;

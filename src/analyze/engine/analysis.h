@@ -24,7 +24,7 @@ struct analysis {
     const char *title;             /* NVTX Range Summary */
     const char *usage;             /* [:rows=<limit>], or "" */
     const char *help;              /* one paragraph for --help-reports */
-    struct analysis_need needs[3]; /* all of them; the first that is not met is named.
+    struct analysis_need needs[4]; /* all of them; the first that is not met is named.
                                     * Ends with one without data */
     int is_of_gpus;                /* without options its rows are only about work on GPUs, whatever else it needs */
     const char *overlap;           /* why figures must not be added up over rows ("ranges contain each other"); NULL:

@@ -55,6 +55,17 @@ static int runs_python(struct report *report)
            any_row(report, "PROCESSES", "name", is_python);
 }
 
+/* The agent notes the version of PyTorch where it observes it. Files of other profilers do not have it. */
+static int is_torch_version(const char *text)
+{
+    return strcmp(text, "tacho.torchVersion") == 0;
+}
+
+static int loads_torch(struct report *report)
+{
+    return any_row(report, "TACHO_TORCH_METADATA", "name", is_torch_version);
+}
+
 /* Whether the capture recorded CUDA; an import does not say so. */
 static int traced_cuda(struct report *report)
 {
@@ -86,6 +97,7 @@ static const struct {
 } kinds[] = {
     { "--trace=cuda", is_cuda_program },
     { "--python-sampling=true", runs_python },
+    { "--python-events=true", loads_torch },
 };
 
 /* Whether the report has data of the rule that the option records. */
