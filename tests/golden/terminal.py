@@ -223,7 +223,7 @@ def check_analyze(what, file, known, text, width):
     """Lists of events share one line; other findings have tables, in the order of the first one."""
     advice = lib.table("advice_sum", file)
     impacts = {row["Rule"]: row["Impact (ns)"] for row in advice if not row["Confidence"]}  # causes of a replay have no other table
-    listed = {rule: len(json.loads(output("analyze", "-q", "-f", "json", "-r", f"{rule}:rows=-1", file) or "[]")) for rule in LISTS}
+    listed = {rule: len(json.loads(output("analyze", "-q", "-f", "json", "-r", f"{rule}:rows=-1", file) or "[]") or ()) for rule in LISTS}
     check_widths(what, width, text)
     blocks = split(text)
     for report, lines, more in blocks:
