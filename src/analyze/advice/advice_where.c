@@ -1,4 +1,5 @@
-/* The place of a cause that its rule does not know: the line at which most of the time lies that the bound removes.
+/* The place of a cause that its rule does not know: the line at which most of the time lies that the estimate removes.
+ * A bound holds much that may have nothing to do with the cause; it is asked where the estimate removes nothing.
  * Threads of autograd have no lines, so that a line tells more than the name of a range, however much time that has. */
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ static int is_better(const struct places *places, const double *weight, uint32_t
 
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err)
 {
-    const struct replay_edits *edits = &cause->bound;
+    const struct replay_edits *edits = cause->estimate.count ? &cause->estimate : &cause->bound;
     size_t step = edits->count / MOST_LOOKUPS + 1;
     struct places *places;
     uint32_t best = NO_PLACE;

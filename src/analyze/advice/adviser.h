@@ -94,7 +94,7 @@ int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct erro
  * least half of it away: that one says what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
-/* Sets where a cause is: the line at which most of the time lies that its bound removes (advice_where.c). */
+/* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
 /* What the first `count` causes save together, per step: bounds or estimates. */

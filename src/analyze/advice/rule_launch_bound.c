@@ -1,16 +1,19 @@
 /* The rule launch_bound: the GPU waits for the CPU to launch its kernels.
  *
- * Bound: threads that launch kernels take no time for it, neither between their calls, up to 2 ms, nor in them.
+ * Bound: threads that launch kernels take no time for it, neither between their calls, up to 2 ms, nor in them; and
+ * kernels follow each other at once, since those of a graph have shorter gaps.
  * Estimate: a CUDA graph, or compiled code. Launches but the first of a step, and times between calls of up to 200 µs,
  * go; longer ones are other code, which remains. */
 #include <stdlib.h>
 
-#include "advice_groups.h"
+#include "adviser.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 
 /* Between two calls: the way from one launch to the next, and the most that could be such a way. */
 enum { SHORT_NS = 200000, LONG_NS = 10 * SHORT_NS };
+/* Between two kernels of a stream: a longer gap is no matter of launches. */
+enum { SHORT_GAP_NS = 20000 };
 
 struct launches {
     struct adviser *adviser;
@@ -21,6 +24,20 @@ struct launches {
     int64_t longest_host_ns;
     uint32_t last_step; /* of the last launch */
 };
+
+/* Cuts the gap between a kernel and the work before it. */
+static int cut_gap(struct launches *launches, uint32_t work)
+{
+    const struct replay *replay = &launches->adviser->replay;
+    const struct replay_graph *graph = &replay->graph;
+    uint32_t place = graph->place[replay_work_start(replay, work)];
+
+    for (uint32_t edge = graph->first[place]; edge < graph->first[place + 1]; edge++)
+        if (graph->kind[edge] == REPLAY_STREAM && graph->lag[edge] <= SHORT_GAP_NS &&
+            replay_edit_cut(&launches->cause.bound, edge, graph->lag[edge]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
 
 static int count_kernels(struct launches *launches)
 {
@@ -38,6 +55,8 @@ static int count_kernels(struct launches *launches)
         launches->launches[work->call] = 1;
         launches->kernels++;
         launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
+        if (cut_gap(launches, i) != 0)
+            return ERR_NO_MEMORY;
     }
     return 0;
 }
@@ -149,48 +168,6 @@ static void describe(struct launches *launches)
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
 
-/* Notes the line at which a launch was prepared and made. */
-static int note_line(struct advice_groups *groups, uint32_t group, const struct replay_call *call)
-{
-    const struct replay_thread *thread = &groups->adviser->replay.events.threads[call->thread];
-    int is_first = call == &groups->adviser->replay.events.calls[thread->first];
-    struct advice_event event = { .thread = thread->id, .start_ns = call->start_ns, .end_ns = call->end_ns };
-
-    if (!is_first && saturating_duration(call[-1].end_ns, call->start_ns) <= SHORT_NS)
-        event.start_ns = call[-1].end_ns;
-    event.place = places_line(groups->places, places_at(groups->places, thread->id, event.start_ns, event.end_ns));
-    if (event.place == NO_PLACE || places_get(groups->places, event.place).kind == PLACE_RANGE)
-        return 0;
-    return advice_group_note(groups, group, &event);
-}
-
-/* The line of the program at which most of the time for launches is spent. */
-static int find_line(struct launches *launches, struct error *err)
-{
-    const struct replay_events *events = &launches->adviser->replay.events;
-    struct advice_groups groups;
-    uint32_t group, place;
-    int64_t unused;
-    int code = advice_groups_open(&groups, launches->adviser, err);
-
-    if (code != 0)
-        goto free_groups;
-    group = advice_group(&groups, 0, 0);
-    code = group == NO_KEY ? ERR_NO_MEMORY : 0;
-    for (uint32_t i = 0; i < events->call_count && code == 0; i++)
-        if (launches->launches[i])
-            code = note_line(&groups, group, &events->calls[i]);
-    if (code != 0) {
-        error_set(err, code, "not enough memory for the launches");
-        goto free_groups;
-    }
-    advice_group_most(&groups, group, &place, &unused);
-    place_text(&launches->cause.where, groups.places, place);
-free_groups:
-    advice_groups_free(&groups);
-    return code;
-}
-
 static int find_launch_bound(struct adviser *adviser, struct error *err)
 {
     struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
@@ -201,8 +178,7 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
         goto free_cause;
     }
     if (launches.kernels < adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count ||
-        launches.kernel_ns / launches.kernels > adviser->thresholds[THRESHOLD_MEAN] ||
-        (code = find_line(&launches, err)) != 0)
+        launches.kernel_ns / launches.kernels > adviser->thresholds[THRESHOLD_MEAN])
         goto free_cause;
     describe(&launches);
     free(launches.launches);
@@ -220,8 +196,9 @@ const struct analysis rule_launch_bound = {
     .title = "Launch-Bound",
     .usage = "",
     .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
-            "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms. The "
-            "estimate leaves one launch in each step, and times of more than 200 µs between two calls. Steps of "
+            "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
+            "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
+            "step, and times of more than 200 µs between two calls. Steps of "
             "fewer than 10 kernels, and kernels of more than 100 µs on average, are not launch-bound.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
