@@ -8,6 +8,8 @@
 #include "base/array.h"
 #include "base/saturating.h"
 
+enum { FAR_OFF = 2 }; /* what takes so many times as long as the median does not count */
+
 static const char *const phase_names[STEP_PHASES] = {
     [STEP_TIMED] = "timed",
     [STEP_TRACED] = "traced",
@@ -66,6 +68,61 @@ close_rows:
     return code;
 }
 
+/* The last step of the thread whose steps begin here. */
+static size_t last_of_thread(const struct timed_steps *steps, size_t first)
+{
+    while (first + 1 < steps->count && steps->list[first + 1].thread == steps->list[first].thread)
+        first++;
+    return first;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The median length of traced steps, or 0. */
+static int median_traced(const struct timed_steps *steps, int64_t *out)
+{
+    int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
+    size_t count = 0;
+
+    if (!lengths)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < steps->count; i++)
+        if (steps->list[i].phase == STEP_TRACED)
+            lengths[count++] = saturating_duration(steps->list[i].start_ns, steps->list[i].end_ns);
+    if (count)
+        qsort(lengths, count, sizeof *lengths, by_length);
+    *out = count ? lengths[count / 2] : 0;
+    free(lengths);
+    return 0;
+}
+
+int timed_steps_settle(struct timed_steps *steps, struct error *err)
+{
+    size_t kept = 0, last = 0;
+    int64_t median_ns;
+
+    for (size_t i = 0; i < steps->count; i++) {
+        if (!i || steps->list[i].thread != steps->list[i - 1].thread)
+            last = last_of_thread(steps, i);
+        if (steps->list[i].name == steps->list[last].name)
+            steps->list[kept++] = steps->list[i];
+    }
+    steps->count = kept;
+    if (median_traced(steps, &median_ns) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    for (size_t i = 0; i < steps->count; i++) {
+        struct timed_step *step = &steps->list[i];
+        if (step->phase == STEP_TRACED && saturating_duration(step->start_ns, step->end_ns) / FAR_OFF > median_ns)
+            step->phase = STEP_SETTLING;
+    }
+    return 0;
+}
+
 void timed_steps_free(struct timed_steps *steps)
 {
     free(steps->list);
@@ -120,7 +177,7 @@ int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64
 
 /* ---- means ----------------------------------------------------------------------------------------------------- */
 
-enum { STRETCH_MAX = 16, FAR_OFF = 2 };
+enum { STRETCH_MAX = 16 };
 
 /* Consecutive steps of a phase. */
 struct stretch {
@@ -195,8 +252,10 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
     int code = timed_steps_read(&steps, report, err);
 
     *out = (struct bare_step){ 0 };
+    if (code == 0)
+        code = timed_steps_settle(&steps, err);
     if (code != 0 || !steps.count)
-        return code;
+        goto free_steps;
     const struct timed_step *list = longest_run(&steps, &count);
     struct stretch *stretches = malloc(count * sizeof *stretches);
     if (!stretches) {

@@ -21,6 +21,9 @@ struct timed_steps {
     size_t count, room;
 };
 int timed_steps_read(struct timed_steps *steps, struct report *report, struct error *err);
+/* Leaves steps that are alike. Steps by a mark that another one replaced are dropped: calls of a module are steps until
+ * an optimizer shows that a step has several of them. Traced steps of more than twice the median settle, too. */
+int timed_steps_settle(struct timed_steps *steps, struct error *err);
 void timed_steps_free(struct timed_steps *steps);
 
 /* Spans in which steps were only timed, so that nothing else was recorded: few, in any order. */

@@ -39,6 +39,8 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
 
     if ((code = timed_steps_read(&timed, report, err)) != 0)
         return code;
+    if ((code = timed_steps_settle(&timed, err)) != 0)
+        goto free_timed;
     if (!has_traced(&timed)) /* it ended early, or its loop makes no marks: it is a capture like any other */
         goto free_timed;
     for (size_t i = 0; i < timed.count; i++)
