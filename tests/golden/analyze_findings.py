@@ -184,7 +184,7 @@ def check_thresholds():
         for value, count in ((below, 1), (above, 0)):
             check(f"sarif: {option}={value}", count, len(sarif("-r", f"launch_bound:{option}={value}", TRAIN)["runs"][0]["results"]))
     text = output("analyze", "--help-rules", "launch_bound")
-    for words in ("launch_bound[:saving=<percent>][:kernels=<count>][:mean=<us>]", "Default: 10.", "Default: 100.", "Default: 1."):
+    for words in ("launch_bound[:saving=<percent>][:kernels=<count>][:mean=<us>][:share=<percent>]", "Default: 10.", "Default: 100.", "Default: 1."):
         check(f"the help has {words}", True, words in " ".join(text.split()))
     check("an unknown option", True, "launch_bound takes [:saving=<percent>]" in refusal("analyze", "-r", "launch_bound:limit=3", TRAIN))
     check("a value out of range", True, "from 0 to 100" in refusal("analyze", "-r", "launch_bound:saving=101", TRAIN))

@@ -41,7 +41,7 @@ def check_answer(name, text, causes, database):
     for row, (_, what, _, _, _) in zip(causes, shown):
         begin, _, end = what.partition("…")
         lib.check(f"{name}: {what}", True, row["Finding"].startswith(begin) and end in row["Finding"])
-        rate = row["Finding"][len(what) + 2:-1]
+        rate = row["Finding"].partition(end or what)[2][2:-1]
         lib.check(f"{name}: the rate of {what}", row["Confidence"] == "modelled", rate != "" and "Rate: " in text and rate in text)
     for row, (_, _, bound, about, _) in zip(causes, shown):
         for got, expected in ((bound, row["Saves per Step (ns)"]), (about, row["About (ns)"])):

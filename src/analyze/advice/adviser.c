@@ -107,6 +107,8 @@ void adviser_free(struct adviser *adviser)
     for (size_t i = 0; i < adviser->count; i++)
         advice_cause_free(&adviser->causes[i]);
     free(adviser->causes);
+    if (adviser->training)
+        adviser->free_training(adviser->training);
     places_close(&adviser->places);
     if (adviser->kernels)
         adviser->free_kernels(adviser->kernels);
@@ -210,39 +212,25 @@ static int judge(struct adviser *adviser, struct advice_cause *cause, struct err
     return 0;
 }
 
-/* What a general cause saves in addition to a special one. */
-static int remainder_of(struct adviser *adviser, const struct advice_cause *general, const struct advice_cause *special,
-                        int64_t *out, struct error *err)
-{
-    struct replay_edits both = { 0 };
-    int code = 0;
-
-    if (replay_edits_add(&both, &special->estimate) != 0 || replay_edits_add(&both, &general->estimate) != 0)
-        code = no_memory(err);
-    else
-        code = saving(adviser, &both, out, err);
-    replay_edits_free(&both);
-    *out = saturating_subtract(*out, special->estimate_ns);
-    return code;
-}
-
+/* A general cause ranks by what it saves in addition to all special ones, if that is less. */
 static int rank(struct adviser *adviser, struct advice_cause *cause, struct error *err)
 {
-    int64_t behind_ns = -1, left_ns = 0;
-    int code;
+    struct replay_edits edits = { 0 };
+    int64_t special_ns = 0, all_ns = 0;
+    int code = 0;
 
-    for (size_t i = 0; i < adviser->count && cause->rule->is_general; i++) {
-        const struct advice_cause *special = &adviser->causes[i];
-        if (special->rule->is_general || special->estimate_ns >= cause->estimate_ns ||
-            special->estimate_ns <= behind_ns)
-            continue;
-        if ((code = remainder_of(adviser, cause, special, &left_ns, err)) != 0)
-            return code;
-        if (left_ns <= cause->estimate_ns / 2)
-            behind_ns = special->estimate_ns;
-    }
-    cause->rank_ns = behind_ns >= 0 ? behind_ns : cause->estimate_ns;
-    return 0;
+    cause->rank_ns = cause->estimate_ns;
+    if (!cause->rule->is_general)
+        return 0;
+    for (size_t i = 0; i < adviser->count && code == 0; i++)
+        if (!adviser->causes[i].rule->is_general)
+            code = replay_edits_add(&edits, &adviser->causes[i].estimate);
+    if (code == 0 && edits.count && (code = saving(adviser, &edits, &special_ns, err)) == 0 &&
+        (code = replay_edits_add(&edits, &cause->estimate)) == 0 &&
+        (code = saving(adviser, &edits, &all_ns, err)) == 0 && saturating_subtract(all_ns, special_ns) < cause->rank_ns)
+        cause->rank_ns = saturating_subtract(all_ns, special_ns);
+    replay_edits_free(&edits);
+    return code == ERR_NO_MEMORY ? no_memory(err) : code;
 }
 
 int adviser_judge(struct adviser *adviser, struct error *err)

@@ -44,7 +44,7 @@ struct advice_cause {
     int64_t least_percent;         /* of the step: a cause that saves less is dropped; set by adviser_find() */
     struct replay_edits bound, estimate;
     int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
-    int64_t rank_ns;               /* set by it too: its estimate, or less if a cause with that estimate explains it */
+    int64_t rank_ns;               /* set by it too: what it is sorted by */
 };
 void advice_cause_free(struct advice_cause *cause);
 
@@ -58,6 +58,8 @@ struct adviser {
     size_t step_count;                      /* that the mean is taken of; 1 without steps */
     struct places places;                   /* adviser_places() reads them */
     int has_places;
+    struct training *training;              /* owned, if not NULL; adviser_training() reads it */
+    void (*free_training)(struct training *training);
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
     struct replay_edits base;               /* what makes the replay one of the program without a profiler */
@@ -89,9 +91,8 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
 /* Replays the causes that were added since the last call, drops those that save less than their rule asks for (1 % of
- * the step, if nothing else is said), and sorts
- * all by what they are estimated to save. A cause of a general rule comes behind one of another rule that takes at
- * least half of it away: that one says what to change. */
+ * the step, if nothing else is said), and sorts all by what they are estimated to save. A cause of a general rule has
+ * the place of what it saves in addition to the causes of all others: those say what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */

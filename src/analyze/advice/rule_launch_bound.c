@@ -168,17 +168,34 @@ static void describe(struct launches *launches)
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
 
+/* Whether the launches cost enough that a change of the whole step is worth it. */
+static int is_bound(struct launches *launches, int *out, struct error *err)
+{
+    struct adviser *adviser = launches->adviser;
+    int64_t step_ns;
+    int code;
+
+    *out = 0;
+    if (launches->kernels < adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count ||
+        launches->kernel_ns / launches->kernels > adviser->thresholds[THRESHOLD_MEAN])
+        return 0;
+    if ((code = adviser_replay(adviser, &launches->cause.estimate, &step_ns, err)) != 0)
+        return code;
+    *out = saturating_subtract(adviser->step_ns, step_ns) >=
+           adviser->step_ns / 100 * adviser->thresholds[THRESHOLD_SHARE];
+    return 0;
+}
+
 static int find_launch_bound(struct adviser *adviser, struct error *err)
 {
     struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
-    int code = cut_all(&launches);
+    int is_found, code = cut_all(&launches);
 
     if (code != 0) {
         error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
         goto free_cause;
     }
-    if (launches.kernels < adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count ||
-        launches.kernel_ns / launches.kernels > adviser->thresholds[THRESHOLD_MEAN])
+    if ((code = is_bound(&launches, &is_found, err)) != 0 || !is_found)
         goto free_cause;
     describe(&launches);
     free(launches.launches);
@@ -195,11 +212,13 @@ const struct analysis rule_launch_bound = {
     .name = "launch_bound",
     .title = "Launch-Bound",
     .usage = "",
-    .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
-            "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
-            "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
-            "step, and times of more than 200 µs between two calls. Steps of "
-            "fewer than 10 kernels, and kernels of more than 100 µs on average, are not launch-bound.",
+    .help =
+        "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
+        "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
+        "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
+        "step, and times of more than 200 µs between two calls. Steps of "
+        "fewer than 10 kernels, kernels of more than 100 µs on average, and programs of which less than 5 % would be "
+        "saved, are not launch-bound.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
               "operators.",

@@ -252,9 +252,9 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
     int code = timed_steps_read(&steps, report, err);
 
     *out = (struct bare_step){ 0 };
-    if (code == 0)
-        code = timed_steps_settle(&steps, err);
-    if (code != 0 || !steps.count)
+    if (code != 0)
+        return code;
+    if ((code = timed_steps_settle(&steps, err)) != 0 || !steps.count)
         goto free_steps;
     const struct timed_step *list = longest_run(&steps, &count);
     struct stretch *stretches = malloc(count * sizeof *stretches);

@@ -1,0 +1,223 @@
+/* The rule unfused_optimizer: gradients or parameters are handled one by one, in many short kernels.
+ *
+ * Three causes: Optimizer.step() without a fused kernel, clipping tensor by tensor, gradients that are set to 0 instead
+ * of dropped, so that the next ones must be added to them. Bound: all of it is gone. Estimate: what lies behind the
+ * first launch is gone on the CPU. On the GPU a kernel loses what it takes to start one; a fused update also reads and
+ * writes each tensor once. */
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "base/human.h"
+#include "training.h"
+
+enum { LEAST_KERNELS = 4 }; /* in a step: fewer are fused, or as good as that */
+enum { START_NS = 2000 };   /* of a kernel's time: to start it */
+
+/* Optimizers that PyTorch has a fused kernel for, and the share of the bytes that this moves. */
+static const struct fused {
+    const char *name, *rate;
+    double left;
+} fused[] = {
+    { "Adam", "a third of the bytes", 1.0 / 3 }, /* 7 tensors instead of 20 */
+    { "AdamW", "a third of the bytes", 1.0 / 3 },
+    { "SGD", "60 % of the bytes", 0.6 },         /* 5 instead of 8 */
+};
+
+static const struct fused *find_fused(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof fused / sizeof *fused; i++)
+        if (strlen(fused[i].name) == length && memcmp(fused[i].name, name, length) == 0)
+            return &fused[i];
+    return NULL;
+}
+
+/* Whether an operator in the span begins like this. */
+static int has_operator(const struct training *training, const struct training_span *span, const char *begin)
+{
+    const struct operators *operators = &training->operators;
+
+    for (size_t i = span->op + 1u; i < operators->count && operators->list[i].start_ns < span->end_ns; i++)
+        if (operators->list[i].thread == span->thread &&
+            strncmp(operators_text(operators, operators->list[i].name).bytes, begin, strlen(begin)) == 0)
+            return 1;
+    return 0;
+}
+
+static size_t count_kernels(const struct training *training, const struct training_span *span)
+{
+    return call_works_count(&training->works, span->thread, span->start_ns, span->end_ns);
+}
+
+/* Removes what lies behind the first launch of a span. */
+static int remove_rest(const struct training *training, struct replay_edits *edits, const struct training_span *span,
+                       double left, int64_t short_ns)
+{
+    const struct replay_events *events = &training->works.replay->events;
+    struct removal removal = { span->thread, span->start_ns, span->end_ns, left, short_ns };
+    uint32_t first, end;
+
+    calls_between(events, span->thread, span->start_ns, span->end_ns, &first, &end);
+    if (first == end)
+        return 0;
+    if (removal_add_works(&training->works, edits, &removal) != 0)
+        return ERR_NO_MEMORY;
+    removal.from_ns = events->calls[first].end_ns;
+    return removal_add_time(&training->works, edits, &removal);
+}
+
+/* "AdamW is not fused: 1,152 kernels" */
+static void describe(struct adviser *adviser, struct advice_cause *cause, const char *what, size_t kernels)
+{
+    text_add(&cause->what, what);
+    human_count(&cause->what, kernels / adviser->step_count);
+    text_add(&cause->what, " kernels");
+}
+
+/* ---- Optimizer.step() ------------------------------------------------------------------------------------------ */
+
+static int add_update(struct training *training, struct advice_cause *cause, const struct training_span *span,
+                      size_t *kernels)
+{
+    const char *name = strchr(training_name(training, span), '#') + 1;
+    size_t length = strcspn(name, "."), own = count_kernels(training, span);
+    const struct fused *row = find_fused(name, length);
+    int is_foreach = has_operator(training, span, "aten::_foreach_");
+
+    if (own < LEAST_KERNELS || has_operator(training, span, "aten::_fused_") || (is_foreach && !row))
+        return 0;
+    if (!cause->count) {
+        text_addf(&cause->what, "%.*s is not fused: ", (int)length, name);
+        text_add(&cause->rate, row ? row->rate : "a kernel takes 2 µs to start");
+        cause->confidence = ADVICE_MODELLED;
+        cause->advice = row ? "Create the optimizer with fused=True." : "Create the optimizer with foreach=True.";
+    }
+    training_note(cause, span);
+    *kernels += own;
+    if (training_remove(training, &cause->bound, span) != 0)
+        return ERR_NO_MEMORY;
+    return remove_rest(training, &cause->estimate, span, row ? row->left : 1, is_foreach ? 0 : START_NS);
+}
+
+static int collect_updates(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+{
+    size_t kernels = 0;
+
+    for (size_t i = 0; i < training->count; i++)
+        if (training->list[i].part == TRAINING_UPDATE && add_update(training, cause, &training->list[i], &kernels) != 0)
+            return ERR_NO_MEMORY;
+    if (cause->count)
+        describe(adviser, cause, "", kernels);
+    return 0;
+}
+
+/* ---- clipping -------------------------------------------------------------------------------------------------- */
+
+static int collect_clips(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+{
+    size_t kernels = 0;
+
+    for (size_t i = 0; i < training->count; i++) {
+        const struct training_span *span = &training->list[i];
+        if (span->part != TRAINING_CLIP)
+            continue;
+        training_note(cause, span);
+        kernels += count_kernels(training, span);
+        if (training_remove(training, &cause->bound, span) != 0 ||
+            remove_rest(training, &cause->estimate, span, 1, START_NS) != 0)
+            return ERR_NO_MEMORY;
+    }
+    if (!cause->count)
+        return 0;
+    describe(adviser, cause, "gradients are clipped one by one: ", kernels);
+    text_add(&cause->rate, "a kernel takes 2 µs to start");
+    cause->confidence = ADVICE_MODELLED;
+    cause
+        ->advice = "clip_grad_norm_(…, foreach=True) clips all gradients with a few kernels; torch._foreach_norm() and "
+                   "torch._foreach_mul_() do so in code of your own.";
+    return 0;
+}
+
+/* ---- zero_grad() ----------------------------------------------------------------------------------------------- */
+
+/* Gradients are set to 0 by zero_grad(), or by operators of the program itself. */
+static int sets_to_zero(const struct training *training, const struct training_span *span)
+{
+    if (span->part == TRAINING_ZERO)
+        return 1;
+    return span->part == TRAINING_FORWARD && (strcmp(training_name(training, span), "aten::zero_") == 0 ||
+                                              strcmp(training_name(training, span), "aten::_foreach_zero_") == 0);
+}
+
+static int add_zero(struct training *training, struct advice_cause *cause, const struct training_span *span,
+                    size_t *kernels)
+{
+    *kernels += count_kernels(training, span);
+    training_note(cause, span);
+    if (training_remove(training, &cause->bound, span) != 0)
+        return ERR_NO_MEMORY;
+    return training_remove(training, &cause->estimate, span);
+}
+
+/* Gradients of the first round that are added to others show that these were not dropped. */
+static int add_zeroing_step(struct training *training, struct advice_cause *cause, size_t first, size_t end,
+                            size_t *kernels)
+{
+    size_t zeroed = 0, added = 0;
+
+    for (size_t i = first; i < end; i++) {
+        const struct training_span *span = &training->list[i];
+        if (sets_to_zero(training, span))
+            zeroed += count_kernels(training, span);
+        if (span->part == TRAINING_ACCUMULATE && !span->round)
+            added += count_kernels(training, span);
+    }
+    for (size_t i = first; i < end && zeroed && added >= LEAST_KERNELS; i++) {
+        const struct training_span *span = &training->list[i];
+        if ((sets_to_zero(training, span) || (span->part == TRAINING_ACCUMULATE && !span->round)) &&
+            count_kernels(training, span) && add_zero(training, cause, span, kernels) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int collect_zeros(struct adviser *adviser, struct training *training, struct advice_cause *cause)
+{
+    size_t kernels = 0;
+
+    for (size_t first = 0, end; first < training->count; first = end) {
+        end = training_step_end(training, first);
+        if (add_zeroing_step(training, cause, first, end, &kernels) != 0)
+            return ERR_NO_MEMORY;
+    }
+    if (!cause->count)
+        return 0;
+    describe(adviser, cause, "gradients are set to 0 and added to: ", kernels);
+    cause->advice = "zero_grad(set_to_none=True), the default, drops the gradients; nothing is then added to the new "
+                    "ones.";
+    return 0;
+}
+
+static int find_unfused_optimizer(struct adviser *adviser, struct error *err)
+{
+    static training_collect *const causes[] = { collect_updates, collect_clips, collect_zeros };
+    int code = 0;
+
+    for (size_t i = 0; i < sizeof causes / sizeof *causes && code == 0; i++)
+        code = training_find(adviser, causes[i], err);
+    return code;
+}
+
+ADVICE_RUN(unfused_optimizer)
+
+const struct analysis rule_unfused_optimizer = {
+    .name = "unfused_optimizer",
+    .title = "Unfused Optimizer",
+    .usage = "",
+    .help = "Optimizer.step() without a fused kernel, clipping of gradients tensor by tensor, and gradients that are "
+            "set to 0 instead of dropped. The bound is a replay without all of that; the estimate leaves the first "
+            "launch, and on the GPU the bytes that a fused kernel moves. Needs operators of PyTorch.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Use fused=True or foreach=True, clip_grad_norm_(foreach=True) and zero_grad(set_to_none=True).",
+    .praise = "Optimizers, clipping and zero_grad() use few kernels.",
+    ADVICE_RULE(unfused_optimizer),
+};
