@@ -1,6 +1,7 @@
 /* Tensor cores in reports made by hand: what the machine code says, what names say, and what it would save to use them.
  */
 #include "analyze/advice/adviser.h"
+#include "analyze/model/flops/operator_flops.h"
 #include "analyze/model/tensor/tensor_cores.h"
 #include "analyze/registry.h"
 #include "made_cuda.h"
@@ -147,12 +148,45 @@ static void other_kernels_get_no_advice(void **state)
     }
 }
 
+/* The rate that bounds an operator of fp32 is that of TF32 if the code of its kernel uses tensor cores, whatever its
+ * name. */
+static void operators_use_tensor_cores_by_code(void **state)
+{
+    struct writer *writer = start();
+    struct row_TACHO_TORCH_OP op = { 0 };
+    struct flops flops;
+    struct error err;
+    int found = 0;
+
+    ROW_SET(&op, TACHO_TORCH_OP, start, 0);
+    ROW_SET(&op, TACHO_TORCH_OP, end, 10 * US);
+    ROW_SET(&op, TACHO_TORCH_OP, globalTid, made_thread(1, MAIN));
+    ROW_SET(&op, TACHO_TORCH_OP, nameId, made_string(writer, "aten::mm"));
+    ROW_SET(&op, TACHO_TORCH_OP, category, made_string(writer, "cpu_op"));
+    ROW_SET(&op, TACHO_TORCH_OP, inputDimsId, made_string(writer, "[[64, 64], [64, 64]]"));
+    ROW_SET(&op, TACHO_TORCH_OP, inputTypesId, made_string(writer, "[\"float\", \"float\"]"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &op);
+    call(writer, MAIN, 1, 5, "cudaLaunchKernel", 21);
+    code_row(writer, "my_product", "tf32", 0);
+    named_kernel(writer, 20, 30, "my_product");
+
+    struct report *report = finish(writer);
+    if (flops_of_operators(&flops, report, &(struct analysis_request){ 0 }, &err) != 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < flops.operators.count; i++)
+        found += flops.list[i].work != FLOPS_NO_WORK && flops.list[i].uses_tensor_cores;
+    assert_int_equal(found, 1);
+    flops_free(&flops);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(code_comes_before_names),
         cmocka_unit_test(products_of_fp32_could_use_tensor_cores),
         cmocka_unit_test(other_kernels_get_no_advice),
+        cmocka_unit_test(operators_use_tensor_cores_by_code),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);
