@@ -21,9 +21,9 @@ ALONE = True
 FEWEST_KERNELS = 300
 GOOD = 0.99
 PROGRAM = "tensor_kernels.py"
-PROGRAM_SECONDS = 30  # after which it starts no further case
+PROGRAM_SECONDS = 20  # after which it starts no further case
 END_SECONDS = 30      # that PyTorch, and the end of the run, may take beside
-INSTRUCTIONS = r"^sm__inst_executed_pipe_tensor\w*"  # one counter a kind of product; cycles of the pipe are no measure: on an H200 every kernel has some
+COUNTERS = ("sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor_op_dmma")  # products of fp64 may run in a pipe of their own
 
 
 def ncu():
@@ -32,17 +32,18 @@ def ncu():
 
 
 def counters(text):
-    """The counters of tensor instructions that this GPU has, from `ncu --query-metrics`."""
-    return [f"{name}.sum" for name in sorted(set(re.findall(INSTRUCTIONS, text, re.M)))]
+    """Those of COUNTERS that this GPU has, from `ncu --query-metrics`; before Ampere there is one of instructions only."""
+    names = [name for name in COUNTERS if re.search(rf"^{name}\b", text, re.M)] or ["sm__inst_executed_pipe_tensor"]
+    return [f"{name}.sum" for name in names]
 
 
 def read_counters(text):
-    """{mangled name: whether any launch executed a tensor instruction}, from ncu's page "raw" as csv: a row of names, one of units, and one a launch.
+    """{mangled name: whether a tensor pipe was active in any launch}, from ncu's page "raw" as csv: a row of names, one of units, and one a launch.
     A launch of which ncu could not read the counters (n/a) does not count."""
     lines = [line for line in text.splitlines() if line.startswith('"')]
     rows = list(csv.reader(io.StringIO("\n".join(lines))))
     head = rows[0]
-    name, metrics = head.index("Kernel Name"), [i for i, title in enumerate(head) if "tensor" in title]
+    name, metrics = head.index("Kernel Name"), [i for i, title in enumerate(head) if title.startswith("sm__")]  # ncu adds attributes of the device, one of tensors
     used = collections.defaultdict(bool)
     for row in rows[2:]:
         values = [row[i].replace(",", "") for i in metrics]
