@@ -30,7 +30,7 @@ def {name}(a, b, c, K: tl.constexpr, N: tl.constexpr):
 BODIES = {"dot": "tl.dot(x, y)", "dot_tf32": 'tl.dot(x, y, input_precision="tf32")', "dot_ieee": 'tl.dot(x, y, input_precision="ieee")',
           "sum": "x.to(tl.float32) + tl.sum(y.to(tl.float32))"}
 UNARY = ("abs neg exp log sqrt rsqrt sin cos tan tanh sigmoid floor ceil round trunc sign reciprocal square erf log1p expm1 sinh cosh asinh atan frac logit isnan "
-         "sum mean amax amin argmax prod std var norm sort median nonzero unique clone logsumexp cummax count_nonzero any").split()
+         "sum mean amax amin argmax prod std var norm sort median nonzero unique clone count_nonzero any").split()
 
 
 def ones(*shape, dtype=torch.float32):
@@ -113,8 +113,8 @@ def compiled():
     def centred(x):
         return x - x.mean(0)
 
-    for function, dtype in itertools.product((chain, softmax, centred), (torch.float32, torch.bfloat16)):
-        yield f"compiled {function.__name__}", lambda f=function, d=dtype: torch.compile(f)(ones(256, 512, dtype=d))
+    for function in (chain, softmax, centred):
+        yield function.__name__, lambda f=function: torch.compile(f)(ones(256, 512))
 
 
 def elementwise():
@@ -122,14 +122,14 @@ def elementwise():
         return torch.rand(256, 512, device="cuda").to(dtype) + 0.5
 
     for name, dtype in itertools.product(UNARY, FLOATS):
-        yield f"{name} {dtype}", lambda f=getattr(torch, name), d=dtype: f(x(d)).clone()
+        yield f"{name} {dtype}", lambda f=getattr(torch, name), d=dtype: f(x(d))
     for function, dtype in itertools.product((F.relu, F.gelu, F.silu, F.elu, F.leaky_relu, F.hardswish, F.softplus, F.dropout, F.mish, F.logsigmoid), FLOATS):
         yield f"{function.__name__} {dtype}", lambda f=function, d=dtype: f(x(d))
     for function, dtype in itertools.product((torch.add, torch.mul, torch.div, torch.maximum, torch.pow, torch.atan2, torch.eq, torch.lt, torch.fmod), FLOATS):
         yield f"{function.__name__} {dtype}", lambda f=function, d=dtype: f(x(d), x(d))
     for dtype in FLOATS:
         yield "copies", lambda d=dtype: (torch.cat([x(d), x(d)]), x(d).t().contiguous(), x(d).to(torch.int32), torch.where(x(d) > 1, x(d), -x(d)), x(d).flip(0), x(d).roll(1))
-        yield "gather", lambda d=dtype: (x(d)[torch.randperm(256, device="cuda")], x(d).index_add(0, torch.arange(9, device="cuda"), x(d)[:9]), x(d).topk(8), x(d).cumsum(0))
+        yield "gather", lambda d=dtype: (x(d)[torch.randperm(256, device="cuda")], x(d).index_add(0, torch.arange(9, device="cuda"), x(d)[:9]), x(d).topk(8), x(d).cumsum(0), x(d).cummax(0), x(d).logsumexp(0))
 
 
 def layers():
@@ -142,7 +142,7 @@ def layers():
         def pools(dtype=dtype):
             x = ones(4, 8, 24, 24, dtype=dtype).requires_grad_()
             (F.max_pool2d(x, 2).sum() + F.avg_pool2d(x, 2).sum() + F.adaptive_avg_pool2d(x, 3).sum() + F.interpolate(x, scale_factor=2).sum()
-             + F.interpolate(x, scale_factor=2, mode="bilinear").sum() + F.pad(x, (1, 1), mode="reflect").sum()).backward()
+             + F.interpolate(x, scale_factor=2, mode="bilinear").sum() + F.pad(x, (1, 1, 1, 1), mode="reflect").sum()).backward()
 
         def losses(dtype=dtype):
             x, target = ones(64, 100, dtype=dtype).requires_grad_(), torch.zeros(64, dtype=torch.int64, device="cuda")
