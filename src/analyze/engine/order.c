@@ -1,7 +1,6 @@
 /* Rows that are nearly in order are sorted by insertion, and rows that consist of some long runs in order by merging
- * those: a radix sort jumps about in the times, which takes ten times as long for millions of rows. All others are
- * sorted by radix: eleven bits a pass, only over the bits in which the times differ. Threads are few, so rows are first
- * distributed by thread, and then each thread's rows are sorted by time. */
+ * those. All others are sorted by radix: eleven bits a pass, only over the bits in which the times differ. Threads are
+ * few, so rows are first distributed by thread, and then each thread's rows are sorted by time. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -76,34 +75,48 @@ static uint32_t *sort_by_merging(uint32_t *from, uint32_t *to, size_t count, con
     return from;
 }
 
-static void sort_digit(uint32_t *to, const uint32_t *from, size_t count, const int64_t *time, int64_t least, int shift)
+/* A row with its time, which sorting carries along: looking it up in each pass would wait for memory. */
+struct timed_row {
+    uint64_t time; /* since the first */
+    uint32_t row;
+};
+
+static void sort_digit(struct timed_row *to, const struct timed_row *from, size_t count, int shift)
 {
     size_t places[DIGITS + 1] = { 0 };
 
     for (size_t i = 0; i < count; i++)
-        places[(((uint64_t)time[from[i]] - (uint64_t)least) >> shift & (DIGITS - 1)) + 1]++;
+        places[(from[i].time >> shift & (DIGITS - 1)) + 1]++;
     for (size_t i = 0; i < DIGITS; i++)
         places[i + 1] += places[i];
     for (size_t i = 0; i < count; i++)
-        to[places[((uint64_t)time[from[i]] - (uint64_t)least) >> shift & (DIGITS - 1)]++] = from[i];
+        to[places[from[i].time >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-static uint32_t *sort_by_radix(uint32_t *from, uint32_t *to, size_t count, const int64_t *time)
+static int sort_by_radix(uint32_t *order, size_t count, const int64_t *time)
 {
-    int64_t least = time[from[0]], greatest = least;
+    struct timed_row *rows = malloc(2 * count * sizeof *rows), *from = rows, *to = rows + count;
+    int64_t least = time[order[0]];
+    uint64_t differing = 0;
 
-    for (size_t i = 1; i < count; i++) {
-        least = time[from[i]] < least ? time[from[i]] : least;
-        greatest = time[from[i]] > greatest ? time[from[i]] : greatest;
+    if (!rows)
+        return ERR_NO_MEMORY;
+    for (size_t i = 1; i < count; i++)
+        least = time[order[i]] < least ? time[order[i]] : least;
+    for (size_t i = 0; i < count; i++) {
+        from[i] = (struct timed_row){ (uint64_t)time[order[i]] - (uint64_t)least, order[i] };
+        differing |= from[i].time;
     }
-    uint64_t width = (uint64_t)greatest - (uint64_t)least;
-    for (int shift = 0; shift < 64 && width >> shift; shift += DIGIT_BITS) {
-        sort_digit(to, from, count, time, least, shift);
-        uint32_t *swap = from;
+    for (int shift = 0; shift < 64 && differing >> shift; shift += DIGIT_BITS) {
+        sort_digit(to, from, count, shift);
+        struct timed_row *swap = from;
         from = to;
         to = swap;
     }
-    return from;
+    for (size_t i = 0; i < count; i++)
+        order[i] = from[i].row;
+    free(rows);
+    return 0;
 }
 
 int order_by_time(uint32_t *order, size_t count, const int64_t *time)
@@ -114,12 +127,10 @@ int order_by_time(uint32_t *order, size_t count, const int64_t *time)
     if (!other)
         return ERR_NO_MEMORY;
     const uint32_t *sorted = sort_by_merging(order, other, count, time);
-    if (!sorted)
-        sorted = sort_by_radix(order, other, count, time);
-    if (sorted != order)
+    if (sorted && sorted != order)
         memcpy(order, sorted, count * sizeof *order);
     free(other);
-    return 0;
+    return sorted ? 0 : sort_by_radix(order, count, time);
 }
 
 /* Distributes rows by thread. */

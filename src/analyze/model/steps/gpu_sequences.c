@@ -1,11 +1,12 @@
-/* Reads sequences: every call that launched something or waited gets a symbol, then each process's calls are put in
- * order. */
+/* Every call that launched something or waited gets a symbol, and the calls are put in order, once. Sequences of
+ * different contents are made of that. */
 #include "gpu_sequences.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
@@ -27,31 +28,50 @@ struct items {
     size_t count, room;
 };
 
-struct reading {
-    struct gpu_sequences *out;
+struct gpu_launches {
     struct report *report;
-    int contents;
+    struct keys symbols, plain; /* keys of symbols; of their names, without details */
+    uint32_t *plain_of;         /* owned; by symbol: its name */
+    size_t plain_room;
+    uint32_t pause;             /* a symbol */
+    struct items items;
+    uint32_t *order;            /* owned; the items by process and start */
+    struct keys threads;        /* that made calls */
+};
+
+/* While calls are joined with their work. */
+struct reading {
+    struct gpu_launches *launches;
     struct calls calls;
     struct call_work {
-        uint64_t sum;        /* of its work */
+        uint64_t sum, plain_sum; /* of its work behind the first */
         int64_t work_ns;
-        uint32_t symbol;     /* of its first work; NO_KEY: it has none */
-        uint16_t is_several; /* it has more than one */
+        uint32_t symbol;         /* of its first work; NO_KEY: it has none */
+        uint16_t is_several;     /* it has more than one */
         uint16_t is_graph;
-    } *works;                /* owned; by row of the calls */
-    struct items items;
-    struct keys threads;     /* that made calls */
+    } *works;                    /* owned; by row of the calls */
 };
 
 /* ---- symbols --------------------------------------------------------------------------------------------------- */
 
-static uint32_t add_symbol(struct reading *reading, enum sequence_kind kind, int64_t name, const int64_t *details)
+/* A symbol with this key, and the name that it has without details. */
+static uint32_t add_symbol(struct gpu_launches *launches, const int64_t *key, int64_t plain_name)
 {
-    int64_t key[SYMBOL_WIDTH] = { [SYMBOL_KIND] = kind, [SYMBOL_NAME] = name };
+    const int64_t plain[PLAIN_WIDTH] = { key[SYMBOL_KIND], plain_name };
+    size_t known = launches->symbols.count;
+    uint32_t symbol = keys_add(&launches->symbols, key);
 
-    if (details && reading->contents & SEQUENCE_GRIDS)
-        memcpy(key + SYMBOL_DETAILS, details, 3 * sizeof *details);
-    return keys_add(&reading->out->symbols, key);
+    if (symbol == NO_KEY || symbol < known)
+        return symbol;
+    if (array_reserve(&launches->plain_of, &launches->plain_room, known + 1, sizeof *launches->plain_of) != 0)
+        return NO_KEY;
+    launches->plain_of[symbol] = keys_add(&launches->plain, plain);
+    return launches->plain_of[symbol] == NO_KEY ? NO_KEY : symbol;
+}
+
+static uint32_t add_plain_symbol(struct gpu_launches *launches, enum sequence_kind kind, int64_t name)
+{
+    return add_symbol(launches, (const int64_t[SYMBOL_WIDTH]){ kind, name }, name);
 }
 
 static int add_item(struct items *items, const struct item *item)
@@ -86,35 +106,46 @@ static int64_t extra_or_0(const struct gpu_ops *ops, size_t column, size_t row)
     return gpu_extra_is_null(ops, column, row) ? 0 : gpu_extra(ops, column, row);
 }
 
-static uint32_t symbol_of_work(struct reading *reading, const struct work_table *table, const struct gpu_ops *ops,
+static uint32_t symbol_of_work(struct gpu_launches *launches, const struct work_table *table, const struct gpu_ops *ops,
                                size_t row)
 {
-    int64_t details[3] = { 0 };
+    int64_t key[SYMBOL_WIDTH] = { table->kind, extra_or_0(ops, 0, row) };
 
-    for (size_t i = 0; table->details && i < 3; i++)
-        details[i] = extra_or_0(ops, table->details + i, row);
-    return add_symbol(reading, table->kind, extra_or_0(ops, 0, row), details);
+    for (size_t i = 0; table->details && i < SYMBOL_WIDTH - SYMBOL_DETAILS; i++)
+        key[SYMBOL_DETAILS + i] = extra_or_0(ops, table->details + i, row);
+    return add_symbol(launches, key, key[SYMBOL_NAME]);
+}
+
+static void add_to_call(const struct gpu_launches *launches, struct call_work *work, uint32_t symbol)
+{
+    if (work->symbol == NO_KEY) {
+        work->symbol = symbol;
+        return;
+    }
+    work->is_several = 1;
+    work->sum += hash_bytes(&symbol, sizeof symbol);
+    work->plain_sum += hash_bytes(&launches->plain_of[symbol], sizeof symbol);
 }
 
 /* Work without a known call stands for its call, except for copies of unified memory, which nobody called for. */
 static int add_work(struct reading *reading, const struct work_table *table, const struct gpu_ops *ops)
 {
+    struct gpu_launches *launches = reading->launches;
+
     for (size_t row = 0; row < ops->count; row++) {
-        uint32_t symbol = symbol_of_work(reading, table, ops, row);
+        uint32_t symbol = symbol_of_work(launches, table, ops, row);
         uint32_t call = calls_find(&reading->calls, ops->process[row], ops->correlation[row]);
         int is_own = call == NO_CALL && (table->kind == SEQUENCE_KERNEL || !reading->calls.count);
         int64_t work_ns = saturating_duration(ops->start[row], ops->end[row]);
         struct item own = { ops->start[row], ops->start[row], ops->process[row], work_ns, symbol };
-        if (symbol == NO_KEY || (is_own && add_item(&reading->items, &own) != 0))
+        if (symbol == NO_KEY || (is_own && add_item(&launches->items, &own) != 0))
             return ERR_NO_MEMORY;
         if (call == NO_CALL)
             continue;
-        struct call_work *work = &reading->works[call];
-        work->is_several = work->symbol != NO_KEY;
-        work->is_graph |= table->kind == SEQUENCE_GRAPH || (table->graph && extra_or_0(ops, table->graph, row) != 0);
-        work->symbol = work->symbol == NO_KEY ? symbol : work->symbol;
-        work->sum += hash_bytes(&symbol, sizeof symbol);
-        work->work_ns = saturating_add(work->work_ns, work_ns);
+        reading->works[call].is_graph |= table->kind == SEQUENCE_GRAPH ||
+                                         (table->graph && extra_or_0(ops, table->graph, row) != 0);
+        add_to_call(launches, &reading->works[call], symbol);
+        reading->works[call].work_ns = saturating_add(reading->works[call].work_ns, work_ns);
     }
     return 0;
 }
@@ -123,7 +154,7 @@ static int read_work(struct reading *reading, struct error *err)
 {
     for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables; i++) {
         struct gpu_ops ops;
-        int code = gpu_read_table(&ops, reading->report, work_tables[i].name, work_tables[i].extra, err);
+        int code = gpu_read_table(&ops, reading->launches->report, work_tables[i].name, work_tables[i].extra, err);
         if (code != 0)
             return code;
         code = add_work(reading, &work_tables[i], &ops);
@@ -137,43 +168,47 @@ static int read_work(struct reading *reading, struct error *err)
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 /* The symbol of a call without work: that of a wait, or NO_KEY. */
-static int symbol_of_wait(struct reading *reading, int64_t name, uint32_t *out)
+static int symbol_of_wait(struct gpu_launches *launches, int64_t name, uint32_t *out)
 {
     *out = NO_KEY;
-    if (!strstr(report_string(reading->report, name, NULL), "Synchronize"))
+    if (!strstr(report_string(launches->report, name, NULL), "Synchronize"))
         return 0;
-    return (*out = add_symbol(reading, SEQUENCE_WAIT, name, NULL)) == NO_KEY ? ERR_NO_MEMORY : 0;
+    return (*out = add_plain_symbol(launches, SEQUENCE_WAIT, name)) == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
 /* A call with more than one piece of work launched a graph, or copied in parts. */
-static int symbol_of_call(struct reading *reading, const struct call_work *work, uint32_t *out)
+static int symbol_of_call(struct gpu_launches *launches, const struct call_work *work, uint32_t *out)
 {
-    *out = work->symbol;
+    uint32_t first = *out = work->symbol;
+
     if (!work->is_several && !work->is_graph)
         return 0;
-    *out = add_symbol(reading, work->is_graph ? SEQUENCE_GRAPH : SEQUENCE_COPY, (int64_t)work->sum, NULL);
-    return *out == NO_KEY ? ERR_NO_MEMORY : 0;
+    uint64_t sum = work->sum + hash_bytes(&first, sizeof first);
+    uint64_t plain_sum = work->plain_sum + hash_bytes(&launches->plain_of[first], sizeof first);
+    const int64_t key[SYMBOL_WIDTH] = { work->is_graph ? SEQUENCE_GRAPH : SEQUENCE_COPY, (int64_t)sum };
+    return (*out = add_symbol(launches, key, (int64_t)plain_sum)) == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
 static int add_calls(struct reading *reading)
 {
     const struct calls *calls = &reading->calls;
+    struct gpu_launches *launches = reading->launches;
     int64_t name = -1;
     uint32_t wait = NO_KEY, symbol;
 
     for (size_t row = 0; row < calls->count; row++) {
         if (calls->name[row] != name) {
             name = calls->name[row];
-            if (symbol_of_wait(reading, name, &wait) != 0)
+            if (symbol_of_wait(launches, name, &wait) != 0)
                 return ERR_NO_MEMORY;
         }
         symbol = wait;
-        if (reading->works[row].symbol != NO_KEY && symbol_of_call(reading, &reading->works[row], &symbol) != 0)
+        if (reading->works[row].symbol != NO_KEY && symbol_of_call(launches, &reading->works[row], &symbol) != 0)
             return ERR_NO_MEMORY;
         struct item item = { calls->start[row], calls->end[row], calls->thread[row], reading->works[row].work_ns,
                              symbol };
         if (symbol != NO_KEY &&
-            (keys_add(&reading->threads, &calls->thread[row]) == NO_KEY || add_item(&reading->items, &item) != 0))
+            (keys_add(&launches->threads, &calls->thread[row]) == NO_KEY || add_item(&launches->items, &item) != 0))
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -181,7 +216,7 @@ static int add_calls(struct reading *reading)
 
 static int read_calls(struct reading *reading, struct error *err)
 {
-    int code = calls_read(&reading->calls, reading->report, err);
+    int code = calls_read(&reading->calls, reading->launches->report, err);
 
     if (code != 0)
         return code;
@@ -198,31 +233,31 @@ static int read_calls(struct reading *reading, struct error *err)
 /* ---- ranges ---------------------------------------------------------------------------------------------------- */
 
 /* Ranges of threads that make calls, except operators: "batch 3" and "batch 4" are the same. */
-static int add_range(struct reading *reading, const struct range *range)
+static int add_range(struct gpu_launches *launches, const struct range *range)
 {
     size_t length;
-    const char *name = report_string(reading->report, range->name, &length);
+    const char *name = report_string(launches->report, range->name, &length);
 
-    if (keys_find(&reading->threads, &range->thread) == NO_KEY || operator_text(name, length).is_operator)
+    if (keys_find(&launches->threads, &range->thread) == NO_KEY || operator_text(name, length).is_operator)
         return 0;
     while (length > 0 && isdigit((unsigned char)name[length - 1]))
         length--;
-    uint32_t symbol = add_symbol(reading, SEQUENCE_RANGE, (int64_t)hash_bytes(name, length), NULL);
+    uint32_t symbol = add_plain_symbol(launches, SEQUENCE_RANGE, (int64_t)hash_bytes(name, length));
     return symbol == NO_KEY ? ERR_NO_MEMORY
-                            : add_item(&reading->items,
+                            : add_item(&launches->items,
                                        &(struct item){ range->start_ns, range->start_ns, range->thread, 0, symbol });
 }
 
-static int read_ranges(struct reading *reading, struct error *err)
+static int read_ranges(struct gpu_launches *launches, struct error *err)
 {
     const struct filter everything = { 0 };
     struct ranges ranges;
-    int code = ranges_read(&ranges, reading->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
+    int code = ranges_read(&ranges, launches->report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err);
 
     if (code != 0)
         return code;
     for (size_t i = 0; i < ranges.count; i++)
-        if (ranges.list[i].name != NVTX_NO_NAME && add_range(reading, &ranges.list[i]) != 0) {
+        if (ranges.list[i].name != NVTX_NO_NAME && add_range(launches, &ranges.list[i]) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
             break;
         }
@@ -230,22 +265,106 @@ static int read_ranges(struct reading *reading, struct error *err)
     return code;
 }
 
+/* ---- launches -------------------------------------------------------------------------------------------------- */
+
+/* Puts items in the order of their processes and starts. */
+static int arrange(const struct items *items, uint32_t *order)
+{
+    int64_t *process = malloc((items->count + 1) * sizeof *process);
+    int64_t *start_ns = malloc((items->count + 1) * sizeof *start_ns);
+    int code = ERR_NO_MEMORY;
+
+    if (!process || !start_ns)
+        goto done;
+    for (size_t i = 0; i < items->count; i++) {
+        process[i] = global_process(items->list[i].thread);
+        start_ns[i] = items->list[i].start_ns;
+    }
+    code = order_by_thread(order, items->count, process, start_ns);
+done:
+    free(process);
+    free(start_ns);
+    return code;
+}
+
+static int arrange_all(struct gpu_launches *launches)
+{
+    size_t count = launches->items.count;
+
+    launches->pause = add_plain_symbol(launches, SEQUENCE_PAUSE, 0);
+    launches->order = malloc((count + 1) * sizeof *launches->order);
+    if (launches->pause == NO_KEY || !launches->order)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        launches->order[i] = (uint32_t)i;
+    return arrange(&launches->items, launches->order);
+}
+
+static int read_launches(struct gpu_launches *launches, struct error *err)
+{
+    struct reading reading = { .launches = launches };
+    int code = read_calls(&reading, err);
+
+    calls_free(&reading.calls);
+    free(reading.works);
+    if (code != 0)
+        return code;
+    return arrange_all(launches) != 0 ? error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work") : 0;
+}
+
+int gpu_launches_open(struct gpu_launches **out, struct report *report, struct error *err)
+{
+    struct gpu_launches *launches = *out = calloc(1, sizeof *launches);
+    int code;
+
+    if (!launches)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    launches->report = report;
+    launches->symbols.width = SYMBOL_WIDTH;
+    launches->plain.width = PLAIN_WIDTH;
+    launches->threads.width = 1;
+    if ((code = read_launches(launches, err)) != 0) {
+        gpu_launches_close(launches);
+        *out = NULL;
+    }
+    return code;
+}
+
+void gpu_launches_close(struct gpu_launches *launches)
+{
+    if (!launches)
+        return;
+    keys_free(&launches->symbols);
+    keys_free(&launches->plain);
+    free(launches->plain_of);
+    free(launches->items.list);
+    free(launches->order);
+    keys_free(&launches->threads);
+    free(launches);
+}
+
 /* ---- sequences ------------------------------------------------------------------------------------------------- */
 
-static void add_place(struct gpu_sequence *to, const struct item *item)
+/* Sequences that are being made. */
+struct making {
+    struct gpu_sequences *out;
+    const struct gpu_launches *launches;
+    int contents;
+};
+
+static void add_place(const struct making *making, struct gpu_sequence *to, const struct item *item)
 {
     size_t place = to->sequence.count++;
 
-    to->symbols[place] = item->symbol;
+    to->symbols[place] = making->contents & SEQUENCE_GRIDS ? item->symbol : making->launches->plain_of[item->symbol];
     to->start_ns[place] = item->start_ns;
     to->end_ns[place] = item->end_ns;
     to->work_ns[place] = item->work_ns;
 }
 
 /* The thread that made most of these calls. */
-static int busiest_thread(const struct reading *reading, const uint32_t *order, size_t count, int64_t *out)
+static int busiest_thread(const struct items *items, const uint32_t *order, size_t count, int64_t *out)
 {
-    const struct items *items = &reading->items;
     struct keys threads = { .width = 1 };
     size_t *calls = NULL, room = 0, most = 0;
     int code = ERR_NO_MEMORY;
@@ -266,16 +385,11 @@ done:
     return code;
 }
 
-/* What is a pause, if pauses are asked for. */
-static int pause_length(const struct reading *reading, const uint32_t *order, size_t count, int64_t *out)
+/* What is a pause. */
+static int pause_length(const struct items *items, const uint32_t *order, size_t count, int64_t *out)
 {
-    const struct items *items = &reading->items;
-    int64_t *pauses;
+    int64_t *pauses = malloc(2 * (count + 1) * sizeof *pauses);
 
-    *out = INT64_MAX;
-    if (!(reading->contents & SEQUENCE_PAUSES))
-        return 0;
-    pauses = malloc(2 * (count + 1) * sizeof *pauses);
     if (!pauses)
         return ERR_NO_MEMORY;
     for (size_t i = 1; i < count; i++)
@@ -286,119 +400,129 @@ static int pause_length(const struct reading *reading, const uint32_t *order, si
     return 0;
 }
 
-/* Makes the sequence of these items, all of one process and in order. */
-static int add_sequence(struct reading *reading, const uint32_t *order, size_t count, int64_t process)
+static int open_sequence(struct gpu_sequences *out, size_t places, int64_t process)
 {
-    struct gpu_sequences *out = reading->out;
-    const struct items *items = &reading->items;
-    int64_t thread = 0, pause, before_ns = INT64_MIN; /* all begins with a pause */
-    uint32_t pause_symbol = add_symbol(reading, SEQUENCE_PAUSE, 0, NULL);
-
-    if (pause_symbol == NO_KEY || array_reserve(&out->list, &out->room, out->count + 1, sizeof *out->list) != 0)
+    if (array_reserve(&out->list, &out->room, out->count + 1, sizeof *out->list) != 0)
         return ERR_NO_MEMORY;
     struct gpu_sequence *to = &out->list[out->count++];
     *to = (struct gpu_sequence){ .process = process };
-    to->symbols = malloc((2 * count + 1) * sizeof *to->symbols);
-    to->start_ns = malloc((2 * count + 1) * sizeof *to->start_ns);
-    to->end_ns = malloc((2 * count + 1) * sizeof *to->end_ns);
-    to->work_ns = malloc((2 * count + 1) * sizeof *to->work_ns);
-    if (!to->symbols || !to->start_ns || !to->end_ns || !to->work_ns ||
-        pause_length(reading, order, count, &pause) != 0 ||
-        (reading->contents & SEQUENCE_ONE_THREAD && busiest_thread(reading, order, count, &thread) != 0))
+    to->symbols = malloc((places + 1) * sizeof *to->symbols);
+    to->start_ns = malloc((places + 1) * sizeof *to->start_ns);
+    to->end_ns = malloc((places + 1) * sizeof *to->end_ns);
+    to->work_ns = malloc((places + 1) * sizeof *to->work_ns);
+    return to->symbols && to->start_ns && to->end_ns && to->work_ns ? 0 : ERR_NO_MEMORY;
+}
+
+/* Makes the sequence of these items, all of one process and in order. */
+static int add_sequence(const struct making *making, const uint32_t *order, size_t count, int64_t process)
+{
+    const struct items *items = &making->launches->items;
+    int has_pauses = making->contents & SEQUENCE_PAUSES, is_one = making->contents & SEQUENCE_ONE_THREAD;
+    int64_t thread = 0, pause = INT64_MAX, before_ns = INT64_MIN; /* all begins with a pause */
+
+    if (open_sequence(making->out, has_pauses ? 2 * count : count, process) != 0 ||
+        (has_pauses && pause_length(items, order, count, &pause) != 0) ||
+        (is_one && busiest_thread(items, order, count, &thread) != 0))
         return ERR_NO_MEMORY;
+    struct gpu_sequence *to = &making->out->list[making->out->count - 1];
     for (size_t i = 0; i < count; i++) {
         const struct item *item = &items->list[order[i]];
-        if (reading->contents & SEQUENCE_ONE_THREAD && item->thread != thread)
+        if (is_one && item->thread != thread)
             continue;
-        if (reading->contents & SEQUENCE_PAUSES && saturating_subtract(item->start_ns, before_ns) >= pause)
-            add_place(to, &(struct item){ item->start_ns, item->start_ns, item->thread, 0, pause_symbol });
-        add_place(to, item);
+        if (has_pauses && saturating_subtract(item->start_ns, before_ns) >= pause)
+            add_place(making, to,
+                      &(struct item){ item->start_ns, item->start_ns, item->thread, 0, making->launches->pause });
+        add_place(making, to, item);
         before_ns = item->end_ns;
     }
     return 0;
 }
 
-static int add_sequences(struct reading *reading)
+static int add_sequences(const struct making *making, const uint32_t *order)
 {
-    struct items *items = &reading->items;
-    uint32_t *order = malloc((items->count + 1) * sizeof *order);
-    int64_t *process = malloc((items->count + 1) * sizeof *process);
-    int64_t *start_ns = malloc((items->count + 1) * sizeof *start_ns);
-    int code = ERR_NO_MEMORY;
+    const struct items *items = &making->launches->items;
+    int64_t process = 0, next;
 
-    if (!order || !process || !start_ns)
-        goto done;
-    for (size_t i = 0; i < items->count; i++) {
-        order[i] = (uint32_t)i;
-        process[i] = global_process(items->list[i].thread);
-        start_ns[i] = items->list[i].start_ns;
-    }
-    if (order_by_thread(order, items->count, process, start_ns) != 0)
-        goto done;
-    for (size_t first = 0, i = 1; i <= items->count; i++) {
-        if (i < items->count && process[order[i]] == process[order[first]])
+    for (size_t first = 0, i = 0; i <= items->count; i++) {
+        next = i < items->count ? global_process(items->list[order[i]].thread) : 0;
+        if (i == first || (i < items->count && next == process)) {
+            process = next;
             continue;
-        if (items->count && add_sequence(reading, order + first, i - first, process[order[first]]) != 0)
-            goto done;
-        first = i;
-    }
-    code = 0;
-done:
-    free(order);
-    free(process);
-    free(start_ns);
-    return code;
-}
-
-/* Names of symbols, once all symbols are known. */
-static int add_names(struct gpu_sequences *out)
-{
-    static const enum symbol_role roles[SEQUENCE_KINDS] = {
-        [SEQUENCE_KERNEL] = SYMBOL_COUNTS, [SEQUENCE_WAIT] = SYMBOL_ENDS, [SEQUENCE_GRAPH] = SYMBOL_STANDS_ALONE
-    };
-    size_t count = out->symbols.count;
-
-    out->names = malloc((count + 1) * sizeof *out->names);
-    out->roles = malloc(count + 1);
-    if (!out->names || !out->roles)
-        return ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
-        if ((out->names[i] = keys_add(&out->plain, keys_get(&out->symbols, i))) == NO_KEY)
+        }
+        if (add_sequence(making, order + first, i - first, process) != 0)
             return ERR_NO_MEMORY;
-        out->roles[i] = (uint8_t)roles[gpu_sequence_kind(out, i)];
-    }
-    for (size_t i = 0; i < out->count; i++) {
-        struct gpu_sequence *to = &out->list[i];
-        to->sequence = (struct sequence){ to->symbols, to->start_ns, to->end_ns, to->sequence.count,
-                                          out->names,  out->roles,   count };
+        first = i;
+        process = next;
     }
     return 0;
 }
 
-static void reading_close(struct reading *reading)
+/* Names and kinds of symbols, once all symbols are known. */
+static int add_names(const struct making *making)
 {
-    calls_free(&reading->calls);
-    free(reading->works);
-    free(reading->items.list);
-    keys_free(&reading->threads);
+    static const enum symbol_role roles[SEQUENCE_KINDS] = {
+        [SEQUENCE_KERNEL] = SYMBOL_COUNTS, [SEQUENCE_WAIT] = SYMBOL_ENDS, [SEQUENCE_GRAPH] = SYMBOL_STANDS_ALONE
+    };
+    const struct gpu_launches *launches = making->launches;
+    struct gpu_sequences *out = making->out;
+    int is_plain = !(making->contents & SEQUENCE_GRIDS);
+    const struct keys *symbols = is_plain ? &launches->plain : &launches->symbols;
+
+    out->names = malloc((symbols->count + 1) * sizeof *out->names);
+    out->kinds = malloc(symbols->count + 1);
+    out->roles = malloc(symbols->count + 1);
+    if (!out->names || !out->kinds || !out->roles)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        out->names[i] = is_plain ? i : launches->plain_of[i];
+        out->kinds[i] = (uint8_t)keys_get(symbols, i)[SYMBOL_KIND];
+        out->roles[i] = (uint8_t)roles[out->kinds[i]];
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        struct gpu_sequence *to = &out->list[i];
+        to->sequence = (struct sequence){ to->symbols, to->start_ns, to->end_ns,    to->sequence.count,
+                                          out->names,  out->roles,   symbols->count };
+    }
+    return 0;
 }
 
-int gpu_sequences_read(struct gpu_sequences *out, struct report *report, int contents, struct error *err)
+/* Makes sequences of the items and of ranges, which are items for that long. */
+static int make_with_ranges(const struct making *making, struct gpu_launches *launches, struct error *err)
 {
-    struct reading reading = { .out = out, .report = report, .contents = contents, .threads.width = 1 };
+    struct items *items = &launches->items;
+    size_t count = items->count;
+    uint32_t *order = NULL;
+    int code = read_ranges(launches, err);
+
+    if (code != 0)
+        goto drop_ranges;
+    order = malloc((items->count + 1) * sizeof *order);
+    code = order ? 0 : ERR_NO_MEMORY;
+    if (code != 0)
+        goto drop_ranges;
+    memcpy(order, launches->order, count * sizeof *order);
+    for (size_t i = count; i < items->count; i++)
+        order[i] = (uint32_t)i;
+    code = arrange(items, order) != 0 ? ERR_NO_MEMORY : add_sequences(making, order);
+drop_ranges:
+    free(order);
+    items->count = count;
+    return code;
+}
+
+int gpu_sequences_make(struct gpu_sequences *out, struct gpu_launches *launches, int contents, struct error *err)
+{
+    const struct making making = { out, launches, contents };
     int code;
 
-    *out = (struct gpu_sequences){ .symbols.width = SYMBOL_WIDTH, .plain.width = PLAIN_WIDTH };
-    if ((code = read_calls(&reading, err)) != 0 ||
-        (contents & SEQUENCE_RANGES && (code = read_ranges(&reading, err)) != 0))
-        goto close_reading;
-    if (add_sequences(&reading) != 0 || add_names(out) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
-close_reading:
-    reading_close(&reading);
-    if (code != 0)
+    *out = (struct gpu_sequences){ 0 };
+    code = contents & SEQUENCE_RANGES ? make_with_ranges(&making, launches, err)
+                                      : add_sequences(&making, launches->order);
+    if (code != 0 || (code = add_names(&making)) != 0) {
         gpu_sequences_free(out);
-    return code;
+        return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the GPU work") : code;
+    }
+    return 0;
 }
 
 void gpu_sequences_free(struct gpu_sequences *sequences)
@@ -410,9 +534,8 @@ void gpu_sequences_free(struct gpu_sequences *sequences)
         free(sequences->list[i].work_ns);
     }
     free(sequences->list);
-    keys_free(&sequences->symbols);
-    keys_free(&sequences->plain);
     free(sequences->names);
+    free(sequences->kinds);
     free(sequences->roles);
     *sequences = (struct gpu_sequences){ 0 };
 }
@@ -429,7 +552,7 @@ const struct gpu_sequence *gpu_sequence_of(const struct gpu_sequences *sequences
 
 enum sequence_kind gpu_sequence_kind(const struct gpu_sequences *sequences, uint32_t symbol)
 {
-    return (enum sequence_kind)keys_get(&sequences->symbols, symbol)[SYMBOL_KIND];
+    return (enum sequence_kind)sequences->kinds[symbol];
 }
 
 size_t gpu_sequence_from(const struct gpu_sequence *sequence, int64_t time_ns)

@@ -3,7 +3,6 @@
 #ifndef TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
 #define TACHO_ANALYZE_MODEL_STEPS_GPU_SEQUENCES_H
 
-#include "analyze/engine/keys.h"
 #include "loops.h"
 #include "report/reader/reader.h"
 
@@ -37,15 +36,20 @@ struct gpu_sequence {
 
 /* Starts from {0}. */
 struct gpu_sequences {
-    struct gpu_sequence *list;  /* owned, as all here; one for each process that used a GPU, by process */
+    struct gpu_sequence *list; /* owned, as all here; one for each process that used a GPU, by process */
     size_t count, room;
-    struct keys symbols, plain; /* keys of symbols; of their names, without details */
-    uint32_t *names;            /* by symbol */
-    uint8_t *roles;             /* by symbol */
+    uint32_t *names;           /* by symbol, as both below */
+    uint8_t *kinds, *roles;
 };
 
-/* Reads the sequences of all processes. */
-int gpu_sequences_read(struct gpu_sequences *out, struct report *report, int contents, struct error *err);
+/* The calls of all processes, read and put in order once. *out is to be closed; NULL after an error, which closing
+ * accepts. */
+struct gpu_launches;
+int gpu_launches_open(struct gpu_launches **out, struct report *report, struct error *err);
+void gpu_launches_close(struct gpu_launches *launches);
+
+/* Makes the sequences of all processes, which do not depend on the launches any more. */
+int gpu_sequences_make(struct gpu_sequences *out, struct gpu_launches *launches, int contents, struct error *err);
 void gpu_sequences_free(struct gpu_sequences *sequences);
 
 const struct gpu_sequence *gpu_sequence_of(const struct gpu_sequences *sequences, int64_t process); /* or NULL */

@@ -44,7 +44,7 @@ static int add_steps(struct steps_search *search, const struct gpu_sequence *of,
 
 int steps_find_graphs(struct steps_search *search, struct error *err)
 {
-    const struct gpu_sequences *sequences = &search->launches;
+    const struct gpu_sequences *sequences = &search->sequences;
     uint32_t graph;
     int code;
 

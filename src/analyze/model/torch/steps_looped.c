@@ -5,7 +5,7 @@
 #include "analyze/model/steps/period.h"
 #include "steps_read_state.h"
 
-/* What is compared if nothing repeats in search->launches, one after the other. */
+/* What is compared if nothing repeats in search->sequences, one after the other. */
 static const int contents_tried[] = {
     0,
     SEQUENCE_GRIDS | SEQUENCE_ONE_THREAD,
@@ -106,12 +106,12 @@ static int find_loops(struct steps_search *search, const struct gpu_sequences *s
 
 int steps_find_looped(struct steps_search *search, struct error *err)
 {
-    int code = find_loops(search, &search->launches, err);
+    int code = find_loops(search, &search->sequences, err);
 
     for (size_t i = 0; i < sizeof contents_tried / sizeof *contents_tried; i++) {
         struct gpu_sequences sequences;
         if (code != 0 || search->steps->count ||
-            (code = gpu_sequences_read(&sequences, search->report, contents_tried[i], err)) != 0)
+            (code = gpu_sequences_make(&sequences, search->launches, contents_tried[i], err)) != 0)
             return code;
         code = find_loops(search, &sequences, err);
         gpu_sequences_free(&sequences);

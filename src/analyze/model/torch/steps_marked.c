@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "steps_read_state.h"
@@ -224,7 +225,7 @@ static struct step step_of(const struct mark_kind *kind, const struct gpu_sequen
 static int add_steps(struct steps_search *search, const struct mark_kind *kind, const struct mark *list, size_t count,
                      struct error *err)
 {
-    const struct gpu_sequence *of = gpu_sequence_of(&search->launches, list->process);
+    const struct gpu_sequence *of = gpu_sequence_of(&search->sequences, list->process);
     size_t before = search->steps->count, inside = 0;
     int code;
 

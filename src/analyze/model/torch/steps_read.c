@@ -127,8 +127,8 @@ static void drop_warm_up(struct steps_search *search)
         first_ns = step->start_ns < first_ns ? step->start_ns : first_ns;
         last_ns = step->end_ns > last_ns ? step->end_ns : last_ns;
     }
-    for (size_t i = 0; i < search->launches.count; i++) {
-        const struct gpu_sequence *of = &search->launches.list[i];
+    for (size_t i = 0; i < search->sequences.count; i++) {
+        const struct gpu_sequence *of = &search->sequences.list[i];
         for (size_t place = 0; place < of->sequence.count; place++) {
             int is_within = of->start_ns[place] >= first_ns && of->start_ns[place] < last_ns;
             all_ns = saturating_add(all_ns, of->work_ns[place]);
@@ -163,10 +163,14 @@ static int find_steps(struct steps_search *search, struct error *err)
         return code;
     if (!request->may_guess || request->range || request->op)
         return complain_of_none(request, err);
-    if ((code = gpu_sequences_read(&search->launches, search->report, SEQUENCE_GRIDS, err)) != 0)
+    if ((code = gpu_launches_open(&search->launches, search->report, err)) != 0)
         return code;
+    if ((code = gpu_sequences_make(&search->sequences, search->launches, SEQUENCE_GRIDS, err)) != 0)
+        goto close_launches;
     code = try_sources(search, 1, err);
-    gpu_sequences_free(&search->launches);
+    gpu_sequences_free(&search->sequences);
+close_launches:
+    gpu_launches_close(search->launches);
     return code != 0 || search->steps->count ? code : complain_of_none(request, err);
 }
 

@@ -9,8 +9,9 @@ struct steps_search {
     struct steps *steps;
     struct report *report;
     const struct steps_request *request;
-    struct gpu_sequences launches; /* owned; what the guesses compare with: all launches, with their grids */
-    size_t room;                   /* in the list of the steps */
+    struct gpu_launches *launches;  /* owned, as the next one */
+    struct gpu_sequences sequences; /* what the guesses compare with: all launches, with their grids */
+    size_t room;                    /* in the list of the steps */
 };
 
 /* A source adds its steps, in any order, and sets steps->source. It adds none if the report has none of its kind. */
