@@ -22,7 +22,7 @@ struct cause_sum {
 };
 
 struct idle_sums {
-    struct replay replay;
+    struct replay replay; /* read here, unless the caller has them, as the places */
     struct places places;
     struct gap_causes causes;
     struct gpu_busy busy;
@@ -98,7 +98,7 @@ static void add_where(struct text *out, const struct idle_sums *idle, const int6
     if (sum->lines > 1)
         text_addf(out, "%lld other lines", (long long)sum->lines);
     else
-        place_text(out, &idle->places, (uint32_t)(sum->lines ? sum->line : key[KEY_PLACE]));
+        place_text(out, idle->causes.places, (uint32_t)(sum->lines ? sum->line : key[KEY_PLACE]));
 }
 
 static int add_row(struct table *table, const struct idle_sums *idle, uint32_t number, struct text *where)
@@ -146,6 +146,19 @@ free_where:
     return code;
 }
 
+/* Reads the causes from the replay and the places that the caller has; NULL: from its own. */
+static int open_causes(struct idle_sums *idle, struct report *report, struct replay *replay, struct places *places,
+                       struct error *err)
+{
+    int code;
+
+    if (!replay && ((code = replay_read(&idle->replay, report, err)) != 0 ||
+                    (code = places_open(&idle->places, report, err)) != 0))
+        return code;
+    return gap_causes_open(&idle->causes, report, replay ? replay : &idle->replay, replay ? places : &idle->places,
+                           err);
+}
+
 static int sums_read(struct idle_sums *idle, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
@@ -159,15 +172,11 @@ static int sums_read(struct idle_sums *idle, struct report *report, const struct
         return error_set(err, ERR_NO_DATA,
                          "the report has no GPU work; to show what a thread did, name it: "
                          "gpu_idle_sum:thread=<number or name>");
-    if (!idle->busy.gap_count)
-        return 0;
-    if ((code = replay_read(&idle->replay, report, err)) != 0 || (code = places_open(&idle->places, report, err)) != 0)
-        return code;
-    return gap_causes_open(&idle->causes, report, &idle->replay, &idle->places, err);
+    return 0;
 }
 
-static int by_cause(struct report *report, const struct analysis_request *request, struct table **out,
-                    struct error *err)
+int gpu_idle_sum_of(struct report *report, const struct analysis_request *request, struct replay *replay,
+                    struct places *places, struct table **out, struct error *err)
 {
     static const struct table_column columns[IDLE_COLUMNS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
@@ -179,7 +188,7 @@ static int by_cause(struct report *report, const struct analysis_request *reques
     struct table *table = NULL;
     int code = sums_read(&idle, report, request, err);
 
-    if (code != 0)
+    if (code != 0 || (idle.busy.gap_count && (code = open_causes(&idle, report, replay, places, err)) != 0))
         goto done;
     table = table_new(columns, IDLE_COLUMNS);
     if (!table || fill(table, &idle) != 0)
@@ -199,7 +208,8 @@ static int gpu_idle_sum(struct report *report, const struct analysis_request *re
 {
     int is_detail = option_given(request, "detail") || option_text(request, "thread");
 
-    return is_detail ? gpu_idle_detail(report, request, out, err) : by_cause(report, request, out, err);
+    return is_detail ? gpu_idle_detail(report, request, out, err)
+                     : gpu_idle_sum_of(report, request, NULL, NULL, out, err);
 }
 
 static const char *const idle_tables[] = {

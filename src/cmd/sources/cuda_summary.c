@@ -41,6 +41,21 @@ static struct table *run(struct report *report, const char *name, const struct a
     return NULL;
 }
 
+/* Why GPUs were idle, from the adviser's replay. A report that is too large for that has no answer here either. */
+static struct table *read_idle(struct summary *summary)
+{
+    const struct analysis_request all = { 0 };
+    struct adviser *adviser = &summary->adviser;
+    struct places *places;
+    struct table *table = NULL;
+    struct error err;
+
+    if (!adviser->report || adviser_places(adviser, &places, &err) != 0 ||
+        gpu_idle_sum_of(adviser->report, &all, &adviser->replay, places, &table, &err) != 0)
+        return NULL;
+    return table;
+}
+
 static void free_work(void *finding)
 {
     struct gpu_work *work = finding;
@@ -70,7 +85,7 @@ static void *find_work(struct summary *summary)
     work->kernels = run(report, "cuda_gpu_kern_sum", &by_short_name);
     work->times = run(report, "cuda_gpu_mem_time_sum", &all);
     work->sizes = run(report, "cuda_gpu_mem_size_sum", &all);
-    work->idle = work->busy.gap_count ? run(report, "gpu_idle_sum", &all) : NULL;
+    work->idle = work->busy.gap_count ? read_idle(summary) : NULL;
     summary->has_gpu_work = 1;
     return work;
 }

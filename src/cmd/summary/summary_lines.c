@@ -443,6 +443,7 @@ static void read_report(struct summary *summary)
 {
     struct report *report = summary->request->report;
 
+    summary_read_advice(summary);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
         const struct source_summary *source = cmd_sources[i]->summary;
         if (source && source->analysis)
@@ -453,7 +454,6 @@ static void read_report(struct summary *summary)
         if (source && source->find)
             summary->findings[i] = source->find(summary);
     }
-    summary_read_advice(summary);
 }
 
 static void free_summary(struct summary *summary)
