@@ -12,22 +12,25 @@ import sys
 
 STEPS = 4  # the matcher needs stacks and shapes, which make millions of events of a long run
 
-# A pattern of the matcher: the module and pair that has it, and what our finding says (rule: finding).
+# A pattern of the matcher: the module and pair that has it, and the rules of ours that may name it.
 PATTERNS = {
-    "ExtraCUDACopyPattern": ("copies", "MadeOnCpu", r"CPU|copied|copy|waits"),
-    "ForLoopIndexingPattern": ("kernels", "LoopOverSlices", r"slice|loop|launch_bound"),
-    "FP32MatMulPattern": ("kernels", "Tf32Off", r"^tensor_cores|TF32"),
-    "OptimizerSingleTensorPattern": ("kernels", "AdamByTensor", r"optimizer|Adam|launch_bound"),
-    "SynchronizedDataLoaderPattern": ("loaders", "NoWorkers", r"^data_loader.*no workers"),
-    "GradNotSetToNonePattern": ("kernels", "GradientsToZero", r"zero|gradient"),
-    "Conv2dBiasFollowedByBatchNorm2dPattern": ("kernels", "BiasBeforeNorm", r"bias"),
-    "MatMulDimInFP16Pattern": ("kernels", "OddSizes", r"multiple|size|odd|^tensor_cores"),
+    "ExtraCUDACopyPattern": ("copies", "MadeOnCpu", ("copies",)),
+    "ForLoopIndexingPattern": ("kernels", "LoopOverSlices", ("slice_loops", "launch_bound")),
+    "FP32MatMulPattern": ("kernels", "Tf32Off", ("tensor_cores",)),
+    "OptimizerSingleTensorPattern": ("kernels", "AdamByTensor", ("launch_bound",)),
+    "SynchronizedDataLoaderPattern": ("loaders", "NoWorkers", ("data_loader",)),
+    "GradNotSetToNonePattern": ("kernels", "GradientsToZero", ()),
+    "Conv2dBiasFollowedByBatchNorm2dPattern": ("kernels", "BiasBeforeNorm", ("bias_before_norm",)),
+    "MatMulDimInFP16Pattern": ("kernels", "OddSizes", ("tensor_cores",)),
 }
 
 
 def matches(prof):
     """{pattern: ["file.py:line", …]}. A pattern that skips itself because PyTorch was also built for GPUs without TF32 is asked all the same."""
-    from torch.profiler import _pattern_matcher
+    try:
+        from torch.profiler import _pattern_matcher
+    except ImportError:
+        sys.exit(f"PyTorch {sys.modules['torch'].__version__} has no pattern matcher; 2.11 has one")
     found = {}
     for name in PATTERNS:
         pattern = getattr(_pattern_matcher, name)(prof)
@@ -53,10 +56,11 @@ def main(module, name):
     print(json.dumps(matches(prof)))
 
 
-def same(pattern, causes):
-    """The rank and the finding of ours about what a pattern matched; (None, None): there is none."""
-    said = re.compile(PATTERNS[pattern][2])
-    return next(((rank, cause) for rank, cause in enumerate(causes, 1) if said.search(f"{cause['rule']}: {cause['finding']}")), (None, None))
+def same(pattern, known, causes):
+    """The rank and the finding of ours about what a pattern matched: by one of its rules, on a line of the fault. (None, None): there is none."""
+    import compare
+    rules = PATTERNS[pattern][2]
+    return next(((rank, cause) for rank, cause in enumerate(causes, 1) if cause["rule"] in rules and compare.is_on_line(cause, known)), (None, None))
 
 
 if __name__ == "__main__":

@@ -221,7 +221,7 @@ def run_keep(names, results):
 def run_patterns(names, results):
     """What PyTorch's pattern matcher finds in the faulty programs that have its patterns, and the finding of ours on their captures."""
     import patterns
-    both = missed = 0
+    verdicts = []
     for pattern, (module, name, _) in patterns.PATTERNS.items():
         if names and name not in names:
             continue
@@ -231,12 +231,18 @@ def run_patterns(names, results):
             continue
         found = json.loads(done.stdout.splitlines()[-1])
         results.add(name, patterns=found)
-        rank, cause = patterns.same(pattern, compare.causes(read_advice(name, results)["advice_faulty"]))
-        both, missed = both + (pattern in found and rank is not None), missed + (pattern in found and rank is None)
-        ours = f"{rank}. {cause['rule']}, {cause['file']}:{cause['line']}: {cause['finding'][:80]}" if cause else "not found"
-        say(f"patterns {name}: PyTorch: {pattern}: {', '.join(found.get(pattern, ['not found']))} | Tacho: {ours} | PyTorch also: "
-            f"{', '.join(sorted(set(found) - {pattern})) or 'nothing'}")
-    say(f"patterns: {both} found by both, {missed} by PyTorch alone")
+        show_pattern(pattern, name, found, results, verdicts)
+    say(f"patterns: {verdicts.count('both')} found by both, {verdicts.count('PyTorch')} by PyTorch alone, {verdicts.count('Tacho')} by Tacho alone")
+
+
+def show_pattern(pattern, name, found, results, verdicts):
+    import patterns
+    known = results.of[name]
+    rank, cause = patterns.same(pattern, known, compare.causes(read_advice(name, results)["advice_faulty"])) if "fault" in known else (None, None)
+    verdicts.append("both" if pattern in found and rank else "PyTorch" if pattern in found else "Tacho" if rank else "none")
+    ours = f"{rank}. {cause['rule']}, {cause['file']}:{cause['line']}: {cause['finding'][:80]}" if cause else "not found"
+    say(f"patterns {name}: PyTorch: {pattern}: {', '.join(found.get(pattern, ['not found']))} | Tacho: {ours} | PyTorch also: "
+        f"{', '.join(sorted(set(found) - {pattern})) or 'nothing'}")
 
 
 # ---- unplanted ----
