@@ -3,7 +3,7 @@
 
     bench/tables.py [--json FILE] [--times N]
 
-Inputs are made by bench/report/make_events.c and make_samples.c with a fixed seed: 2 M kernels and as many calls; 1 M kernels in 2 M
+Inputs are made by bench/report/make_events.c and make_samples.c with a fixed seed: 2 M kernels and as many calls, once in no order and once as 5,000 steps; 1 M kernels in 2 M
 nested NVTX ranges; and 1 M samples with 21 M frames. make_calls.c makes 4 M OS calls, a quarter of them waits for locks. Takes Tacho from the variable TACHO or from build/bin/tacho, the others from PROGRAMS or build/bench
 (`cmake --build build --target all bench`). Each figure is the median, the start of the program included; CPU time counts all
 cores, and on a busy machine it is the one that tells.
@@ -23,7 +23,7 @@ TACHO = os.environ.get("TACHO", os.path.join(BUILD, "bin", "tacho"))
 PROGRAMS = os.environ.get("PROGRAMS", os.path.join(BUILD, "bench"))
 MAKE_EVENTS, MAKE_SAMPLES, MAKE_CALLS = (os.path.join(PROGRAMS, name) for name in ("make_events", "make_samples", "make_calls"))
 
-INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
+INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "steps": (MAKE_EVENTS, 2_000_000, 0, 1, 400), "answer": (MAKE_EVENTS, 200_000, 0, 1, 400), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
           "samples": (MAKE_SAMPLES, 1_000_000, 1), "calls": (MAKE_CALLS, 4_000_000)}
 KERNEL, CALL = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
 WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or None)
@@ -32,6 +32,10 @@ WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or 
     ("nvtx_gpu_proj_sum, the same", "ranges", ("stats", "-r", "nvtx_gpu_proj_sum"), 1.0, None),
     ("gpu_idle_sum, 4 M events", "events", ("stats", "-r", "gpu_idle_sum:gap=1"), None, None),
     ("what-if: the critical path, 4 M events", "events", ("what-if",), 2.0, None),
+    ("what-if: the same as 5,000 steps", "steps", ("what-if",), 2.0, None),
+    ("advice_sum, 4 M events", "events", ("stats", "-r", "advice_sum"), 2.0, None),
+    ("advice_sum, the same as 5,000 steps", "steps", ("stats", "-r", "advice_sum"), 2.0, None),
+    ("summary with advice, 400,000 events in 500 steps", "answer", ("summary",), 0.5, None),
     ("cpu_sample_sum, 1 M samples with 21 M frames", "samples", ("stats", "-r", "cpu_sample_sum"), 1.0, None),
     ("thread_wait_sum, 4 M OS calls", "calls", ("stats", "-r", "thread_wait_sum"), 1.0, None),
     ("lock_contention, 1 M waits among these", "calls", ("analyze", "-r", "lock_contention"), 1.0, None),

@@ -1,7 +1,9 @@
 /* Makes a report of a GPU program that never ran, for the benches of tables, exports and imports: kernels, the calls
  * that launched them, and nested NVTX ranges around the calls. The same seed makes the same file.
  *
- * make_events FILE [KERNELS [RANGES [SEED]]]: by default 2 M kernels with as many calls (4 M events) and no ranges. */
+ * make_events FILE [KERNELS [RANGES [SEED [STEP]]]]: by default 2 M kernels with as many calls (4 M events) and no
+ * ranges, from four threads and in no order that repeats. With STEP, one thread launches the same STEP kernels again
+ * and again, and waits for them. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,9 +63,9 @@ struct program {
     struct kernel kernels[KERNEL_NAMES];
     struct thread threads[THREADS];
     int64_t stream_free[STREAMS];
-    int64_t launch_name, driver_launch_name;
+    int64_t launch_name, driver_launch_name, wait_name;
     int64_t step_names[64], layer_names[16], op_names[40], inner_names[12];
-    uint64_t correlation, ranges_left;
+    uint64_t correlation, ranges_left, step;
 };
 
 static int64_t text(struct program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -102,6 +104,7 @@ static void make_names(struct program *program)
     }
     program->launch_name = text(program, "cudaLaunchKernel_v7000");
     program->driver_launch_name = text(program, "cuLaunchKernel");
+    program->wait_name = text(program, "cudaStreamSynchronize_v3020");
     for (int i = 0; i < 64; i++)
         program->step_names[i] = text(program, "step %d", i);
     for (int i = 0; i < 16; i++)
@@ -149,10 +152,10 @@ static void close_range(struct program *program, struct thread *thread, int leve
     add_range(program, thread, level);
 }
 
-static void add_call(struct program *program, const struct thread *thread, int64_t start)
+static void add_call(struct program *program, const struct thread *thread, int64_t start, int64_t name)
 {
     struct row_CUPTI_ACTIVITY_KIND_RUNTIME *row = next_row(program, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME);
-    int driver = random_number() % 8 == 0;
+    int driver = name == program->driver_launch_name;
 
     row->present = 0;
     ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, start, start);
@@ -160,16 +163,24 @@ static void add_call(struct program *program, const struct thread *thread, int64
     ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, eventClass, driver);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, globalTid, thread->tid);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, correlationId, (int64_t)program->correlation);
-    ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, driver ? program->driver_launch_name : program->launch_name);
+    ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, nameId, name);
     ROW_SET(row, CUPTI_ACTIVITY_KIND_RUNTIME, returnValue, 0);
     writer_commit(program->writer, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, 1);
 }
 
+/* Few kernels make most of the launches: the square of a random number prefers small ones. */
+static const struct kernel *pick_kernel(const struct program *program)
+{
+    double pick = random_unit();
+
+    if (program->step)
+        return &program->kernels[program->correlation % program->step * 7 % KERNEL_NAMES];
+    return &program->kernels[(int)(pick * pick * (KERNEL_NAMES - 1))];
+}
+
 static void add_kernel(struct program *program, int64_t launched, int stream)
 {
-    /* Few kernels make most of the launches: the square of a random number prefers small ones. */
-    double pick = random_unit();
-    const struct kernel *kernel = &program->kernels[(int)(pick * pick * (KERNEL_NAMES - 1))];
+    const struct kernel *kernel = pick_kernel(program);
     int64_t start = launched + jitter(3000);
     struct row_CUPTI_ACTIVITY_KIND_KERNEL *row = next_row(program, TABLE_CUPTI_ACTIVITY_KIND_KERNEL);
 
@@ -224,8 +235,9 @@ static void launch(struct program *program, struct thread *thread)
     int64_t start = thread->now;
     thread->now += jitter(2000);
     program->correlation++;
-    add_call(program, thread, start);
-    add_kernel(program, start, (int)((uint64_t)(thread - program->threads) * 2 + random_number() % 2));
+    add_call(program, thread, start, random_number() % 8 ? program->launch_name : program->driver_launch_name);
+    add_kernel(program, start,
+               program->step ? 0 : (int)((uint64_t)(thread - program->threads) * 2 + random_number() % 2));
     if (inner)
         close_range(program, thread, 3);
     close_range(program, thread, 2);
@@ -233,6 +245,18 @@ static void launch(struct program *program, struct thread *thread)
         close_range(program, thread, 1);
     if (place == 63)
         close_range(program, thread, 0);
+}
+
+/* The end of a step. Its correlation id is beyond those of launches. */
+static void wait_for_all(struct program *program, struct thread *thread)
+{
+    uint64_t launched = program->correlation;
+    int64_t start = thread->now += jitter(5000);
+
+    thread->now = (program->stream_free[0] > start ? program->stream_free[0] : start) + jitter(3000);
+    program->correlation = launched + (UINT64_C(1) << 31);
+    add_call(program, thread, start, program->wait_name);
+    program->correlation = launched;
 }
 
 static void add_machine(struct program *program)
@@ -272,7 +296,7 @@ int main(int argc, char **argv)
     struct error err = { 0 };
 
     if (argc < 2) {
-        fprintf(stderr, "usage: make_events FILE [KERNELS [RANGES [SEED]]]\n");
+        fprintf(stderr, "usage: make_events FILE [KERNELS [RANGES [SEED [STEP]]]]\n");
         return 2;
     }
     uint64_t kernels = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000000;
@@ -284,8 +308,13 @@ int main(int argc, char **argv)
         return 1;
     }
     make_names(&program);
-    for (uint64_t i = 0; i < kernels; i++)
-        launch(&program, &program.threads[i / 64 % THREADS]);
+    program.step = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
+    for (uint64_t i = 0; i < kernels; i++) {
+        struct thread *thread = &program.threads[program.step ? 0 : i / 64 % THREADS];
+        launch(&program, thread);
+        if (program.step && (i + 1) % program.step == 0)
+            wait_for_all(&program, thread);
+    }
     add_machine(&program);
     if (writer_close(program.writer, &err)) {
         fprintf(stderr, "make_events: %s\n", err.text);
