@@ -1,5 +1,6 @@
 /* Calls by correlation id. Ids are assigned one after another, and lookups come in nearly that order, so entries with
- * neighbouring ids are neighbours in the index, which is good for the cache. */
+ * neighbouring ids are neighbours in the index, which is good for the cache. Such runs are short: an entry of another
+ * process, or of other ids, that falls into a run has its place behind it. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 #include "analyze/engine/event_columns.h"
 #include "base/hash.h"
 
-/* Leaves the low bits of the id as they are, so that a run of ids is a run of entries, and mixes the higher bits and
- * the process. */
-static inline uint32_t hash_call(const struct calls *calls, int64_t process, int64_t correlation)
-{
-    uint64_t high = (uint64_t)correlation >> calls->run_bits ^ hash_number((uint64_t)process);
+enum { RUN_BITS = 4 }; /* low bits of an id that are its place in a run: two cache lines */
 
-    return (uint32_t)((uint64_t)correlation + hash_number(high));
+static inline uint32_t hash_call(int64_t process, int64_t correlation)
+{
+    uint64_t run = hash_number((uint64_t)correlation >> RUN_BITS ^ hash_number((uint64_t)process));
+
+    return (uint32_t)(run << RUN_BITS | ((uint64_t)correlation & ((1u << RUN_BITS) - 1)));
 }
 
 static inline struct hash_entry *find_entry(const struct calls *calls, uint32_t hash, int64_t process,
@@ -40,7 +41,7 @@ static void fill_index(struct calls *calls)
         calls->next[row] = NO_CALL;
         if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
             continue;
-        uint32_t hash = hash_call(calls, process, correlation);
+        uint32_t hash = hash_call(process, correlation);
         struct hash_entry *entry = find_entry(calls, hash, process, correlation);
         if (entry) {
             calls->next[row] = (uint32_t)hash_entry_number(entry);
@@ -78,7 +79,6 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
         calls_free(calls);
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their GPU work");
     }
-    calls->run_bits = calls->count ? (unsigned)__builtin_ctzll(calls->index.slot_count) : 0;
     fill_index(calls);
     return 0;
 }
@@ -93,7 +93,7 @@ void calls_free(struct calls *calls)
 
 uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation)
 {
-    const struct hash_entry *entry = find_entry(calls, hash_call(calls, process, correlation), process, correlation);
+    const struct hash_entry *entry = find_entry(calls, hash_call(process, correlation), process, correlation);
 
     return entry ? (uint32_t)hash_entry_number(entry) : NO_CALL;
 }

@@ -20,7 +20,6 @@ struct calls {
     struct report_columns columns;
     struct hash_index index; /* of the first row of each id */
     uint32_t *next;          /* a further row of the same id, or NO_CALL */
-    unsigned run_bits;       /* number of low bits of an id that are its place in a run of entries */
 };
 
 /* Reads all calls of the report; a report without the table has none. */
