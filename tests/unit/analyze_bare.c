@@ -6,6 +6,8 @@
 #include "analyze/registry.h"
 #include "made_cuda.h"
 
+static const char *mark = "Optimizer.step#SGD.step";
+
 static void step(struct writer *writer, int64_t from, int64_t to, int64_t number, const char *phase)
 {
     struct row_TACHO_STEP_TIME row = { 0 };
@@ -15,7 +17,7 @@ static void step(struct writer *writer, int64_t from, int64_t to, int64_t number
     ROW_SET(&row, TACHO_STEP_TIME, globalTid, made_thread(1, MAIN));
     ROW_SET(&row, TACHO_STEP_TIME, number, number);
     ROW_SET(&row, TACHO_STEP_TIME, phase, made_string(writer, phase));
-    ROW_SET(&row, TACHO_STEP_TIME, nameId, made_string(writer, "Optimizer.step#SGD.step"));
+    ROW_SET(&row, TACHO_STEP_TIME, nameId, made_string(writer, mark));
     writer_append(writer, TABLE_TACHO_STEP_TIME, &row);
 }
 
@@ -103,6 +105,33 @@ static void traced_steps_are_the_steps(void **state)
         chosen += (size_t)steps.list[i].is_chosen;
     }
     assert_int_equal(chosen, 4);
+    steps_free(&steps);
+    report_close(report);
+}
+
+/* Calls of a module are steps of 10 µs until an optimizer comes. One of its traced steps takes three times as long. */
+static void steps_of_a_replaced_mark_do_not_count(void **state)
+{
+    struct writer *writer = start();
+    struct steps steps;
+    struct error err;
+    const char *optimizer = mark;
+
+    mark = "Sequential_";
+    int64_t at = several(writer, 0, 4, 13, "traced");
+    at = several(writer, at, 8, 10, "timed");
+    mark = optimizer;
+    at = several(writer, at, 1, 200, "settling");
+    at = several(writer, at, 3, 130, "traced");
+    at = several(writer, at, 1, 390, "traced");
+    several(writer, at, 8, 100, "timed");
+    struct report *report = finish(writer);
+    assert_int_equal(read_bare(report).bare_ns, 100 * US);
+    assert_int_equal(read_bare(report).traced, 3);
+    assert_int_equal(steps_read(&steps, report, &(struct steps_request){ 0 }, &err), 0);
+    assert_int_equal(steps.count, 5);
+    for (size_t i = 0; i < steps.count; i++)
+        assert_int_equal(steps.list[i].is_chosen, i >= 1 && i < 4);
     steps_free(&steps);
     report_close(report);
 }
@@ -298,6 +327,7 @@ int main(void)
         cmocka_unit_test(time_between_ranges_counts),
         cmocka_unit_test(no_steps),
         cmocka_unit_test(traced_steps_are_the_steps),
+        cmocka_unit_test(steps_of_a_replaced_mark_do_not_count),
         cmocka_unit_test(a_warm_up_has_no_steps),
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(a_wait_hides_what_recording_costs),
