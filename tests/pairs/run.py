@@ -8,7 +8,7 @@
     advice      asks for advice on the captures, and compares
     patterns    asks PyTorch's own pattern matcher about the faulty programs that have its patterns, and compares with the advice on the captures
     unplanted   profiles the programs of unplanted/, in which no fault was planted, and times what follows the advice
-    keep        cuts the captures small for golden/pairs, writes the results of `advice` to bench/results, and prints a table for the docs
+    keep        copies the smaller captures for golden/pairs, writes the results of `advice` to bench/results, and prints a table for the docs
 
 What the parts find is kept in FOLDER (build/pairs) and added to by the next run, so that parts can be repeated alone.
 The part `advice` prints a table and writes FOLDER/pairs.json. With OUT set, that and the captures, without the stacks of
@@ -36,7 +36,8 @@ BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
 AT_ONCE = 4                             # programs that are started or written while one has the GPU
 TABLES = "^CUPTI_,^NVTX_EVENTS,^OSRT_API,^SCHED,^TACHO_,^TARGET,^META,^ANALYSIS,^PROFILER,^PROCESSES,^ThreadNames"  # of packed captures
 TAR_BYTES = 14 << 20
-LEAST = 0.1  # of the step, that a repair must save
+LEAST = 0.1          # of the step, that a repair must save
+KEPT_BYTES = 340000  # of the captures of a pair in tests/golden
 TACHO = os.path.abspath(os.environ.get("TACHO") or os.path.join(ROOT, "build", "bin", "tacho"))
 
 
@@ -194,18 +195,19 @@ def export(report, small, times):
 
 
 def run_keep(names, results):
-    """Cuts the captures for golden/pairs, and writes what was measured and what the advice on them is worth beside other results."""
+    """Copies captures for golden/pairs, and writes what was measured and what the advice on them is worth beside other results."""
     with open(os.path.join(results.folder, "pairs.json")) as file:
         pairs = [pair for pair in json.load(file) if pair["advice_faulty"] is not None and pair["advice_fixed"] is not None and (not names or pair["name"] in names)]
     for pair in pairs:
         if pair["saved"] < LEAST * pair["step"]:
             say(f"keep {pair['name']}: left out: the repair saves {100 * pair['saved'] / pair['step']:.1f} % of the step")
     pairs = [pair for pair in pairs if pair["saved"] >= LEAST * pair["step"]]
+    pairs = [pair for pair in pairs if sum(os.path.getsize(results.report(pair["name"], what)) for what in ("faulty", "fixed")) <= KEPT_BYTES]
     kept = Results(os.path.join(ROOT, "tests", "golden", "pairs"))
     for pair in pairs:
         for what in ("faulty", "fixed"):
             report = results.report(pair["name"], what)
-            if export(report, kept.report(pair["name"], what), [f"--times={kernel_start(report, 0.4)}/{kernel_start(report, 0.75)}"]) != 0:
+            if export(report, kept.report(pair["name"], what), []) != 0:
                 say(f"keep {pair['name']} {what}: FAILED")
         pair["promised"] = compare.judge({**pair, **read_advice(pair["name"], kept)})
         for key in ("advice_faulty", "advice_fixed", "together", "replay"):

@@ -318,6 +318,18 @@ static int experiment(struct measure *measure, const struct measure_settings *se
     return adviser_judge(adviser, err);
 }
 
+/* Whether a modelled cause is about kernels: the others, such as records of autograd, have no alternative to time. */
+static int has_kernels(const struct measure *measure)
+{
+    for (size_t c = 0; c < measure->adviser->count; c++) {
+        const struct advice_cause *cause = &measure->adviser->causes[c];
+        for (size_t i = 0; i < cause->bound.count && cause->confidence == ADVICE_MODELLED; i++)
+            if (kernel_of(measure, &cause->bound.list[i]))
+                return 1;
+    }
+    return 0;
+}
+
 int measure_causes(struct adviser *adviser, const struct measure_settings *settings, struct table **out,
                    struct error *err)
 {
@@ -331,7 +343,13 @@ int measure_causes(struct adviser *adviser, const struct measure_settings *setti
         return 0;
     if ((code = adviser_kernels(adviser, &measure.kernels, err)) != 0)
         goto done;
-    if (index_edges(&measure) != 0 || add_experiments(&measure) != 0) {
+    if (index_edges(&measure) != 0) {
+        code = no_memory(err);
+        goto done;
+    }
+    if (!has_kernels(&measure))
+        goto done;
+    if (add_experiments(&measure) != 0) {
         code = no_memory(err);
         goto done;
     }
