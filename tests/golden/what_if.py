@@ -192,7 +192,7 @@ def check_words(folder):
 
 def check_lines(folder):
     """A line as a place: without its waits, a step of a captured program takes less by at least half of what the rule on waits estimates, and by no more
-    than its bound, also where only some steps have stacks; the rule takes more out, such as the time that recording adds to a wait. Changes of all kinds
+    than its bound and 3 % of the step, also where only some steps have stacks; the rule takes more out, such as the time that recording adds to a wait. Changes of all kinds
     go together."""
     captures = sorted(glob.glob(os.path.join(folder, "*-faulty.tacho")))
     if not captures:
@@ -204,7 +204,7 @@ def check_lines(folder):
         line, about, bound = rows[0]["Where"].split()[0], rows[0]["About (ns)"], rows[0]["Saves per Step (ns)"]
         one = list(what_if(path, "--no-wait", line).values())[-1]
         print(f"{os.path.basename(path)}: {line}: about {about} ns, without its waits {one['Saves per Step (ns)']} ns of {one['Step (ns)']} ns")
-        check(f"{path}: --no-wait {line}", True, about / 2 <= one["Saves per Step (ns)"] <= bound)
+        check(f"{path}: --no-wait {line}", True, about / 2 <= one["Saves per Step (ns)"] <= bound + 0.03 * one["Step (ns)"])
         all_of_these = what_if(path, "--kernel", ".*=0.5x", "--no-wait", line, "--no-host", "forward")
         check(f"{path}: three changes", 5, len(all_of_these))
         check(f"{path}: all save no less than the wait", True, all_of_these["all of these"]["Step (ns)"] <= one["Step (ns)"])
