@@ -15,11 +15,11 @@ STEPS = 4  # the matcher needs stacks and shapes, which make millions of events 
 # A pattern of the matcher: the module and pair that has it, and the rules of ours that may name it.
 PATTERNS = {
     "ExtraCUDACopyPattern": ("copies", "MadeOnCpu", ("copies",)),
-    "ForLoopIndexingPattern": ("kernels", "LoopOverSlices", ("slice_loops", "launch_bound")),
+    "ForLoopIndexingPattern": ("kernels", "LoopOverSlices", ("slice_loops",)),
     "FP32MatMulPattern": ("kernels", "Tf32Off", ("tensor_cores",)),
-    "OptimizerSingleTensorPattern": ("kernels", "AdamByTensor", ("launch_bound",)),
+    "OptimizerSingleTensorPattern": ("kernels", "AdamByTensor", ("unfused_optimizer",)),
     "SynchronizedDataLoaderPattern": ("loaders", "NoWorkers", ("data_loader",)),
-    "GradNotSetToNonePattern": ("kernels", "GradientsToZero", ()),
+    "GradNotSetToNonePattern": ("kernels", "GradientsToZero", ("unfused_optimizer",)),
     "Conv2dBiasFollowedByBatchNorm2dPattern": ("kernels", "BiasBeforeNorm", ("bias_before_norm",)),
     "MatMulDimInFP16Pattern": ("kernels", "OddSizes", ("tensor_cores",)),
 }
