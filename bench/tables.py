@@ -23,7 +23,7 @@ TACHO = os.environ.get("TACHO", os.path.join(BUILD, "bin", "tacho"))
 PROGRAMS = os.environ.get("PROGRAMS", os.path.join(BUILD, "bench"))
 MAKE_EVENTS, MAKE_SAMPLES, MAKE_CALLS = (os.path.join(PROGRAMS, name) for name in ("make_events", "make_samples", "make_calls"))
 
-INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "steps": (MAKE_EVENTS, 2_000_000, 0, 1, 400), "answer": (MAKE_EVENTS, 200_000, 0, 1, 400), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
+INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "steps": (MAKE_EVENTS, 2_000_000, 0, 1, 400), "answer": (MAKE_EVENTS, 50_000, 0, 1), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
           "samples": (MAKE_SAMPLES, 1_000_000, 1), "calls": (MAKE_CALLS, 4_000_000)}
 KERNEL, CALL = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
 WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or None)
@@ -35,7 +35,7 @@ WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or 
     ("what-if: the same as 5,000 steps", "steps", ("what-if",), 2.0, None),
     ("advice_sum, 4 M events", "events", ("stats", "-r", "advice_sum"), 2.0, None),
     ("advice_sum, the same as 5,000 steps", "steps", ("stats", "-r", "advice_sum"), 2.0, None),
-    ("summary with advice, 400,000 events in 500 steps", "answer", ("summary",), 0.5, None),
+    ("summary with advice, 100,000 events", "answer", ("summary",), 0.5, None),
     ("cpu_sample_sum, 1 M samples with 21 M frames", "samples", ("stats", "-r", "cpu_sample_sum"), 1.0, None),
     ("thread_wait_sum, 4 M OS calls", "calls", ("stats", "-r", "thread_wait_sum"), 1.0, None),
     ("lock_contention, 1 M waits among these", "calls", ("analyze", "-r", "lock_contention"), 1.0, None),
