@@ -179,10 +179,9 @@ def run_advice(names, results):
 
 # ---- kept for tests ----
 
-def kernel_start(report, share):
-    """When the kernel started before which this share of all kernels did, in ns; None: there are none."""
-    kernels = "(SELECT start, row_number() OVER (ORDER BY start) AS number, count(*) OVER () AS count FROM CUPTI_ACTIVITY_KIND_KERNEL)"
-    done = subprocess.run([TACHO, "sql", report, "-f", "csv", f"SELECT min(start) FROM {kernels} WHERE number > {share} * count"],
+def first_kernel(report):
+    """When the first kernel started, in ns; None: there are none."""
+    done = subprocess.run([TACHO, "sql", report, "-f", "csv", "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     last = done.stdout.split()[-1:]
     return int(last[0]) if last and last[0].isdigit() else None
@@ -298,7 +297,7 @@ def cut(results, file):
     """Path of a capture without the stacks of samples, and without what was before the first kernel."""
     path, small = os.path.join(results.folder, file), os.path.join(results.folder, "cut", file)
     os.makedirs(os.path.dirname(small), exist_ok=True)
-    first = kernel_start(path, 0)
+    first = first_kernel(path)
     return small if export(path, small, [f"--times={first - 100000000}/"] if first else []) == 0 else path
 
 

@@ -152,7 +152,6 @@ void cuda_api_learn(void);                         /* once: reads the names and 
 void cuda_api_records(int on);                     /* chosen calls, recorded by CUPTI where that works */
 enum cuda_stage cuda_api_last_stage(void);         /* the final stage of a capture: all calls, or the chosen ones */
 void cuda_api_callbacks(enum cuda_stage stage);    /* enables the callbacks of this stage, and disables the others */
-void cuda_api_settle(void);                        /* disables those that could not be disabled; under the lock */
 /* By callbacks: a call begins, and ends. */
 void cuda_api_entered(enum cuda_domain domain, uint32_t id, const struct cupti_call *call);
 void cuda_api_left(enum cuda_domain domain, uint32_t id, const struct cupti_call *call);

@@ -185,12 +185,6 @@ void cuda_api_left(enum cuda_domain domain, uint32_t id, const struct cupti_call
     atomic_fetch_sub(&cuda_apis[domain][id].inside, 1);
 }
 
-void cuda_api_settle(void)
-{
-    if (atomic_load(&cuda.unsettled))
-        cuda_api_callbacks(atomic_load_explicit(&cuda.stage, memory_order_relaxed));
-}
-
 void cuda_api_callbacks(enum cuda_stage stage)
 {
     atomic_store_explicit(&cuda.stage, stage, memory_order_relaxed);

@@ -157,7 +157,7 @@ static void choose_stage(struct rounds *rounds, uint64_t now)
         rounds->context_ms = now;
     }
     if (atomic_load(&cuda.unsettled) && cuda_lock()) {
-        cuda_api_settle();
+        cuda_api_callbacks(atomic_load(&cuda.stage));
         cuda_unlock();
     }
     if (atomic_load(&cuda.state) != CUDA_RECORDING || contexts == 0)
