@@ -25,29 +25,6 @@ enum { MULTIPLE_MAX = 4, ROUNDS = 10 };
 
 /* ---- usual costs ----------------------------------------------------------------------------------------------- */
 
-/* The first call of a thread that starts after this time; its end if there is none. */
-static uint32_t call_after(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns)
-{
-    uint32_t low = thread->first, high = thread->end;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->calls[middle].start_ns > time_ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static const struct replay_thread *thread_of(const struct replay_events *events, int64_t id)
-{
-    for (uint32_t i = 0; i < events->thread_count; i++)
-        if (events->threads[i].id == id)
-            return &events->threads[i];
-    return NULL;
-}
-
 /* Counts the operators that begin before each call and after the call before it. */
 static int count_operators(const struct adviser *adviser, uint32_t *counts, struct error *err)
 {
@@ -60,8 +37,8 @@ static int count_operators(const struct adviser *adviser, uint32_t *counts, stru
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        const struct replay_thread *thread = thread_of(events, row_int_or(&rows, THREAD, 0));
-        uint32_t call = thread ? call_after(events, thread, row_int(&rows, START)) : 0;
+        const struct replay_thread *thread = replay_thread_of(events, row_int_or(&rows, THREAD, 0));
+        uint32_t call = thread ? replay_call_from(events, thread, saturating_add(row_int(&rows, START), 1)) : 0;
         if (thread && call < thread->end)
             counts[call]++;
     }

@@ -167,13 +167,10 @@ static int cut_edge(const struct replay *replay, struct replay_edits *edits, uin
 const struct replay_thread *advice_thread(const struct adviser *adviser, int64_t thread, int64_t time_ns)
 {
     const struct replay_events *events = &adviser->replay.events;
+    const struct replay_thread *found = replay_thread_of(events, thread);
+    struct replay_call call = { .start_ns = time_ns, .thread = found ? (uint32_t)(found - events->threads) : 0 };
 
-    for (uint32_t i = 0; i < events->thread_count; i++)
-        if (events->threads[i].id == thread) {
-            struct replay_call call = { .start_ns = time_ns, .thread = i };
-            return adviser_counts(adviser, &call) ? &events->threads[i] : NULL;
-        }
-    return NULL;
+    return found && adviser_counts(adviser, &call) ? found : NULL;
 }
 
 int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,

@@ -411,12 +411,9 @@ int advice_operator_vanish(struct replay_edits *edits, const struct advice_kerne
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
     const struct operators_event *span = op == NO_OPERATOR ? NULL : &kernels->operators.list[op];
+    const struct replay_thread *thread = span ? replay_thread_of(events, span->thread) : NULL;
 
-    for (uint32_t i = 0; i < events->thread_count && span; i++)
-        if (events->threads[i].id == span->thread)
-            return advice_cut_time(&kernels->adviser->replay, edits, &events->threads[i], span->start_ns, span->end_ns,
-                                   0);
-    return 0;
+    return thread ? advice_cut_time(&kernels->adviser->replay, edits, thread, span->start_ns, span->end_ns, 0) : 0;
 }
 
 int advice_kernels_find(struct adviser *adviser, const struct advice_kernel_rule *rule, struct error *err)

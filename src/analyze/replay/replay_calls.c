@@ -186,3 +186,27 @@ void replay_events_free(struct replay_events *events)
     free(events->turn);
     *events = (struct replay_events){ 0 };
 }
+
+/* ---- found ----------------------------------------------------------------------------------------------------- */
+
+const struct replay_thread *replay_thread_of(const struct replay_events *events, int64_t id)
+{
+    for (uint32_t i = 0; i < events->thread_count; i++)
+        if (events->threads[i].id == id)
+            return &events->threads[i];
+    return NULL;
+}
+
+uint32_t replay_call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns)
+{
+    uint32_t low = thread->first, high = thread->end;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->calls[middle].start_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

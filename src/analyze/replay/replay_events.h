@@ -120,6 +120,11 @@ int replay_calls_read(struct replay_events *events, struct report *report, struc
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err);
 void replay_events_free(struct replay_events *events);
 
+/* The thread with this id; NULL: it makes no calls. */
+const struct replay_thread *replay_thread_of(const struct replay_events *events, int64_t id);
+/* The first call of a thread that starts at this time or later; its end if there is none. */
+uint32_t replay_call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns);
+
 /* By work: the copy before it on its engine, or NO_WORK. *out is the caller's to free; NULL: no GPU has several
  * streams. */
 int replay_engines_find(const struct replay_events *events, uint32_t **out);

@@ -35,36 +35,13 @@ void call_works_free(struct call_works *works)
     *works = (struct call_works){ 0 };
 }
 
-static const struct replay_thread *thread_of(const struct replay_events *events, int64_t id)
-{
-    for (uint32_t i = 0; i < events->thread_count; i++)
-        if (events->threads[i].id == id)
-            return &events->threads[i];
-    return NULL;
-}
-
-/* The first call of a thread that starts at this time or later. */
-static uint32_t call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns)
-{
-    uint32_t low = thread->first, high = thread->end;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->calls[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 void calls_between(const struct replay_events *events, int64_t thread, int64_t from_ns, int64_t to_ns, uint32_t *first,
                    uint32_t *end)
 {
-    const struct replay_thread *own = thread_of(events, thread);
+    const struct replay_thread *own = replay_thread_of(events, thread);
 
-    *first = own ? call_from(events, own, from_ns) : 0;
-    *end = own ? call_from(events, own, to_ns) : 0;
+    *first = own ? replay_call_from(events, own, from_ns) : 0;
+    *end = own ? replay_call_from(events, own, to_ns) : 0;
 }
 
 size_t call_works_count(const struct call_works *works, int64_t thread, int64_t from_ns, int64_t to_ns)
@@ -112,7 +89,7 @@ int removal_add_time(const struct call_works *works, struct replay_edits *edits,
 {
     static const enum replay_kind waits[] = { REPLAY_WAIT, REPLAY_QUEUE };
     const struct replay *replay = works->replay;
-    const struct replay_thread *thread = thread_of(&replay->events, removal->thread);
+    const struct replay_thread *thread = replay_thread_of(&replay->events, removal->thread);
     uint32_t first, end;
 
     if (!thread)
