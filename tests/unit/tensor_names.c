@@ -12,7 +12,7 @@
 
 #include "analyze/model/tensor/tensor_cores.h"
 
-enum { FEWEST_NAMES = 150 };
+enum { FEWEST_NAMES = 600 };
 
 static FILE *open_names(void)
 {
