@@ -125,3 +125,22 @@ char *text_take(struct text *text)
     text_init(text);
     return bytes;
 }
+
+int text_begins_with(const char *string, const char *start)
+{
+    return strncmp(string, start, strlen(start)) == 0;
+}
+
+int text_begins_with_one(const char *string, const char *const *starts)
+{
+    while (*starts && !text_begins_with(string, *starts))
+        starts++;
+    return *starts != NULL;
+}
+
+int text_bytes_begin_with(const char *bytes, size_t length, const char *start)
+{
+    size_t wanted = strlen(start);
+
+    return length >= wanted && memcmp(bytes, start, wanted) == 0;
+}

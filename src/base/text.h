@@ -49,4 +49,13 @@ int text_failed(const struct text *text);
 /* Hands the bytes (always NUL-terminated) to the caller, who frees them; the text is empty again. NULL if it failed. */
 char *text_take(struct text *text);
 
+/* ---- strings of others ----------------------------------------------------------------------------------------- */
+
+/* Whether a string begins like this. */
+int text_begins_with(const char *string, const char *start);
+/* Whether it begins like one of a list that ends with NULL. */
+int text_begins_with_one(const char *string, const char *const *starts);
+/* Whether bytes do, which need no NUL behind them. */
+int text_bytes_begin_with(const char *bytes, size_t length, const char *start);
+
 #endif

@@ -188,6 +188,20 @@ static void hashes_are_those_of_the_format(void **state)
     assert_true(hash_bytes_seeded("abc", 3, 1) != hash_bytes_seeded("abc", 3, 2));
 }
 
+static void beginnings_of_strings(void **state)
+{
+    static const char *const libraries[] = { "libc.so", "libm.so", NULL };
+
+    assert_true(text_begins_with("aten::item", "aten::"));
+    assert_true(text_begins_with("aten::", "aten::"));
+    assert_true(text_begins_with("x", ""));
+    assert_false(text_begins_with("aten:", "aten::"));
+    assert_true(text_begins_with_one("libm.so.6", libraries));
+    assert_false(text_begins_with_one("libm-2.31.so", libraries));
+    assert_true(text_bytes_begin_with("torch/nn", 6, "torch/"));
+    assert_false(text_bytes_begin_with("torch/nn", 5, "torch/")); /* what is behind the bytes does not count */
+}
+
 static void base_names_of_paths(void **state)
 {
     static const char *const cases[][2] = {
@@ -204,6 +218,7 @@ int main(void)
         cmocka_unit_test(arena_pieces_do_not_overlap),
         cmocka_unit_test(interning_gives_each_string_one_number),
         cmocka_unit_test(text_grows),
+        cmocka_unit_test(beginnings_of_strings),
         cmocka_unit_test(every_turn_is_taken_once),
         cmocka_unit_test(clocks_go_forward),
         cmocka_unit_test(hashes_are_those_of_the_format),

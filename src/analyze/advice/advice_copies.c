@@ -2,19 +2,10 @@
 #include "advice_copies.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
-
-static int begins_with_one(const char *name, const char *const *starts)
-{
-    for (; *starts; starts++)
-        if (strncmp(name, *starts, strlen(*starts)) == 0)
-            return 1;
-    return 0;
-}
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +15,7 @@ static const struct thread_span *copy_operator(const struct advice_operators *op
     static const char *const names[] = { "aten::to", "aten::_to_copy", "aten::copy_", NULL };
 
     for (size_t i = 0; i < operators->depth; i++)
-        if (begins_with_one(report_string(operators->report, operators->open[i]->name, NULL), names))
+        if (text_begins_with_one(report_string(operators->report, operators->open[i]->name, NULL), names))
             return operators->open[i];
     return NULL;
 }
@@ -37,7 +28,7 @@ static int is_maker(struct report *report, const struct thread_span *span)
                                           "aten::fill_", "aten::tril_",    "aten::triu_",       "aten::scalar_tensor",
                                           "aten::new_",  "aten::poisson",  "aten::exponential", NULL };
 
-    return begins_with_one(report_string(report, span->name, NULL), makers);
+    return text_begins_with_one(report_string(report, span->name, NULL), makers);
 }
 
 /* The start of the operator that made a tensor since the last CUDA call, right before the operator that copies it; else

@@ -130,21 +130,6 @@ int advice_groups_add(struct advice_groups *groups, int64_t least_ns,
 
 /* ---- time of threads ------------------------------------------------------------------------------------------- */
 
-/* The first call of a thread that ends after this time, or the end of its calls. */
-static uint32_t call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns)
-{
-    uint32_t low = thread->first, high = thread->end;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->calls[middle].end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* How much of the time between two points lies in the wanted time. */
 static int64_t overlap(const struct replay *replay, uint32_t edge, uint32_t to, int64_t from_ns, int64_t to_ns)
 {
@@ -178,8 +163,11 @@ int advice_cut_time(const struct replay *replay, struct replay_edits *edits, con
 {
     const struct replay_events *events = &replay->events;
     const int64_t wanted[] = { from_ns, to_ns };
+    uint32_t call = replay_call_from(events, thread, from_ns);
 
-    for (uint32_t call = call_from(events, thread, from_ns); call < thread->end; call++) {
+    if (call > thread->first) /* it may end in the time */
+        call--;
+    for (; call < thread->end; call++) {
         if (cut_edge(replay, edits, replay_call_start(call), REPLAY_HOST, wanted) != 0 ||
             cut_edge(replay, edits, replay_call_start(call), REPLAY_HANDOVER, wanted) != 0)
             return ERR_NO_MEMORY;

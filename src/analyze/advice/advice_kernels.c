@@ -196,7 +196,7 @@ static int is_optimizer(const struct advice_kernels *kernels, uint32_t op)
     static const char mark[] = "Optimizer.";
 
     for (; op != NO_OPERATOR; op = kernels->operators.list[op].parent)
-        if (strncmp(advice_operator_name(kernels, op).bytes, mark, sizeof mark - 1) == 0)
+        if (text_begins_with(advice_operator_name(kernels, op).bytes, mark))
             return 1;
     return 0;
 }

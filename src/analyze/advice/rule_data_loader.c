@@ -103,10 +103,8 @@ static void keep_loaders(struct loaders *loaders)
 
     for (size_t i = 0; i < spans->count; i++) {
         const struct thread_span *span = &spans->list[i];
-        if (strncmp(report_string(loaders->adviser->report, span->name, NULL), advice_loader_mark,
-                    strlen(advice_loader_mark)) != 0)
-            continue;
-        spans->list[kept++] = *span;
+        if (text_begins_with(report_string(loaders->adviser->report, span->name, NULL), advice_loader_mark))
+            spans->list[kept++] = *span;
     }
     spans->count = kept;
 }

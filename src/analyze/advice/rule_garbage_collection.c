@@ -1,6 +1,5 @@
 /* The rule garbage_collection: Python looks for unreachable objects in the loop, and launches nothing meanwhile. Bound
  * and estimate: without these collections. */
-#include <string.h>
 
 #include "advice_groups.h"
 #include "analyze/model/stacks/thread_spans.h"
@@ -17,7 +16,7 @@ static int add_collection(struct advice_groups *groups, const struct thread_span
     struct advice_event event = { .thread = span->thread, .start_ns = span->start_ns, .end_ns = span->end_ns };
     uint32_t group;
 
-    if (!thread || strncmp(report_string(groups->adviser->report, span->name, NULL), mark, strlen(mark)) != 0)
+    if (!thread || !text_begins_with(report_string(groups->adviser->report, span->name, NULL), mark))
         return 0;
     event.place = places_line(groups->places, places_at(groups->places, span->thread, span->start_ns, span->end_ns));
     group = advice_group(groups, 0, 0);

@@ -1,7 +1,6 @@
 /* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
  * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. What
  * happens in one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
-#include <string.h>
 
 #include "advice_groups.h"
 #include "analyze/registry.h"
@@ -25,9 +24,8 @@ enum { CALL_KINDS = sizeof kinds / sizeof *kinds };
 static int kind_of(const char *call)
 {
     for (int kind = 0; kind < CALL_KINDS; kind++)
-        for (const char *const *name = kinds[kind].names; *name; name++)
-            if (strncmp(call, *name, strlen(*name)) == 0)
-                return kind;
+        if (text_begins_with_one(call, kinds[kind].names))
+            return kind;
     return -1;
 }
 

@@ -33,7 +33,7 @@ static int keep_operators(struct advice_operators *operators, struct error *err)
     for (size_t i = 0; i < operators->spans.count; i++) {
         size_t length;
         const char *name = report_string(operators->report, operators->spans.list[i].name, &length);
-        if (memmem(name, length, "::", 2) || strncmp(name, advice_loader_mark, strlen(advice_loader_mark)) == 0)
+        if (memmem(name, length, "::", 2) || text_begins_with(name, advice_loader_mark))
             operators->spans.list[kept++] = operators->spans.list[i];
     }
     operators->spans.count = kept;

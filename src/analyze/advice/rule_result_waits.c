@@ -57,16 +57,11 @@ static const struct wait_kind {
     { NULL, NULL, 0, "a CUDA call waits for the GPU", "Wait later: launch the work of the next step first." },
 };
 
-static int begins_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static int64_t kind_of(const char *operator, const char * call, int is_copy)
 {
     size_t i = 0;
 
-    while ((kinds[i].operator&& !begins_with(operator, kinds[i].operator)) ||
+    while ((kinds[i].operator&& !text_begins_with(operator, kinds[i].operator)) ||
            (kinds[i].call && !strstr(call, kinds[i].call)) || (kinds[i].is_copy && !is_copy))
         i++; /* the last kind is any */
     return (int64_t)i;
@@ -77,12 +72,9 @@ static int is_other(const char *call)
 {
     static const char *const others[] = { "cudaFree",      "cuMemFree", "cudaMalloc", "cuMemAlloc",
                                           "cudaHostAlloc", "cuModule",  "cuLibrary",  "cudaHost",
-                                          "cuMemHost",     "cuInit",    "cudaMemset" };
+                                          "cuMemHost",     "cuInit",    "cudaMemset", NULL };
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (begins_with(call, others[i]))
-            return 1;
-    return 0;
+    return text_begins_with_one(call, others);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */

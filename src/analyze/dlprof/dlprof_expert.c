@@ -154,7 +154,7 @@ static const struct setting {
 
 static int is_config(void *context, int64_t name)
 {
-    return strncmp(report_string(context, name, NULL), "{\"model_config\"", 15) == 0;
+    return text_begins_with(report_string(context, name, NULL), "{\"model_config\"");
 }
 
 static int has_setting(struct report *report, const struct ranges *ranges, const char *name)

@@ -229,7 +229,7 @@ int dlprof_describe(struct dlprof *dlprof, struct dlprof_words *words, const str
         tensors++;
     }
     words->inputs = dlprof_intern_built(dlprof, &text);
-    if (op.kind && strncmp(op.kind->type, "conv", 4) == 0)
+    if (op.kind && text_begins_with(op.kind->type, "conv"))
         add_parameters(&text, arguments, count);
     words->parameters = dlprof_intern_built(dlprof, &text);
     if (op.kind)

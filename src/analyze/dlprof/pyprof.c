@@ -59,7 +59,7 @@ static size_t dropped(const char *name)
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0)
+        if (text_begins_with(name, parts[i]))
             return strlen(parts[i]);
     return 0;
 }
@@ -124,7 +124,7 @@ static void add_params(struct text *out, const struct dlprof *dlprof, const stru
     }
     for (const char *c = types; *c; c++) {
         text_add(out, c == types && out->length ? ";" : "");
-        if (strncmp(c, "float", 5) == 0) {
+        if (text_begins_with(c, "float")) {
             text_add(out, "fp");
             c += 4;
         } else if (*c != ' ') {
@@ -308,7 +308,7 @@ static int order_kernels(struct listing *listing)
 
 static int is_layer(void *context, int64_t name)
 {
-    return strncmp(report_string(context, name, NULL), "layer:", strlen("layer:")) == 0;
+    return text_begins_with(report_string(context, name, NULL), "layer:");
 }
 
 static int read_listing(struct listing *listing, struct report *report, struct error *err)

@@ -1,8 +1,7 @@
 /* The checks that come before each run of an analysis. */
 #include "analysis.h"
 
-#include <string.h>
-
+#include "base/text.h"
 #include "report_options.h"
 
 static int has_rows(struct report *report, const char *name)
@@ -48,7 +47,7 @@ const char *analysis_need_option(const struct analysis_need *need)
     };
 
     for (size_t i = 0; need->tables[0] && i < sizeof options / sizeof options[0]; i++)
-        if (strncmp(need->tables[0], options[i].prefix, strlen(options[i].prefix)) == 0)
+        if (text_begins_with(need->tables[0], options[i].prefix))
             return options[i].option;
     return NULL;
 }

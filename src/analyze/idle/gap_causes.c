@@ -69,7 +69,7 @@ static const struct {
 static enum gap_cause cause_of_name(const char *call)
 {
     for (size_t i = 0; i < sizeof call_kinds / sizeof *call_kinds; i++)
-        if (strncmp(call, call_kinds[i].begin, strlen(call_kinds[i].begin)) == 0)
+        if (text_begins_with(call, call_kinds[i].begin))
             return call_kinds[i].cause;
     return GAP_LAUNCH;
 }
@@ -317,11 +317,6 @@ int gap_causes_explain(struct gap_causes *causes, const struct gap *gap, gap_vis
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static int begins_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* Sorts the spans of one table into layers: those that no layer wants are dropped. */
 static int sort_out(struct gap_causes *causes, const struct thread_spans *spans,
                     enum gap_layer (*layer_of)(const char *name, size_t length))
@@ -338,15 +333,15 @@ static int sort_out(struct gap_causes *causes, const struct thread_spans *spans,
 
 static enum gap_layer layer_of_operator(const char *name, size_t length)
 {
-    return begins_with(name, advice_loader_mark) ? LAYER_LOADER
-           : memmem(name, length, "::", 2)       ? LAYER_OPERATOR
-                                                 : GAP_LAYERS;
+    return text_begins_with(name, advice_loader_mark) ? LAYER_LOADER
+           : memmem(name, length, "::", 2)            ? LAYER_OPERATOR
+                                                      : GAP_LAYERS;
 }
 
 static enum gap_layer layer_of_event(const char *name, size_t length)
 {
     (void)length;
-    return begins_with(name, "gc ") ? LAYER_GC : LAYER_COMPILE;
+    return text_begins_with(name, "gc ") ? LAYER_GC : LAYER_COMPILE;
 }
 
 /* CUPTI reports the driver's time for kernels that are loaded or compiled as overhead, too. */

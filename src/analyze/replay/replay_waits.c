@@ -49,7 +49,7 @@ static enum wait wait_of(const char *name)
 {
     const struct wait_name *row = wait_names;
 
-    while (strncmp(name, row->start, strlen(row->start)) != 0 || !strstr(name, row->part))
+    while (!text_begins_with(name, row->start) || !strstr(name, row->part))
         row++;
     return row->wait;
 }

@@ -14,7 +14,7 @@
 /* Whether a call waits for a GPU. */
 static int waits(const char *call)
 {
-    int is_copy = strncmp(call, "cudaMemcpy", 10) == 0 || strncmp(call, "cuMemcpy", 8) == 0;
+    int is_copy = text_begins_with(call, "cudaMemcpy") || text_begins_with(call, "cuMemcpy");
 
     return strstr(call, "Synchronize") != NULL || (is_copy && !strstr(call, "Async"));
 }

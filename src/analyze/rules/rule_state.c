@@ -6,6 +6,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "base/path.h"
+#include "base/text.h"
 
 /* Whether text contains a word of a list with commas. */
 static int has_word(const char *list, const char *word)
@@ -38,7 +39,7 @@ static int is_python(const char *path)
 {
     const char *name = path_base_name(path);
 
-    return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+    return text_begins_with(name, "python") || text_begins_with(name, "libpython");
 }
 
 /* A program that uses CUDA has rows here, also if CUPTI could not trace it. */

@@ -43,7 +43,7 @@ static int refuse(const char *program, const struct text *said, int status, stru
 {
     const char *line = text_string(said);
 
-    if (strncmp(line, "! ", 2) == 0)
+    if (text_begins_with(line, "! "))
         return error_set(err, ERR_UNSUPPORTED, "--measure: %.*s", (int)strcspn(line + 2, "\n"), line + 2);
     return error_set(err, ERR_UNSUPPORTED, "--measure: %s ended with status %d, see its message above", program,
                      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

@@ -22,13 +22,6 @@ static int ends_with(const char *bytes, size_t length, const char *ending)
     return length >= size && memcmp(bytes + length - size, ending, size) == 0;
 }
 
-static int begins_with(const char *bytes, size_t length, const char *beginning)
-{
-    size_t size = strlen(beginning);
-
-    return length >= size && memcmp(bytes, beginning, size) == 0;
-}
-
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
 /* "_ZN2at3addEv", "_ZN2at3addEv@plt" of the linker's table, and "__device_stub__ZN2at3addEv(…)", the function on the
@@ -36,13 +29,13 @@ static int begins_with(const char *bytes, size_t length, const char *beginning)
 static void add_demangled(struct text *out, const char *bytes, size_t length)
 {
     static const char stub[] = "__device_stub_";
-    size_t start = begins_with(bytes, length, stub) ? sizeof stub - 1 : 0, end = start;
+    size_t start = text_bytes_begin_with(bytes, length, stub) ? sizeof stub - 1 : 0, end = start;
     struct text mangled = { 0 }, name = { 0 };
 
     while (end < length && in_identifier(bytes[end]))
         end++;
     text_add_bytes(&mangled, bytes + start, end - start);
-    if (begins_with(bytes + start, length - start, "_Z") && symbol_demangle(text_string(&mangled), &name)) {
+    if (text_bytes_begin_with(bytes + start, length - start, "_Z") && symbol_demangle(text_string(&mangled), &name)) {
         text_add(out, text_string(&name));
         if (end < length && bytes[end] == '@')
             text_add_bytes(out, bytes + end, length - end);
@@ -60,7 +53,7 @@ static size_t without_version(const char *name, size_t length)
 
     while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
         end--;
-    int has_version = length - end >= 4 && begins_with(name, length, "cu") && ends_with(name, end, "_v");
+    int has_version = length - end >= 4 && text_bytes_begin_with(name, length, "cu") && ends_with(name, end, "_v");
     return has_version ? end - strlen("_v") : length;
 }
 
@@ -197,7 +190,7 @@ static void drop_arguments_of_class(struct text *out, const char *bytes, size_t 
         depth += opens - closes;
         if (opens && depth == 1)
             opened = out->length;
-        if (closes && depth == 0 && begins_with(bytes + at + 1, length - at - 1, "::")) {
+        if (closes && depth == 0 && text_bytes_begin_with(bytes + at + 1, length - at - 1, "::")) {
             text_cut(out, opened);
             text_add(out, "…>");
         }

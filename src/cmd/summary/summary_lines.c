@@ -237,7 +237,7 @@ static const struct cmd_source *source_of(const char *name)
 static int has_recorded(const struct report_sources *sources, const char *name)
 {
     for (size_t i = 0; i < sources->count; i++)
-        if (sources->list[i].recorded && strncmp(sources->list[i].name, name, strlen(name)) == 0)
+        if (sources->list[i].recorded && text_begins_with(sources->list[i].name, name))
             return 1;
     return 0;
 }

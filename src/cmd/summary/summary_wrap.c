@@ -26,12 +26,9 @@ static size_t columns_without_codes(const char *word, size_t length)
 
 static int is_whole(const char *line)
 {
-    static const char *const starts[] = { "  report:", "  next:" };
+    static const char *const starts[] = { "  report:", "  next:", NULL };
 
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (strncmp(line, starts[i], strlen(starts[i])) == 0)
-            return 1;
-    return 0;
+    return text_begins_with_one(line, starts);
 }
 
 /* The end of the word that begins here. A number and its unit ("797 MB;") are one word. */

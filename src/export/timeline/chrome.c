@@ -118,11 +118,6 @@ static void add_args(struct chrome *chrome, const struct trace_event *event)
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static int begins_with(struct trace_string string, const char *prefix)
-{
-    return string.length >= strlen(prefix) && memcmp(string.bytes, prefix, strlen(prefix)) == 0;
-}
-
 /* The marks and spans of the trace itself have words in the place of numbers. */
 static void add_nowhere(struct text *line, const struct trace_event *event)
 {
@@ -134,7 +129,7 @@ static void add_nowhere(struct text *line, const struct trace_event *event)
         name.length = number && number > name.bytes + 1 ? (size_t)(number - name.bytes) - 1 : name.length;
         text_add(line, ", \"pid\": \"Spans\", \"tid\": ");
         add_string(line, name);
-    } else if (event->phase == TRACE_MOMENT && begins_with(name, iteration)) {
+    } else if (event->phase == TRACE_MOMENT && text_bytes_begin_with(name.bytes, name.length, iteration)) {
         struct text thread = { 0 };
         text_add(&thread, "Trace ");
         text_add_bytes(&thread, name.bytes + sizeof iteration - 1, name.length - sizeof iteration + 1);

@@ -3,22 +3,18 @@
  * The norm subtracts the mean of each channel, and with it any constant. Bound and estimate: the kernels that add the
  * bias, and those that sum up its gradient, are not there. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/advice/advice_kernels.h"
 #include "analyze/registry.h"
 
-static const char *const layers[] = { "aten::conv", "aten::_conv", "aten::cudnn_conv", "aten::linear", "aten::addmm" };
-static const char *const norms[] = { "aten::batch_norm", "aten::cudnn_batch_norm", "aten::native_batch_norm",
-                                     "aten::_batch_norm_impl_index", "aten::_native_batch_norm_legit" };
-
-static int begins_with(const char *name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(name, list[i], strlen(list[i])) == 0)
-            return 1;
-    return 0;
-}
+static const char *const layers[] = { "aten::conv",   "aten::_conv", "aten::cudnn_conv",
+                                      "aten::linear", "aten::addmm", NULL };
+static const char *const norms[] = { "aten::batch_norm",
+                                     "aten::cudnn_batch_norm",
+                                     "aten::native_batch_norm",
+                                     "aten::_batch_norm_impl_index",
+                                     "aten::_native_batch_norm_legit",
+                                     NULL };
 
 /* Marks the layers in front of norms. In between, the module counts its batches, and a residual may be added: to that a
  * bias is a constant as well. */
@@ -32,11 +28,11 @@ static void mark_layers(const struct advice_kernels *kernels, unsigned char *is_
         const char *name = advice_operator_name(kernels, op).bytes;
         if (layer != NO_OPERATOR && ops[op].thread != ops[layer].thread)
             layer = NO_OPERATOR;
-        if (layer != NO_OPERATOR && begins_with(name, norms, sizeof norms / sizeof *norms))
+        if (layer != NO_OPERATOR && text_begins_with_one(name, norms))
             is_before_norm[layer] = 1;
-        if (begins_with(name, layers, sizeof layers / sizeof *layers))
+        if (text_begins_with_one(name, layers))
             layer = op;
-        else if (strncmp(name, "aten::add", strlen("aten::add")) != 0)
+        else if (!text_begins_with(name, "aten::add"))
             layer = NO_OPERATOR;
     }
 }

@@ -38,7 +38,7 @@ static int has_operator(const struct training *training, const struct training_s
 
     for (size_t i = span->op + 1u; i < operators->count && operators->list[i].start_ns < span->end_ns; i++)
         if (operators->list[i].thread == span->thread &&
-            strncmp(operators_text(operators, operators->list[i].name).bytes, begin, strlen(begin)) == 0)
+            text_begins_with(operators_text(operators, operators->list[i].name).bytes, begin))
             return 1;
     return 0;
 }

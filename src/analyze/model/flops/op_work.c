@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 const char *op_class_name(enum op_class class)
 {
     static const char *const names[OP_CLASSES] = {
@@ -58,7 +60,7 @@ struct op_work op_work_of(const char *name, const struct op_texts *texts)
 {
     struct op_work work = { .flops = NOT_KNOWN, .bytes = NOT_KNOWN };
     const struct op_rule *rule = op_rule_find(name, strlen(name));
-    int is_fused = strncmp(name, "triton_", strlen("triton_")) == 0;
+    int is_fused = text_begins_with(name, "triton_");
     struct op_inputs inputs;
 
     if (!rule && !is_fused)

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Operators that only move numbers, or are done when the kernel is compiled. */
 static const char *const free_words[] = {
     "_to_copy",   "_unsafe_view",
@@ -107,7 +109,7 @@ void fused_work(struct op_work *work, const struct op_inputs *inputs, const char
     if (!words || inputs->is_cut)
         return;
     words += strlen("_fused_");
-    if (strncmp(name, "triton_tem_", strlen("triton_tem_")) == 0) {
+    if (text_begins_with(name, "triton_tem_")) {
         template_work(work, inputs, words);
         return;
     }

@@ -138,24 +138,16 @@ uint32_t stack_thread_frame(struct stacks *stacks, const struct thread_names *na
     return keys_add(&stacks->frames, key);
 }
 
-static int begins_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* Whether a frame belongs to a library that is never shown as the caller: those of the system, of CUDA, and of
  * profilers. If CUDA's runtime is linked statically, its functions are in the program: libcudart_static_… and, without
  * a source, cudaMemcpy and the like. */
 static int is_library(const char *file, const char *symbol, int has_source)
 {
-    static const char *const prefixes[] = { "libc.so",    "libc-",     "libpthread", "ld-",
-                                            "libcuda.so", "libcudart", "libtacho-",  "libToolsInjection" };
+    static const char *const prefixes[] = { "libc.so",   "libc-",     "libpthread",        "ld-", "libcuda.so",
+                                            "libcudart", "libtacho-", "libToolsInjection", NULL };
 
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (begins_with(file, prefixes[i]))
-            return 1;
-    return begins_with(symbol, "libcudart_static_") ||
-           (!has_source && begins_with(symbol, "cuda") && symbol[4] >= 'A' && symbol[4] <= 'Z');
+    return text_begins_with_one(file, prefixes) || text_begins_with(symbol, "libcudart_static_") ||
+           (!has_source && text_begins_with(symbol, "cuda") && symbol[4] >= 'A' && symbol[4] <= 'Z');
 }
 
 /* Whether a frame belongs to the C++ standard library. Most of it (std::mutex) is in headers, and so in the program. */
@@ -163,7 +155,8 @@ static int is_of_cxx(const char *file, const char *source)
 {
     const char *header = strstr(source, "/include/");
 
-    return begins_with(file, "libstdc++") || begins_with(file, "libc++") || (header && strstr(header, "/c++/"));
+    return text_begins_with(file, "libstdc++") || text_begins_with(file, "libc++") ||
+           (header && strstr(header, "/c++/"));
 }
 
 uint32_t stack_caller(const struct stacks *stacks, uint32_t stack)

@@ -105,7 +105,7 @@ static int is_of_agent(const struct walk *walk, struct worker *worker, const str
     if (worker->modules[place].id != id) {
         const char *file = path_base_name(report_string(walk->report, frame->part[FRAME_MODULE], NULL));
         worker->modules[place].id = id;
-        worker->modules[place].is_agent = strncmp(file, "libtacho-", strlen("libtacho-")) == 0;
+        worker->modules[place].is_agent = text_begins_with(file, "libtacho-");
     }
     return worker->modules[place].is_agent;
 }

@@ -63,18 +63,16 @@ static const char *const helpers[] = {
     "vectorcall_",
     "gen_send_ex",
     "gen_iternext",
+    NULL,
 };
 
 static enum role role_of_name(const char *name)
 {
     static const char loop[] = "_PyEval_EvalFrameDefault";
 
-    if (strncmp(name, loop, strlen(loop)) == 0)
+    if (text_begins_with(name, loop))
         return ROLE_LOOP;
-    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
-        if (strncmp(name, helpers[i], strlen(helpers[i])) == 0)
-            return ROLE_HELPER;
-    return ROLE_NONE;
+    return text_begins_with_one(name, helpers) ? ROLE_HELPER : ROLE_NONE;
 }
 
 /* Determined once for each frame. -1 when memory is short. */
@@ -145,13 +143,10 @@ struct builder {
 /* Whether a frame belongs to the C library, which all code calls. */
 static int is_libc(struct report *report, const int64_t *frame)
 {
-    static const char *const files[] = { "libc.so", "libc-", "ld-", "libm.so", "libpthread", "[vdso]" };
+    static const char *const files[] = { "libc.so", "libc-", "ld-", "libm.so", "libpthread", "[vdso]", NULL };
     const char *file = path_base_name(report_string(report, frame[FRAME_MODULE], NULL));
 
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (strncmp(file, files[i], strlen(files[i])) == 0)
-            return 1;
-    return 0;
+    return text_begins_with_one(file, files);
 }
 
 /* Whether the innermost run called only the interpreter's own code, the kernel and the C library. */

@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int begins_with(const char *text, size_t length, const char *prefix)
-{
-    size_t wanted = strlen(prefix);
-
-    return length >= wanted && memcmp(text, prefix, wanted) == 0;
-}
-
 static int is_one_of(const char *path, size_t length, const char *const *prefixes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (begins_with(path, length, prefixes[i]))
+        if (text_bytes_begin_with(path, length, prefixes[i]))
             return 1;
     return 0;
 }
@@ -140,7 +133,8 @@ static void add_method(struct text *out, const char *name, size_t length)
     }
     size_t owner_length = (size_t)(end - owner);
     int is_plain = (owner_length == 4 && memcmp(owner, "type", 4) == 0) ||
-                   begins_with(owner, owner_length, "pybind11_") || begins_with(owner, owner_length, "module");
+                   text_bytes_begin_with(owner, owner_length, "pybind11_") ||
+                   text_bytes_begin_with(owner, owner_length, "module");
     if (!is_plain) {
         const char *dot = memrchr(owner, '.', owner_length);
         const char *last = dot ? dot + 1 : owner;
@@ -155,9 +149,9 @@ void python_function_name(struct text *out, const char *name, size_t length)
     static const char function[] = "<built-in function ", method[] = "<built-in method ";
     struct python_frame frame = python_frame_read(name, length);
 
-    if (begins_with(name, length, function))
+    if (text_bytes_begin_with(name, length, function))
         text_add_bytes(out, name + sizeof function - 1, length - (sizeof function - 1) - (name[length - 1] == '>'));
-    else if (begins_with(name, length, method))
+    else if (text_bytes_begin_with(name, length, method))
         add_method(out, name + sizeof method - 1, length - (sizeof method - 1));
     else
         text_add_bytes(out, frame.function, frame.function_length);

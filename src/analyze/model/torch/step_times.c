@@ -84,11 +84,6 @@ static int add(struct sweep *sweep, enum kind kind, int64_t process, int64_t sta
 
 enum name_of { NAME_OF_KERNEL, NAME_OF_ANNOTATION, NAME_OF_RANGE, NAME_OF_PYTHON };
 
-static int begins(const char *name, const char *word)
-{
-    return strncmp(name, word, strlen(word)) == 0;
-}
-
 static enum kind kind_of_annotation(const char *name)
 {
     static const struct {
@@ -101,7 +96,7 @@ static enum kind kind_of_annotation(const char *name)
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (begins(name, words[i].begin))
+        if (text_begins_with(name, words[i].begin))
             return words[i].kind;
     return NO_KIND;
 }
