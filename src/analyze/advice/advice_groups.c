@@ -82,6 +82,15 @@ void advice_group_most(const struct advice_groups *groups, uint32_t group, uint3
     }
 }
 
+size_t advice_group_kinds(const struct advice_groups *groups, uint32_t group)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < groups->tally_keys.count; i++)
+        count += keys_get(&groups->tally_keys, i)[TALLY_GROUP] == group;
+    return count;
+}
+
 int64_t advice_least(const struct adviser *adviser)
 {
     return saturating_multiply(adviser->step_ns / 100, (int64_t)adviser->step_count);

@@ -41,6 +41,8 @@ int advice_group_note(struct advice_groups *groups, uint32_t group, const struct
 
 /* The place and kind in which a group spent most of its time. */
 void advice_group_most(const struct advice_groups *groups, uint32_t group, uint32_t *place, int64_t *kind);
+/* How many places and kinds the events of a group have. */
+size_t advice_group_kinds(const struct advice_groups *groups, uint32_t group);
 
 /* The time that a cause must have in all steps to save 1 % of them. */
 int64_t advice_least(const struct adviser *adviser);

@@ -258,20 +258,48 @@ size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64
 /* ---- off the CPU ----------------------------------------------------------------------------------------------- */
 
 /* The context switches as spans of length 0: name is 1 for a switch to the thread and 0 for a switch from it, chain the
- * thread's state. */
-enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_IS_IN, SWITCH_STATE, SWITCH_COLUMNS };
+ * thread's state, other the thread that the CPU was switched to. */
+enum { SWITCH_TIME, SWITCH_THREAD, SWITCH_IS_IN, SWITCH_STATE, SWITCH_CPU, SWITCH_COLUMNS };
+enum { SAME_SWITCH_NS = 20000 }; /* a switch from a thread and one to the next are one, if they are no further apart */
+
+/* The rows of known threads, as they come. Returns their number. */
+static size_t list_switches(const struct report_columns *rows, uint32_t *order)
+{
+    size_t count = 0;
+
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!columns_is_null(rows, SWITCH_THREAD, row))
+            order[count++] = (uint32_t)row;
+    return count;
+}
+
+/* Sets other[row] to the thread that follows on the CPU. */
+static int find_successors(const struct report_columns *rows, uint32_t *order, int64_t *other)
+{
+    const int64_t *time = rows->values[SWITCH_TIME], *cpu = rows->values[SWITCH_CPU];
+    size_t count = list_switches(rows, order);
+
+    if (order_by_thread(order, count, cpu, time) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i + 1 < count; i++) {
+        uint32_t from = order[i], to = order[i + 1];
+        if (cpu[from] == cpu[to] && !rows->values[SWITCH_IS_IN][from] && rows->values[SWITCH_IS_IN][to] &&
+            saturating_duration(time[from], time[to]) <= SAME_SWITCH_NS)
+            other[from] = rows->values[SWITCH_THREAD][to];
+    }
+    return 0;
+}
 
 static int add_switches(struct thread_spans *switches, const struct report_columns *rows)
 {
     uint32_t *order = malloc((rows->rows + 1) * sizeof *order);
-    size_t count = 0;
+    int64_t *other = calloc(rows->rows + 1, sizeof *other);
+    size_t count;
     int code = ERR_NO_MEMORY;
 
-    if (!order || rows->rows >= UINT32_MAX)
+    if (!order || !other || rows->rows >= UINT32_MAX || (code = find_successors(rows, order, other)) != 0)
         goto free_order;
-    for (size_t row = 0; row < rows->rows; row++)
-        if (!columns_is_null(rows, SWITCH_THREAD, row))
-            order[count++] = (uint32_t)row;
+    count = list_switches(rows, order);
     if ((code = order_by_thread(order, count, rows->values[SWITCH_THREAD], rows->values[SWITCH_TIME])) != 0 ||
         (code = array_reserve(&switches->list, &switches->capacity, count, sizeof *switches->list)) != 0)
         goto free_order;
@@ -282,9 +310,11 @@ static int add_switches(struct thread_spans *switches, const struct report_colum
             .end_ns = rows->values[SWITCH_TIME][order[i]],
             .name = rows->values[SWITCH_IS_IN][order[i]] != 0,
             .chain = value_or_0(rows, SWITCH_STATE, order[i]),
+            .other = other[order[i]],
         };
 free_order:
     free(order);
+    free(other);
     return code;
 }
 
@@ -294,7 +324,8 @@ static int read_switches(struct thread_spans *switches, struct report *report, s
     static const char *const names[SWITCH_COLUMNS] = { [SWITCH_TIME] = "start",
                                                        [SWITCH_THREAD] = "globalTid",
                                                        [SWITCH_IS_IN] = "isSchedIn",
-                                                       [SWITCH_STATE] = "threadState" };
+                                                       [SWITCH_STATE] = "threadState",
+                                                       [SWITCH_CPU] = "cpu" };
     struct report_columns rows = { 0 };
     int code;
 
@@ -321,6 +352,7 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
             .start_ns = out->start_ns,
             .end_ns = in->start_ns,
             .name = out->chain == THREAD_STATE_UNSCHEDULED ? OFF_CPU_PREEMPTED : OFF_CPU_BLOCKED,
+            .other = out->other,
         };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
             filter_thread(filter, span.thread, span.start_ns, span.end_ns) && thread_spans_add(spans, &span) != 0) {

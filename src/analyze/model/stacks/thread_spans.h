@@ -8,7 +8,7 @@ struct thread_span {
     int64_t thread, start_ns, end_ns;
     int64_t name;   /* in the string pool; for spans without names, a number of their own */
     int64_t chain;  /* of a call, 0: none; for a sample, its stack */
-    int64_t other;  /* the thread that held a lock; 0: none */
+    int64_t other;  /* the thread that held a lock, or was switched to; 0: not known */
     int64_t python; /* the chain of the Python code that made the call; 0: none */
 };
 
