@@ -345,6 +345,17 @@ int advice_kernel_follows(const struct advice_kernels *kernels, const struct adv
     return step[0] == step[1];
 }
 
+int advice_kernel_is_fp32(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+    const char *name;
+
+    if (work && work->type)
+        return work->type == DATA_FP32;
+    name = kernel_name(kernels, kernel->name);
+    return strstr(name, "float") && !strstr(name, "BFloat16") && !strstr(name, "bfloat16") && !strstr(name, "Half");
+}
+
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op)
 {
     return operators_text(&kernels->operators, op == NO_OPERATOR ? NO_TEXT : kernels->operators.list[op].name);

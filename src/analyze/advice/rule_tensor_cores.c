@@ -1,12 +1,18 @@
 /* The rule tensor_cores: products of matrices that ran on other units although the GPU has tensor cores for them, or on
  * tensor cores with sizes for which these have no fast kernels.
  *
- * A product on other units then takes the share of its time that the peak rates of the two units have to each other.
- * Bound: half of that remains, since the kernel may have been further from its peak than its successor. Estimate: twice
- * of that remains, and no kernel takes less than 5 µs, because products that are small or wait for memory gain less.
+ * With shapes, a product takes what its FLOPs and bytes need on tensor cores: at the peaks of the GPU in the bound, at
+ * the shares of them that products usually reach in the estimate. Without shapes it takes the share of its time that
+ * the peak rates of the two units have to each other. Bound: half of that remains, since the kernel may have been
+ * further from its peak than its successor. Estimate: twice of that remains. No kernel is estimated to take less than
+ * 5 µs, because products that are small or wait for memory gain less.
+ *
+ * Who removes fp32 products may do so with 16-bit tensors. So the bound of fp32 is at the rate of these; casts between
+ * fp32 and them are gone, and all other kernels on fp32 take half of their time, because they move half of the bytes.
  *
  * A product whose sizes are no multiples of 16 bytes is computed with padded ones: at the peaks of the GPU in the
- * bound, at the shares of them that products usually reach in the estimate. */
+ * bound, at the shares of them that products usually reach in the estimate. In the bound, other kernels on such rows
+ * read them at the peak rate of the memory, too: unaligned rows cannot be read 16 bytes at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +49,32 @@ struct successor {
 
 /* ---- other units ----------------------------------------------------------------------------------------------- */
 
+/* The rate that no remedy exceeds: that of 16 bits. */
+static enum gpu_rate best_rate(const double *rate, const struct remedy *remedy)
+{
+    return rate[RATE_FP16] > rate[remedy->then] ? RATE_FP16 : remedy->then;
+}
+
+/* An operator may launch several kernels of other kinds than products, so that its FLOPs are not those of each. */
+static struct successor replace(const struct advice_kernels *kernels, const struct advice_kernel *kernel,
+                                const struct remedy *remedy)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+    const double *rate = kernels->peaks.rate;
+    enum gpu_rate best = best_rate(rate, remedy);
+
+    if (!work || work->class != OP_MATMUL || work->flops <= 0)
+        return (struct successor){
+            .bound_ns = (int64_t)((double)kernel->run_ns * rate[remedy->now] / rate[best] / 2),
+            .estimate_ns = (int64_t)((double)kernel->run_ns * rate[remedy->now] / rate[remedy->then] * 2),
+        };
+    double narrower = work->type == DATA_FP32 && best != remedy->then ? 0.5 : 1;
+    return (struct successor){
+        .bound_ns = advice_work_ns(&kernels->peaks, &advice_peak, best, work->flops, narrower * work->bytes),
+        .estimate_ns = advice_work_ns(&kernels->peaks, &advice_usual, remedy->then, work->flops, work->bytes),
+    };
+}
+
 static struct successor on_tensor_cores(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
     const struct tensor_cores *cores = &kernels->use[kernel->name];
@@ -56,10 +88,10 @@ static struct successor on_tensor_cores(const struct advice_kernels *kernels, co
         found++;
     if (found == REMEDIES)
         return (struct successor){ -1, 0, 0 };
-    double share = rate[remedies[found].now] / rate[remedies[found].then];
-    int64_t estimate_ns = (int64_t)((double)kernel->run_ns * 2 * share);
-    return (struct successor){ found, (int64_t)((double)kernel->run_ns * share / 2),
-                               estimate_ns < SHORTEST_NS ? SHORTEST_NS : estimate_ns };
+    struct successor next = replace(kernels, kernel, &remedies[found]);
+    next.remedy = found;
+    next.estimate_ns = next.estimate_ns < SHORTEST_NS ? SHORTEST_NS : next.estimate_ns;
+    return next;
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------------------------- */
@@ -114,12 +146,65 @@ static int add_product(struct advice_groups *groups, const struct advice_kernels
                               next.estimate_ns < kernel->run_ns ? next.estimate_ns : kernel->run_ns);
 }
 
+/* A cast goes with its operator. */
+static int narrow(struct advice_cause *cause, const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+
+    if (work && work->is_cast)
+        return advice_kernel_vanish(&cause->bound, kernels, kernel) != 0 ||
+                       advice_operator_vanish(&cause->bound, kernels, advice_operator_root(kernels, kernel->op)) != 0
+                   ? ERR_NO_MEMORY
+                   : 0;
+    if (op_class_is_matrix(kernel->class) || !advice_kernel_is_fp32(kernels, kernel))
+        return 0;
+    return advice_kernel_take(&cause->bound, kernel, kernel->run_ns / 2);
+}
+
+/* Whether rows of a tensor that a kernel reads are no multiples of 16 bytes. */
+static int has_odd_rows(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    struct op_texts texts = op_texts_of(&kernels->operators, &kernels->operators.list[kernel->op]);
+    struct op_inputs inputs;
+
+    op_inputs_read(&inputs, &texts);
+    for (size_t i = 0; i < inputs.count; i++) {
+        const struct op_input *input = &inputs.list[i];
+        if (input->tensors && input->rank >= 2 && input->dims[input->rank - 1] * input->bytes % ROW_BYTES != 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int align(struct advice_cause *cause, const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+
+    if (!work || op_class_is_matrix(kernel->class) || work->bytes <= 0 || !has_odd_rows(kernels, kernel))
+        return 0;
+    int64_t left_ns = advice_work_ns(&kernels->peaks, &advice_peak, GPU_RATES, 0, work->bytes);
+    return left_ns < kernel->run_ns ? advice_kernel_take(&cause->bound, kernel, left_ns) : 0;
+}
+
+/* What a repair of the products may save in other kernels. */
+static int add_others(struct advice_groups *groups, const struct advice_kernels *kernels)
+{
+    for (uint32_t group = 0; group < groups->keys.count; group++) {
+        int64_t remedy = keys_get(&groups->keys, group)[0];
+        int is_wide = remedy != SIZES && strcmp(remedies[remedy].type, "fp32") == 0;
+        for (size_t i = 0; i < kernels->count && (is_wide || remedy == SIZES); i++)
+            if ((is_wide ? narrow : align)(&groups->list[group].cause, kernels, &kernels->list[i]) != 0)
+                return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 static int add_products(struct advice_groups *groups, struct advice_kernels *kernels)
 {
     for (size_t i = 0; i < kernels->count; i++)
         if (add_product(groups, kernels, &kernels->list[i]) != 0)
             return ERR_NO_MEMORY;
-    return 0;
+    return add_others(groups, kernels);
 }
 
 /* "tensor cores unused: 24 matrix products of fp32 in 8.31 ms" */
@@ -160,10 +245,10 @@ const struct analysis rule_tensor_cores = {
     .usage = "",
     .help = "Products of matrices (GEMM, convolution, attention) that ran without tensor cores on a GPU that has them "
             "for this type, and products whose sizes tensor cores have no fast kernels for: no multiples of 16 bytes. "
-            "The saving of the first is that of a replay in which each takes the share of its time that the peak "
-            "rates of the GPU have to each other: half of that in the bound, twice of that in the estimate. Those "
-            "with odd sizes take what padded ones do: at the peak in the bound, at the usual share of it in the "
-            "estimate.",
+            "The saving is that of a replay in which each takes what it needs on tensor cores: at the GPU's peaks in "
+            "the bound, at the usual share of them in the estimate. Without shapes, the first take the share of their "
+            "time that the peaks have to each other: half of that in the bound, twice of that in the estimate. The "
+            "bound of fp32 is at the rate of 16 bits, without casts, and with half of the bytes in other kernels.",
     .needs = ADVICE_NEEDS,
     .advice = "Allow TF32, use bf16 or fp16, and pad sizes to multiples of 8.",
     .praise = "Products of matrices use tensor cores, or the GPU has none for them.",

@@ -56,6 +56,20 @@ const struct op_rule *op_rule_find(const char *name, size_t length)
     return (rule = find_in(matrix_rules, name, length)) ? rule : find_in(tensor_rules, name, length);
 }
 
+static int has_types_of_several_sizes(const struct op_inputs *inputs)
+{
+    int bytes = 0;
+
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct op_input *input = &inputs->list[i];
+        int is_floating = input->tensors && input->type >= DATA_FP64 && input->type <= DATA_BF16;
+        if (is_floating && bytes && input->bytes != bytes)
+            return 1;
+        bytes = is_floating ? input->bytes : bytes;
+    }
+    return 0;
+}
+
 struct op_work op_work_of(const char *name, const struct op_texts *texts)
 {
     struct op_work work = { .flops = NOT_KNOWN, .bytes = NOT_KNOWN };
@@ -69,6 +83,7 @@ struct op_work op_work_of(const char *name, const struct op_texts *texts)
     work.class = rule ? rule->class : OP_FUSED;
     for (size_t i = 0; i < inputs.count && !work.type; i++)
         work.type = inputs.list[i].type;
+    work.is_cast = work.class == OP_COPY && has_types_of_several_sizes(&inputs);
     if (is_fused)
         fused_work(&work, &inputs, name);
     else if (!inputs.is_cut)

@@ -40,6 +40,7 @@ struct op_work {
     double flops;        /* or NOT_KNOWN */
     double recomputed;   /* the part of flops that only recomputes results of the forward pass */
     double bytes;        /* or NOT_KNOWN */
+    int is_cast;         /* it copies, between floating-point types of different sizes */
 };
 
 /* name is with its namespace: "aten::mm". */
