@@ -162,6 +162,31 @@ static void take_order(struct run_human *run, const struct table *advice)
     run->has_order = 1;
 }
 
+static int has_finding(const struct table *advice, size_t column, const struct analysis *rule)
+{
+    for (size_t i = 0; column != TABLE_NO_COLUMN && i < table_row_count(advice); i++)
+        if (rule_of(advice, i, column) == rule)
+            return 1;
+    return 0;
+}
+
+/* Rules on the replay have no table of their own in the list: those without a row of advice_sum are named below all
+ * tables, as others are. */
+static void list_answers(struct run_human *run, struct report *report, const struct table *advice)
+{
+    size_t column = table_find_column(advice, "Rule");
+
+    for (const struct analysis *const *at = run->known; *at; at++) {
+        enum rule_state state = rule_state(*at, report);
+        if (!(*at)->find || state == RULE_FOREIGN || has_finding(advice, column, *at))
+            continue;
+        if (state == RULE_UNCHECKED)
+            list_missing(run, (*at)->name, analysis_need_option(analysis_missing(*at, report)));
+        else
+            list_add(&run->nothing, (*at)->name);
+    }
+}
+
 /* The place of a rule in the order, or the number of those in it. */
 static size_t place_of(const struct run_human *run, const struct analysis *rule)
 {
@@ -239,8 +264,10 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     }
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet)
+    if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet) {
         take_order(run, table);
+        list_answers(run, report, table);
+    }
     if (table_row_count(table) && is_listing(run, wanted->analysis))
         list_rows(run, wanted->analysis, table_row_count(table));
     else if (table_row_count(table))
