@@ -84,7 +84,19 @@ def states(rows):
     return {row["Rule"]: row["State"] for row in rows}
 
 
+def check_captures():
+    """Captures with the times of bare steps: what several findings promise together is no less than what each of them does."""
+    for name in ("LossItem", "NanCheck", "PrintedLoss"):
+        step, rows = compare(*(os.path.join(lib.HERE, "pairs", f"{name}-{side}.tacho") for side in ("faulty", "fixed")))
+        most = max(row["Promised (ns)"] for row in rows if row["State"] == "gone")
+        check(f"{name}: times are of bare steps", "bare step", step["Times Of"])
+        check(f"{name}: {step['Promised (ns)']} ns together, {most} ns at most", True, step["Promised (ns)"] >= most)
+        if step["Findings Gone"] == 1:
+            check(f"{name}: one finding promised all of it", most, step["Promised (ns)"])
+
+
 def main():
+    check_captures()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         faulty, fixed = simulate("faulty.sqlite", True), simulate("fixed.sqlite", False)

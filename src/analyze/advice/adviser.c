@@ -261,22 +261,40 @@ int adviser_judge(struct adviser *adviser, struct error *err)
     return 0;
 }
 
-int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err)
+int adviser_combine(struct adviser *adviser, const struct advice_cause *const *causes, size_t count, int64_t *bound_ns,
+                    int64_t *estimate_ns, struct error *err)
 {
     struct replay_edits bound = { 0 }, estimate = { 0 };
     int code = 0;
 
-    for (size_t i = 0; i < count && i < adviser->count; i++)
-        if (replay_edits_add(&bound, &adviser->causes[i].bound) != 0 ||
-            replay_edits_add(&estimate, &adviser->causes[i].estimate) != 0) {
+    for (size_t i = 0; i < count; i++)
+        if (replay_edits_add(&bound, &causes[i]->bound) != 0 ||
+            replay_edits_add(&estimate, &causes[i]->estimate) != 0) {
             code = no_memory(err);
             goto free_edits;
         }
-    if ((code = most_saving(adviser, &bound, bound_ns, err)) != 0)
+    if ((code = most_saving(adviser, &bound, bound_ns, err)) != 0 ||
+        (code = saving(adviser, &estimate, estimate_ns, err)) != 0)
         goto free_edits;
-    code = saving(adviser, &estimate, estimate_ns, err);
+    for (size_t i = 0; i < count; i++)
+        *bound_ns = causes[i]->bound_ns > *bound_ns ? causes[i]->bound_ns : *bound_ns;
+    *estimate_ns = *estimate_ns < *bound_ns ? *estimate_ns : *bound_ns;
 free_edits:
     replay_edits_free(&bound);
     replay_edits_free(&estimate);
+    return code;
+}
+
+int adviser_combine_first(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns,
+                          struct error *err)
+{
+    const struct advice_cause **first = malloc((count + 1) * sizeof *first);
+    int code;
+
+    count = count < adviser->count ? count : adviser->count;
+    for (size_t i = 0; first && i < count; i++)
+        first[i] = &adviser->causes[i];
+    code = first ? adviser_combine(adviser, first, count, bound_ns, estimate_ns, err) : no_memory(err);
+    free(first);
     return code;
 }

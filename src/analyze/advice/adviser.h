@@ -98,8 +98,12 @@ int adviser_judge(struct adviser *adviser, struct error *err);
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
 int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
-/* What the first `count` causes save together, per step: bounds or estimates. */
-int adviser_combine(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns, struct error *err);
+/* What causes of the adviser save together, per step. The bound is at least that of each of them. */
+int adviser_combine(struct adviser *adviser, const struct advice_cause *const *causes, size_t count, int64_t *bound_ns,
+                    int64_t *estimate_ns, struct error *err);
+/* The same for the first `count`. */
+int adviser_combine_first(struct adviser *adviser, size_t count, int64_t *bound_ns, int64_t *estimate_ns,
+                          struct error *err);
 
 /* For rules: the lines of the program. The first call reads them. */
 int adviser_places(struct adviser *adviser, struct places **out, struct error *err);

@@ -154,32 +154,26 @@ static void compare_steps(struct diff_advice *diff)
     diff->after_ns = diff->is_bare ? after->step_ns : after->recorded_ns;
 }
 
+static int has_saving(const struct finding *finding)
+{
+    return finding && finding->cause && finding->cause->confidence != ADVICE_TRY;
+}
+
 /* What the findings that are gone promised together. */
 static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, struct error *err)
 {
-    struct adviser *adviser = &diff->before->adviser;
-    struct replay_edits bound = { 0 }, estimate = { 0 };
-    int64_t bound_ns, estimate_ns;
+    const struct findings *before = &diff->before->findings;
+    const struct advice_cause **gone = malloc((before->count + 1) * sizeof *gone);
     int code = 0;
 
-    for (size_t i = 0; i < diff->before->findings.count; i++) {
-        const struct advice_cause *cause = diff->before->findings.list[i].cause;
-        if (!cause || cause->confidence == ADVICE_TRY || state_of(diff, pairs, i) != ADVICE_GONE)
-            continue;
-        diff->gone++;
-        if (replay_edits_add(&bound, &cause->bound) != 0 || replay_edits_add(&estimate, &cause->estimate) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
-            goto free_edits;
-        }
-    }
-    if (!diff->gone || (code = adviser_replay(adviser, &bound, &bound_ns, err)) != 0 ||
-        (code = adviser_replay(adviser, &estimate, &estimate_ns, err)) != 0)
-        goto free_edits;
-    diff->bound_ns = saturating_subtract(adviser->step_ns, bound_ns);
-    diff->estimate_ns = saturating_subtract(adviser->step_ns, estimate_ns);
-free_edits:
-    replay_edits_free(&bound);
-    replay_edits_free(&estimate);
+    if (!gone)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+    for (size_t i = 0; i < before->count; i++)
+        if (has_saving(&before->list[i]) && state_of(diff, pairs, i) == ADVICE_GONE)
+            gone[diff->gone++] = before->list[i].cause;
+    if (diff->gone)
+        code = adviser_combine(&diff->before->adviser, gone, diff->gone, &diff->bound_ns, &diff->estimate_ns, err);
+    free(gone);
     return code;
 }
 
@@ -219,11 +213,6 @@ static const char *const state_names[DIFF_ADVICE_STATES] = {
 };
 
 enum { STATE, PROMISED, EXPECTED, GOT, LEFT, LEFT_ABOUT, CONFIDENCE, RULE, WHERE, FINDING, ADVICE, CELLS };
-
-static int has_saving(const struct finding *finding)
-{
-    return finding && finding->cause && finding->cause->confidence != ADVICE_TRY;
-}
 
 /* A row for a finding before, after, or both; NULL: it is not there. */
 static int add_change(struct diff_advice *diff, enum diff_advice_state state, const struct finding *before,

@@ -186,7 +186,7 @@ static void add_together(struct text *out, struct html_page *page, size_t shown)
     int64_t bound_ns, estimate_ns;
     struct error err;
 
-    if (count < 2 || adviser_combine(&page->adviser, count, &bound_ns, &estimate_ns, &err) != 0)
+    if (count < 2 || adviser_combine_first(&page->adviser, count, &bound_ns, &estimate_ns, &err) != 0)
         return;
     text_addf(out, "<p class=\"together\">The first %zu together: at most ", count);
     html_add_time(out, bound_ns);

@@ -163,7 +163,7 @@ static void add_together(struct text *out, struct adviser *adviser, size_t shown
     int64_t bound_ns, estimate_ns;
     struct error err;
 
-    if (shown < 2 || adviser_combine(adviser, shown, &bound_ns, &estimate_ns, &err) != 0)
+    if (shown < 2 || adviser_combine_first(adviser, shown, &bound_ns, &estimate_ns, &err) != 0)
         return;
     text_add(out, shown == 2 ? "  both: " : "  all three: ");
     add_saving(out, bound_ns, estimate_ns);
