@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from types import TracebackType
-from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type
 
 from . import _columns, _html, _native
 from ._table import Table, nearest, of_rows
@@ -58,9 +58,9 @@ def _rows(text: str) -> List[Dict[str, Any]]:
 
 
 @functools.lru_cache(maxsize=None)
-def _stats_reports() -> FrozenSet[str]:
-    """The names of the reports of `tacho stats`."""
-    return frozenset(re.findall(r"^(\w+)", _native.run(["stats", "--help-reports"]), re.M))
+def _stats_reports() -> Tuple[str, ...]:
+    """The names of the reports of `tacho stats`, in its order."""
+    return tuple(re.findall(r"^(\w+)", _native.run(["stats", "--help-reports"]), re.M))
 
 
 class Report(Mapping[str, Table]):

@@ -29,10 +29,11 @@ def need(module: str, method: str) -> Any:
 
 
 def nearest(name: object, names: Iterable[str]) -> Optional[str]:
-    """The name that is most similar to this one, ignoring case; None if none is similar."""
-    by_lower = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(str(name).lower(), list(by_lower), 1)
-    return by_lower[near[0]] if near else None
+    """The name that is most similar to this one, ignoring case, and of several the first; None if none is similar."""
+    def likeness(known: str) -> float:
+        return difflib.SequenceMatcher(None, known.lower(), str(name).lower()).ratio()
+    near = max(names, key=likeness, default=None)
+    return near if near is not None and likeness(near) >= 0.6 else None
 
 
 class Table:

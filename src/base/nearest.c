@@ -22,11 +22,10 @@ static int same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-size_t nearest_distance(const char *a, const char *b)
+static size_t distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     enum { LONGEST = 64 };
     size_t rows[3][LONGEST + 1];
-    size_t a_length = strlen(a), b_length = strlen(b);
 
     if (a_length > LONGEST || b_length > LONGEST)
         return a_length + b_length;
@@ -45,6 +44,11 @@ size_t nearest_distance(const char *a, const char *b)
     return rows[a_length % 3][b_length];
 }
 
+size_t nearest_distance(const char *a, const char *b)
+{
+    return distance_of(a, strlen(a), b, strlen(b));
+}
+
 static size_t word_length(const char *word)
 {
     return strcspn(word, "_-. ");
@@ -56,40 +60,62 @@ static const char *next_word(const char *word)
     return *word ? word + 1 : word;
 }
 
-/* Whether a name has this word, or one that begins with it, or with which it begins: kernel and kern, but not summary
- * and sum, which half of the names have. */
-static int has_word(const char *name, const char *word, size_t length)
+/* How a name has this word: WHOLE if it has it, one that begins with it, or one with which it begins (kernel and kern,
+ * but not summary and sum, which half of the names have); SLIPPED if a letter of it is wrong. */
+enum fit { MISSING, SLIPPED, WHOLE };
+
+static enum fit find_word(const char *name, const char *word, size_t length)
 {
+    enum fit best = MISSING;
+
     for (; *name; name = next_word(name)) {
         size_t other = word_length(name), shorter = other < length ? other : length;
         int is_part = shorter >= SHORTEST_PART && 2 * shorter >= length;
         if ((other == length || is_part) && strncasecmp(name, word, shorter) == 0)
-            return 1;
+            return WHOLE;
+        if (shorter >= SHORTEST_PART && distance_of(name, other, word, length) == 1)
+            best = SLIPPED;
     }
-    return 0;
+    return best;
 }
 
-static int has_all_words(const char *name, const char *words)
+/* How many of the words have a wrong letter, at most one of several; -1 if a name does not have all of them. */
+static int slips_in_words(const char *name, const char *words)
 {
-    for (; *words; words = next_word(words))
-        if (!has_word(name, words, word_length(words)))
-            return 0;
-    return 1;
+    int slips = 0, whole = 0;
+
+    for (; *words; words = next_word(words)) {
+        enum fit fit = find_word(name, words, word_length(words));
+        if (fit == MISSING)
+            return -1;
+        slips += fit == SLIPPED;
+        whole += fit == WHOLE;
+    }
+    return slips <= 1 && whole > 0 ? slips : -1;
+}
+
+/* What it costs to take one name for the other. A part is as good as a slip of the finger, and a missing word better
+ * than as many letters that are wrong. */
+static size_t cost_of(const char *name, const char *meant)
+{
+    size_t distance = nearest_distance(name, meant), letters = distance * LETTER, length = strlen(name);
+
+    if (length < SHORTEST_PART || distance == 0)
+        return letters;
+    if (strncasecmp(name, meant, length) == 0)
+        return LETTER;
+    int slips = slips_in_words(meant, name);
+    size_t words = (1 + (size_t)slips) * LETTER + (distance < LETTER ? distance : LETTER - 1);
+    return slips >= 0 && words < letters ? words : letters;
 }
 
 const char *nearest_name(const char *name, const char *const *names)
 {
     const char *nearest = NULL;
-    size_t length = strlen(name), best = (length / 3 + 2) * LETTER; /* further away than this is another word */
+    size_t best = (strlen(name) / 3 + 2) * LETTER; /* further away than this is another word */
 
     for (; *names; names++) {
-        size_t distance = nearest_distance(name, *names), cost = distance * LETTER;
-        if (length >= SHORTEST_PART && distance > 0) { /* a part is as good as a slip of the finger */
-            if (strncasecmp(name, *names, length) == 0)
-                cost = LETTER;
-            else if (has_all_words(*names, name) && cost > LETTER)
-                cost = LETTER + (distance < LETTER ? distance : LETTER - 1);
-        }
+        size_t cost = cost_of(name, *names);
         if (cost < best) {
             best = cost;
             nearest = *names;

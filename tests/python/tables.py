@@ -47,7 +47,7 @@ class Tables(lib.Case):
                                ("CUPTI_ACTIVITY_KIND_KERNEL", "has no rows in CUPTI_ACTIVITY_KIND_KERNEL; it has rows in "),
                                ("cupti_activity_kind_kernel", "has no rows in CUPTI_ACTIVITY_KIND_KERNEL; it has rows in "),
                                ("osrt_sum", "did you mean the report of tacho stats, report.table('osrt_sum')?"),
-                               ("cuda_gpu_kern_smu", "has no table 'cuda_gpu_kern_smu': did you mean the report of tacho stats, report.table('cuda_gpu_kern_sum')?"),
+                               ("cuda_kern_sum", "has no table 'cuda_kern_sum': did you mean the report of tacho stats, report.table('cuda_gpu_kern_sum')?"),
                                ("qqq", "has no table 'qqq'; list(report) has the names")):
             with self.assertRaisesRegex(KeyError, re.escape(sentence)):
                 self.report[name]

@@ -18,26 +18,24 @@ static void distances(void **state)
 
 static void suggestions(void **state)
 {
-    static const char *const names[] = { "cuda_api_sum",
-                                         "cuda_gpu_kern_gb_sum",
-                                         "cuda_gpu_kern_sum",
-                                         "cuda_kern_exec_sum",
-                                         "cuda_gpu_mem_size_sum",
-                                         "nvtx_sum",
-                                         "osrt_sum",
-                                         "thread_wait_sum",
-                                         "cpu_sample_sum",
-                                         "TACHO_SAMPLING",
-                                         NULL };
+    static const char *const names[] = {
+        "cuda_api_sum",      "cuda_gpu_kern_gb_sum",  "cuda_gpu_kern_sum", "cuda_kern_exec_sum",
+        "cuda_kern_seq_sum", "cuda_gpu_mem_size_sum", "nvtx_sum",          "osrt_sum",
+        "thread_wait_sum",   "cpu_sample_sum",        "TACHO_SAMPLING",    NULL
+    };
     static const struct {
         const char *name, *nearest;
     } cases[] = {
         { "cuda_kern_sum", "cuda_gpu_kern_sum" }, /* all of its words */
         { "kernel_gpu_sum", "cuda_gpu_kern_sum" },
+        { "cuda_kern_smu", "cuda_gpu_kern_sum" }, /* a slip in one of them */
+        { "kenr_gpu", "cuda_gpu_kern_sum" },
+        { "cuda_kern_exce", "cuda_kern_exec_sum" },
+        { "krn_smu", NULL },                      /* a slip in each of them */
         { "mem_size", "cuda_gpu_mem_size_sum" },
         { "wait-sum", "thread_wait_sum" },
-        { "cpu", "cpu_sample_sum" }, /* the beginning */
-        { "nvtx_sun", "nvtx_sum" },  /* a slip */
+        { "cpu", "cpu_sample_sum" },              /* the beginning */
+        { "nvtx_sun", "nvtx_sum" },               /* a slip */
         { "ostr_sum", "osrt_sum" },
         { "tacho_samplng", "TACHO_SAMPLING" },
         { "colours", NULL },

@@ -212,13 +212,10 @@ const struct analysis rule_launch_bound = {
     .name = "launch_bound",
     .title = "Launch-Bound",
     .usage = "",
-    .help =
-        "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
-        "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
-        "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
-        "step, and times of more than 200 µs between two calls. Steps of "
-        "fewer than 10 kernels, kernels of more than 100 µs on average, and programs of which less than 5 % would be "
-        "saved, are not launch-bound.",
+    .help = "Whether the GPU waits for the CPU to launch its kernels. The saving is that of a replay in which threads "
+            "that launch kernels take no time for their launches and between their CUDA calls, up to 2 ms, and in "
+            "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
+            "step, and times of more than 200 µs between two calls.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
               "operators.",

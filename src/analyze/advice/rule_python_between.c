@@ -234,10 +234,10 @@ const struct analysis rule_python_between = {
     .name = "python_between",
     .title = "Python between Launches",
     .usage = "",
-    .help = "Functions of the program that run between CUDA calls, at least 100 µs at a time, while the GPU waits for "
-            "its next work. Operators, DataLoaders and code of PyTorch itself are left out. The saving is that of a "
-            "replay in which the function takes no time there. Time in which the thread waits for Python's GIL belongs "
-            "to the thread that holds it.",
+    .help = "Functions of the program that run between CUDA calls while the GPU waits for its next work. Operators, "
+            "DataLoaders and code of PyTorch itself are left out. The saving is that of a replay in which the function "
+            "takes no time there. Time in which the thread waits for Python's GIL belongs to the thread that holds "
+            "it.",
     .needs = ADVICE_NEEDS,
     .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
     .praise = "The GPU does not wait for the program's own code between launches.",
