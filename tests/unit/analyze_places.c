@@ -187,6 +187,32 @@ static void calls_have_the_line_of_their_stack(void **state)
     close_places(&opened);
 }
 
+/* The function that torch.compile was given is the program's; the code that it generates from it is not. */
+static void generated_code_is_not_the_programs(void **state)
+{
+    static const char hash[] = "ub/cubkcdqx7sxgqy7xkobgguyjgaantazfwxhq5qihcf4bkifrx5bx.py",
+                      other[] = "/home/me/ub/cubkcdqx.py"; /* the user's own name */
+    static const char *const folders[] = { "/tmp/torchinductor_me/", "/scratch/cache/" };
+    struct writer *writer = start();
+
+    for (int i = 0; i < 2; i++) {
+        struct text file = { 0 };
+        text_addf(&file, "%s%s", folders[i], hash);
+        python_frame(writer, i + 1, 0, "Runner.call", text_string(&file), 223);
+        python_frame(writer, i + 1, 1, "loss_of", users_file, 4);
+        call(writer, 20 * i + 10, 20 * i + 20, "cuLaunchKernel", i + 1, 0);
+        text_free(&file);
+    }
+    python_frame(writer, 3, 0, "call", other, 5);
+    python_frame(writer, 3, 1, "loss_of", users_file, 4);
+    call(writer, 50, 60, "cuLaunchKernel", 3, 0);
+    struct opened opened = open_places(writer);
+    expect(&opened, MAIN, 10, 20, "train.py:4 loss_of");
+    expect(&opened, MAIN, 30, 40, "train.py:4 loss_of");
+    expect(&opened, MAIN, 50, 60, "cubkcdqx.py:5 call");
+    close_places(&opened);
+}
+
 static void operators_have_the_line_of_their_stack(void **state)
 {
     struct writer *writer = start();
@@ -358,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_have_the_line_of_their_stack),
+        cmocka_unit_test(generated_code_is_not_the_programs),
         cmocka_unit_test(operators_have_the_line_of_their_stack),
         cmocka_unit_test(functions_nest),
         cmocka_unit_test(data_sets_know_their_loop),

@@ -75,6 +75,20 @@ static enum python_owner owner_without_file(const char *path, size_t length)
     return IS_ONE_OF(path, length, own) ? PYTHON_PROGRAM : PYTHON_BUILTIN;
 }
 
+/* Code that torch.compile wrote, in whatever folder its cache is: ".../ub/cubkcdqx…fwxh.py". The name is a hash in base
+ * 32, and the folder has its second and third character. */
+static int is_generated(const char *path, size_t length)
+{
+    static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567", suffix[] = ".py";
+    enum { HASH = 52, FOLDER = 2, SUFFIX = sizeof suffix - 1, TAIL = 1 + FOLDER + 1 + HASH + SUFFIX };
+
+    if (length < TAIL)
+        return 0;
+    const char *folder = path + length - TAIL + 1, *hash = folder + FOLDER + 1;
+    return folder[-1] == '/' && hash[-1] == '/' && *hash == 'c' && memcmp(hash + 1, folder, FOLDER) == 0 &&
+           memcmp(hash + HASH, suffix, SUFFIX) == 0 && strspn(hash, digits) == HASH;
+}
+
 enum python_owner python_file_owner(const char *path, size_t length)
 {
     static const char *const folders[] = { "site-packages/", "dist-packages/" };
@@ -92,7 +106,7 @@ enum python_owner python_file_owner(const char *path, size_t length)
         if (behind(path, length, installed[i]))
             return PYTHON_LIBRARY;
     if (behind(path, length, "/tacho/_modules.py") || behind(path, length, "/tacho/_marks.py") ||
-        IS_ONE_OF(path, length, own_packages) || IS_ONE_OF(path, length, standard))
+        IS_ONE_OF(path, length, own_packages) || IS_ONE_OF(path, length, standard) || is_generated(path, length))
         return PYTHON_LIBRARY;
     return IS_ONE_OF(path, length, packages) ? PYTHON_PACKAGE : PYTHON_PROGRAM;
 }

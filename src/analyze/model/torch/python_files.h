@@ -9,7 +9,7 @@
 enum python_owner {
     PYTHON_PROGRAM, /* the user's */
     PYTHON_PACKAGE, /* an installed package other than PyTorch */
-    PYTHON_LIBRARY, /* PyTorch, the standard library, Tacho's own package */
+    PYTHON_LIBRARY, /* PyTorch and code that it generates, the standard library, Tacho's own package */
     PYTHON_BUILTIN, /* code without a file */
 };
 
