@@ -128,6 +128,55 @@ static void launch_rarely(struct writer *writer)
         launch(writer, (OWN + 5) * i, (OWN + 5) * i + 5, (OWN + 5) * i + 5 + KERNEL, i + 1, 7);
 }
 
+/* The same 500 µs, of which `own` are in an operator: up to its launch, or without one. */
+static struct report *advise_on_operators(struct adviser *adviser, int64_t own, int launches)
+{
+    struct writer *writer = start();
+
+    launch_rarely(writer);
+    for (int i = 1; i < STEPS; i++) {
+        int64_t called = (OWN + 5) * i;
+        operator(writer, launches ? called - own : called - OWN, launches ? called + 5 : called - OWN + own,
+                 launches ? "aten::scaled_dot_product_attention" : "aten::topk", "train.py(40): train");
+    }
+    return advise(adviser, writer, &rule_slow_operators, WITHOUT_STEPS);
+}
+
+/* Without the preparation, kernels follow each other with gaps of 1 µs. */
+static void operators_that_prepare_their_kernels(void **state)
+{
+    enum { AT_ONCE = 5 + 10 * KERNEL + 9 };
+    struct adviser adviser;
+    struct report *report = advise_on_operators(&adviser, OWN, 1);
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], OWN_RUN - AT_ONCE, OWN_RUN - AT_ONCE, "scaled_dot_product_attention: 4.50 ms on the CPU",
+           "train.py:40 train");
+    done(&adviser, report);
+}
+
+/* The other 100 µs between two launches remain. */
+static void operators_that_compute_on_the_cpu(void **state)
+{
+    enum { SLOW = 400 };
+    struct adviser adviser;
+    struct report *report = advise_on_operators(&adviser, SLOW, 0);
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], 9 * SLOW, 9 * SLOW, "topk computes on the CPU: 3.60 ms", "train.py:40 train");
+    done(&adviser, report);
+}
+
+/* 199 µs are what some operators take for their launches. */
+static void operators_that_are_fast_enough(void **state)
+{
+    struct adviser adviser;
+    struct report *report = advise_on_operators(&adviser, 199, 1);
+
+    assert_int_equal(adviser.count, 0);
+    done(&adviser, report);
+}
+
 /* Without that code, kernels follow each other with gaps of 1 µs. */
 static void python_between_launches(void **state)
 {
@@ -509,6 +558,9 @@ int main(void)
         cmocka_unit_test(values_that_a_line_reads_one_by_one),
         cmocka_unit_test(calls_that_share_an_id),
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
+        cmocka_unit_test(operators_that_prepare_their_kernels),
+        cmocka_unit_test(operators_that_compute_on_the_cpu),
+        cmocka_unit_test(operators_that_are_fast_enough),
         cmocka_unit_test(python_between_launches),
         cmocka_unit_test(another_thread_holds_the_gil),
         cmocka_unit_test(most_launches_are_in_a_line),
