@@ -252,4 +252,30 @@ class ChannelsFirst(pair.Pair):
             self.optimizer.zero_grad()
 
 
+class FewBlocks(pair.Pair):
+    """Running sums over four long rows, for which PyTorch starts four blocks. Fixed: over chunks of the rows, and over their ends."""
+
+    family = "kernels"
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        self.model = mlp(4096, 4)
+        self.optimizer = adamw(self.model)
+        self.x = torch.randn(4, 1 << 21, device="cuda")
+
+    def sums(self):
+        if not self.fixed:
+            return torch.cumsum(self.x, dim=1)  # FAULT
+        chunks = torch.cumsum(self.x.view(4, 1024, -1), dim=2)
+        before = torch.cumsum(chunks[:, :, -1], dim=1) - chunks[:, :, -1]
+        return (chunks + before[:, :, None]).view_as(self.x)
+
+    def train(self, steps):
+        for _ in steps:
+            x = self.sums().view(2048, 4096).bfloat16()  # SEEN
+            F.mse_loss(self.model(x), x).backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
 pair.run(__name__)

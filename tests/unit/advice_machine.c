@@ -86,6 +86,117 @@ static void nobody_is_seen_to_take_the_cpu(void **state)
     done(&adviser, report);
 }
 
+/* ---- multiprocessors ------------------------------------------------------------------------------------------- */
+
+enum { MULTIPROCESSORS = 100, GRID_RUN = 200 };
+
+/* A GPU with 100 multiprocessors, each with 64 warps, in 32 blocks at most. */
+static void gpu(struct writer *writer)
+{
+    struct row_TARGET_INFO_GPU row = { 0 };
+
+    ROW_SET(&row, TARGET_INFO_GPU, id, 0);
+    ROW_SET(&row, TARGET_INFO_GPU, cuDevice, 0);
+    ROW_SET(&row, TARGET_INFO_GPU, smCount, MULTIPROCESSORS);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, 9);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMinor, 0);
+    ROW_SET(&row, TARGET_INFO_GPU, maxWarpsPerSm, 64);
+    ROW_SET(&row, TARGET_INFO_GPU, maxBlocksPerSm, 32);
+    writer_append(writer, TABLE_TARGET_INFO_GPU, &row);
+}
+
+static void kernel_of_blocks(struct writer *writer, int64_t start, int64_t id, int64_t stream, const char *name,
+                             int64_t blocks)
+{
+    struct row_CUPTI_ACTIVITY_KIND_KERNEL row = { 0 };
+
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, start, start * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, end, (start + GRID_RUN) * US);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, contextId, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, streamId, stream);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, correlationId, id);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, globalPid, made_thread(1, 0));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, made_string(writer, name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, made_string(writer, name));
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridX, blocks);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridY, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridZ, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockX, 1024);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockY, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, blockZ, 1);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, registersPerThread, 32);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, staticSharedMemory, 0);
+    ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, dynamicSharedMemory, 0);
+    writer_append(writer, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, &row);
+}
+
+/* Ten kernels of 200 µs, one directly behind the other in a stream; with `streams` of 2, all of them twice. Two blocks
+ * of 1024 threads fit on a multiprocessor. */
+static struct report *run_grids(struct adviser *adviser, const char *name, int64_t blocks, int streams)
+{
+    struct writer *writer = start();
+
+    gpu(writer);
+    for (int i = 0; i < STEPS; i++)
+        for (int stream = 0; stream < streams; stream++) {
+            int64_t id = 2 * i + stream + 1;
+            call(writer, MAIN, 10 * id, 10 * id + 5, "cudaLaunchKernel", id);
+            kernel_of_blocks(writer, 40 + GRID_RUN * i, id, 7 + stream, name, blocks);
+        }
+    return advise(adviser, writer, &rule_small_grids, WITHOUT_STEPS);
+}
+
+static size_t grids_found(const char *name, int64_t blocks, int streams)
+{
+    struct adviser adviser;
+    struct report *report = run_grids(&adviser, name, blocks, streams);
+    size_t count = adviser.count;
+
+    done(&adviser, report);
+    return count;
+}
+
+static void expect_grids(const char *name, int64_t blocks, int64_t bound, int64_t estimate, const char *what)
+{
+    struct adviser adviser;
+    struct report *report = run_grids(&adviser, name, blocks, 1);
+
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], STEPS * bound, STEPS * estimate, what, "");
+    assert_int_equal(adviser.causes[0].confidence, ADVICE_MODELLED);
+    done(&adviser, report);
+}
+
+/* 50 blocks for 100 multiprocessors, which have room for 200: a half and a quarter of the time remain. */
+static void fewer_blocks_than_multiprocessors(void **state)
+{
+    expect_grids("scan", 50, 150, 100, "fewer blocks than multiprocessors: 10 × scan in 2.00 ms");
+    assert_int_equal(grids_found("scan", 80, 1), 0);
+}
+
+/* 120 blocks: some multiprocessors have two, most have one. They could do it in 0.6 of the time. */
+static void the_last_round_of_a_product(void **state)
+{
+    static const char gemm[] = "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8";
+
+    expect_grids(
+        gemm, 120, 80, 80,
+        "the last round of blocks is nearly empty: 10 × sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8 "
+        "in 2.00 ms");
+    assert_int_equal(grids_found(gemm, 190, 1), 0);
+    assert_int_equal(grids_found("scan", 120, 1), 0);
+}
+
+static void kernels_that_run_beside_others_share_the_gpu(void **state)
+{
+    assert_int_equal(grids_found("scan", 50, 2), 0);
+}
+
+static void a_grid_that_the_library_fixes(void **state)
+{
+    assert_int_equal(grids_found("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +204,10 @@ int main(void)
         cmocka_unit_test(another_process_takes_the_cpu),
         cmocka_unit_test(a_thread_that_waits_needs_no_cpu),
         cmocka_unit_test(nobody_is_seen_to_take_the_cpu),
+        cmocka_unit_test(fewer_blocks_than_multiprocessors),
+        cmocka_unit_test(the_last_round_of_a_product),
+        cmocka_unit_test(kernels_that_run_beside_others_share_the_gpu),
+        cmocka_unit_test(a_grid_that_the_library_fixes),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

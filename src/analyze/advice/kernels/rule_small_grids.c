@@ -1,0 +1,240 @@
+/* The rule small_grids: kernels whose blocks leave multiprocessors idle: there are fewer blocks than multiprocessors,
+ * or the last round of a product of matrices has few of them.
+ *
+ * With b blocks for each multiprocessor, the busiest has ⌈b⌉ of them. Estimate: the kernel takes b / ⌈b⌉ of its time.
+ * Bound: it takes the share of its rounds that have all blocks which fit at once, because a kernel with few blocks may
+ * also wait for latencies that others would hide. No kernel takes less than 5 µs, or less than its operator's FLOPs and
+ * bytes need on this GPU.
+ *
+ * Kernels that run beside others share the multiprocessors, short ones wait for latencies, and libraries fix
+ * the grid of some: a block for each channel of a norm, for one. These are left out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/advice/advice_kernels.h"
+#include "analyze/engine/order.h"
+#include "analyze/model/flops/occupancy.h"
+#include "analyze/model/flops/operator_flops.h"
+#include "analyze/registry.h"
+#include "base/human.h"
+
+enum { SHORTEST_NS = 5000, LEAST_NS = 50000, MOST_SHARE_PERCENT = 75 };
+enum { FEW_BLOCKS, LAST_ROUND }; /* the second part of a group's key; the first is the name of the kernel */
+
+static const char *const fixed_grids[] = { "multi_tensor_apply", "nll_loss", "nccl", "GammaBetaBackward", "bn_", NULL };
+
+enum { NAME, GRID, BLOCK = GRID + 3, REGISTERS = BLOCK + 3, STATIC, DYNAMIC };
+static const char *const columns[] = { "shortName",
+                                       "gridX",
+                                       "gridY",
+                                       "gridZ",
+                                       "blockX",
+                                       "blockY",
+                                       "blockZ",
+                                       "registersPerThread",
+                                       "staticSharedMemory",
+                                       "dynamicSharedMemory",
+                                       NULL };
+
+struct grids {
+    struct advice_groups groups; /* the first member: describe() gets it */
+    struct advice_kernels *kernels;
+    struct gpu_ops ops;
+    struct occupancy_gpus gpus;
+    unsigned char *is_alone; /* owned; by kernel */
+};
+
+/* ---- kernels that have the GPU for themselves ------------------------------------------------------------------ */
+
+static int find_alone(struct grids *grids)
+{
+    const struct advice_kernels *kernels = grids->kernels;
+    const struct replay_work *works = kernels->adviser->replay.events.works;
+    uint32_t *order = calloc(kernels->count + 1, sizeof *order);
+    int64_t *starts = calloc(kernels->count + 1, sizeof *starts), busy_ns = INT64_MIN;
+    int code = ERR_NO_MEMORY;
+
+    grids->is_alone = calloc(kernels->count + 1, 1);
+    if (!order || !starts || !grids->is_alone)
+        goto free_order;
+    for (size_t i = 0; i < kernels->count; i++) {
+        order[i] = (uint32_t)i;
+        starts[i] = works[kernels->list[i].work].start_ns;
+    }
+    if ((code = order_by_time(order, kernels->count, starts)) != 0)
+        goto free_order;
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct replay_work *work = &works[kernels->list[order[i]].work];
+        int64_t next_ns = i + 1 < kernels->count ? starts[order[i + 1]] : INT64_MAX,
+                slack_ns = saturating_duration(work->start_ns, work->end_ns) / 10;
+        grids->is_alone[order[i]] = saturating_subtract(busy_ns, slack_ns) <= work->start_ns &&
+                                    saturating_add(next_ns, slack_ns) >= work->end_ns;
+        busy_ns = work->end_ns > busy_ns ? work->end_ns : busy_ns;
+    }
+free_order:
+    free(order);
+    free(starts);
+    return code;
+}
+
+/* ---- what a kernel would take ---------------------------------------------------------------------------------- */
+
+static int64_t product(const struct gpu_ops *ops, size_t first, size_t row)
+{
+    return saturating_multiply(saturating_multiply(gpu_extra(ops, first, row), gpu_extra(ops, first + 1, row)),
+                               gpu_extra(ops, first + 2, row));
+}
+
+static struct occupancy occupancy_at(const struct grids *grids, size_t row)
+{
+    const struct gpu_ops *ops = &grids->ops;
+
+    return occupancy_of(&grids->gpus,
+                        &(struct occupancy_kernel){
+                            .device = ops->device[row],
+                            .grid = product(ops, GRID, row),
+                            .block_threads = product(ops, BLOCK, row),
+                            .registers = gpu_extra(ops, REGISTERS, row),
+                            .shared_bytes = saturating_add(gpu_extra(ops, STATIC, row), gpu_extra(ops, DYNAMIC, row)),
+                        });
+}
+
+/* The share of time in which all places are taken, if so many rounds are needed. */
+static double full_share(double rounds)
+{
+    return rounds > 0 ? rounds / ceil(rounds) : 1;
+}
+
+/* The time that the operator needs at a share of the GPU's rates; 0: not known. */
+static int64_t least_ns(const struct grids *grids, const struct advice_kernel *kernel, const struct advice_rates *share)
+{
+    const struct op_work *work = advice_kernel_work(grids->kernels, kernel);
+    const struct gpu_peaks *peaks = &grids->kernels->peaks;
+
+    if (!work)
+        return 0;
+    return advice_work_ns(peaks, share, flops_rate(work, grids->kernels->use[kernel->name].use == TENSOR_YES, peaks),
+                          work->flops, work->bytes);
+}
+
+static int64_t left_ns(const struct advice_kernel *kernel, double share, int64_t least)
+{
+    int64_t left = saturating_from_double((double)kernel->run_ns * share);
+
+    left = left > least ? left : least;
+    left = left > SHORTEST_NS ? left : SHORTEST_NS;
+    return left < kernel->run_ns ? left : kernel->run_ns;
+}
+
+static int is_fixed(const struct grids *grids, size_t row)
+{
+    const char *name = report_string(grids->kernels->adviser->report, gpu_extra(&grids->ops, NAME, row), NULL);
+
+    for (const char *const *fixed = fixed_grids; *fixed; fixed++)
+        if (strstr(name, *fixed))
+            return 1;
+    return 0;
+}
+
+static int is_matrix(const struct grids *grids, const struct advice_kernel *kernel)
+{
+    return grids->kernels->use[kernel->name].is_matrix || op_class_is_matrix(kernel->class);
+}
+
+static int add_kernel(struct grids *grids, size_t number)
+{
+    const struct advice_kernel *kernel = &grids->kernels->list[number];
+    size_t row = grids->kernels->adviser->replay.events.works[kernel->work].at;
+
+    if (!grids->is_alone[number] || kernel->run_ns < LEAST_NS || row >= grids->ops.count || kernel->is_optimizer ||
+        kernel->class == OP_COMMUNICATION || kernel->class == OP_NORM || is_fixed(grids, row))
+        return 0;
+    struct occupancy own = occupancy_at(grids, row);
+    int kind = own.blocks < 1 ? FEW_BLOCKS : LAST_ROUND;
+    if (!own.is_known || full_share(own.blocks) * 100 > MOST_SHARE_PERCENT ||
+        (kind == LAST_ROUND && !is_matrix(grids, kernel)))
+        return 0;
+    uint32_t group = advice_group(&grids->groups, gpu_extra(&grids->ops, NAME, row), kind);
+    if (group == NO_KEY || advice_kernel_note(&grids->groups, group, grids->kernels, kernel) != 0)
+        return ERR_NO_MEMORY;
+    struct advice_cause *cause = &grids->groups.list[group].cause;
+    if (advice_kernel_take(&cause->bound, kernel,
+                           left_ns(kernel, full_share(own.waves), least_ns(grids, kernel, &advice_peak))) != 0)
+        return ERR_NO_MEMORY;
+    return advice_kernel_take(&cause->estimate, kernel,
+                              left_ns(kernel, full_share(own.blocks), least_ns(grids, kernel, &advice_usual)));
+}
+
+/* ---- causes ---------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *what, *advice;
+} kinds[] = {
+    [FEW_BLOCKS] = { "fewer blocks than multiprocessors: ",
+                     "Give the kernel more blocks: split the work of each (a reduction in two passes, split-K), "
+                     "process "
+                     "more of the batch at once, or run independent kernels beside it in other streams." },
+    [LAST_ROUND] = { "the last round of blocks is nearly empty: ",
+                     "Choose sizes whose tiles fill all multiprocessors: the batch, or padded layers, so that the "
+                     "number "
+                     "of blocks is a multiple of theirs or slightly less." },
+};
+
+/* "fewer blocks than multiprocessors: 12 × softmax_warp in 2.31 ms" */
+static int describe(struct advice_groups *groups, uint32_t group)
+{
+    const struct grids *grids = (const struct grids *)groups;
+    struct advice_cause *cause = &groups->list[group].cause;
+    const int64_t *key = keys_get(&groups->keys, group);
+    struct text behind = { 0 };
+
+    text_addf(&behind, " × %s in ", report_string(groups->adviser->report, key[0], NULL));
+    advice_group_say(groups, group, kinds[key[1]].what, text_string(&behind));
+    text_free(&behind);
+    text_addf(&cause->rate, "as many blocks on each of %lld multiprocessors",
+              (long long)(grids->gpus.count ? grids->gpus.list[0].sm_count : 0));
+    cause->confidence = ADVICE_MODELLED;
+    cause->advice = kinds[key[1]].advice;
+    return 1;
+}
+
+static int find_small_grids(struct adviser *adviser, struct error *err)
+{
+    struct grids grids = { 0 };
+    int code;
+
+    if ((code = advice_groups_open(&grids.groups, adviser, err)) != 0 ||
+        (code = adviser_kernels(adviser, &grids.kernels, err)) != 0 ||
+        (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 ||
+        (code = gpu_read(&grids.ops, adviser->report, GPU_KERNEL, columns, err)) != 0)
+        goto done;
+    code = find_alone(&grids);
+    for (size_t i = 0; i < grids.kernels->count && code == 0; i++)
+        code = add_kernel(&grids, i);
+    if (code == 0)
+        code = advice_groups_add(&grids.groups, advice_least(adviser), describe, err);
+    else
+        error_set(err, code, "not enough memory for the kernels");
+done:
+    free(grids.is_alone);
+    gpu_free(&grids.ops);
+    occupancy_gpus_free(&grids.gpus);
+    advice_groups_free(&grids.groups);
+    return code;
+}
+
+ADVICE_RUN(small_grids)
+
+const struct analysis rule_small_grids = {
+    .name = "small_grids",
+    .title = "Grids That Leave Multiprocessors Idle",
+    .usage = "",
+    .help = "Kernels of at least 50 µs that leave a quarter of the multiprocessors' time idle: they have fewer blocks "
+            "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. The saving "
+            "is that of a replay in which the blocks are spread evenly; in the bound, over all places for blocks.",
+    .needs = ADVICE_NEEDS,
+    .advice = "Give kernels as many blocks as the GPU has multiprocessors, or multiples of that.",
+    .praise = "Long kernels have blocks for all multiprocessors.",
+    ADVICE_RULE(small_grids),
+};
