@@ -118,6 +118,20 @@ static void a_print_now_and_then_is_part_of_its_step(void **state)
                         "ABCDEFGH ABCDEFGH ABCDEFGHQ ABCDEFGH ABCDEFGH ABCDEFGH");
 }
 
+/* Programs that measure themselves wait for the GPU once, behind their warm-up. Waits that come again begin steps. */
+static void one_wait_is_no_step(void **state)
+{
+    char text[2 * 4 * 20 + 2];
+
+    snprintf(text, sizeof text, "%s", repeated("SfDc", 10));
+    strcat(text, "w");
+    strcat(text, repeated("SfDc", 10));
+    assert_string_equal(steps_of_text(text),
+                        "SfDc SfDc SfDc SfDc SfDc SfDc SfDc SfDc SfDc SfDcw SfDc SfDc SfDc SfDc SfDc SfDc SfDc SfDc "
+                        "SfDc SfDc");
+    assert_string_equal(steps_of_text(repeated("SDSDSDSDw", 3)), "SDSDSDSDw SDSDSDSDw SDSDSDSDw");
+}
+
 /* An evaluation runs the forward kernels of the step, here ABCD. A long one is part of no step. */
 static void an_evaluation_is_no_step(void **state)
 {
@@ -208,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_capture_that_cuts_a_step_is_cut_at_its_pauses),
         cmocka_unit_test(the_first_round_may_be_longer),
         cmocka_unit_test(a_print_now_and_then_is_part_of_its_step),
+        cmocka_unit_test(one_wait_is_no_step),
         cmocka_unit_test(an_evaluation_is_no_step),
         cmocka_unit_test(layers_are_no_steps),
         cmocka_unit_test(accumulated_gradients_are_one_step),

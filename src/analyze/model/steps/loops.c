@@ -153,12 +153,13 @@ static int comes_twice(const struct loop_index *index, const struct loop *loop, 
 }
 
 /* Whether the loop is part of a greater one: what lies between its runs has names that no body has. A step with a
- * print or an evaluation in it has more of the same names. */
+ * print or an evaluation in it has more of the same names. A single wait is no sign of a greater loop: programs wait
+ * for the GPU once, before they measure the time. */
 static int is_part(const struct loop_index *index, const struct loop *loop, uint8_t *seen)
 {
     const struct sequence *sequence = index->sequence;
     const uint32_t *places = loop_places(index, loop->anchor);
-    uint64_t breaks = 0, more = 0, novel = 0;
+    uint64_t breaks = 0, more = 0, novel = 0, waits = 0;
 
     memset(seen, 0, sequence->symbol_count);
     for (size_t i = 0; i < loop->length; i++)
@@ -170,9 +171,12 @@ static int is_part(const struct loop_index *index, const struct loop *loop, uint
         uint32_t length = places[b + 1] - places[b];
         breaks++;
         more += length > loop->length ? length - loop->length : 0;
-        for (size_t i = places[b]; i < places[b + 1]; i++)
-            novel += !seen[sequence->names[sequence->symbols[i]]];
+        for (size_t i = places[b]; i < places[b + 1]; i++) {
+            uint32_t symbol = sequence->symbols[i];
+            *(sequence->roles[symbol] == SYMBOL_ENDS ? &waits : &novel) += !seen[sequence->names[symbol]];
+        }
     }
+    novel += breaks > 1 ? waits : 0;
     return NOVEL_PART * novel > breaks * loop->length && 2 * novel > more;
 }
 
