@@ -249,7 +249,7 @@ def show_pattern(pattern, name, found, results, verdicts):
 # ---- unplanted ----
 
 UNPLANTED_FINDINGS = 3  # whose advice is followed
-UNPLANTED_SECONDS = 120
+UNPLANTED_SECONDS = 180
 
 
 def profile_unplanted(name, command, results, options):
