@@ -91,6 +91,29 @@ class Training(lib.Case):
             self.assertIn("--advise cannot be combined with --capture-range", result.stderr)
 
 
+class Lines(lib.Case):
+    """Programs with GPU code of their own get CPU samples, which have their lines. Python has samples that cost its threads nothing."""
+    PROGRAM = """__attribute__((section("%s"), used)) static const char code[] = "of a GPU";
+                 int main(void) { volatile long sum = 0; for (long i = 0; i < 200000000; i++) sum += i; return 0; }"""
+
+    def count_samples(self, section, *options):
+        folder = tempfile.mkdtemp(prefix="tacho-test-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        program = os.path.join(folder, "solver")
+        subprocess.run([*os.environ["CC"].split(), "-x", "c", "-g", "-", "-o", program], input=self.PROGRAM % section, text=True, check=True)
+        report = self.profile(program, options=["--advise", "-t", "osrt", *options])
+        return report.value("SELECT count(*) FROM COMPOSITE_EVENTS") if report.has("COMPOSITE_EVENTS") else 0
+
+    def test_program_with_gpu_code(self):
+        self.assertGreater(self.count_samples(".nv_fatbin"), 10)
+
+    def test_program_without(self):
+        self.assertEqual(self.count_samples(".other"), 0)
+
+    def test_option(self):
+        self.assertEqual(self.count_samples(".nv_fatbin", "--sample=none"), 0)
+
+
 class Kernels(fakelib.Case):
     def advise(self, *arguments, **more):
         return self.cuda("cuda_steps", *arguments, source="cuda,nvtx", options=["--advise", *more.pop("options", ())], **more)

@@ -332,6 +332,51 @@ static void native_calls_have_their_function(void **state)
     close_places(&opened);
 }
 
+/* A sample in a program that is not Python, in a function that CUDA or nvcc put into it; the line is its caller's. */
+static void native_sample(struct writer *writer, int64_t id, int64_t at, const char *inner, const char *outer,
+                          int64_t line)
+{
+    const char *functions[] = { inner, outer };
+    struct row_COMPOSITE_EVENTS row = { 0 };
+
+    ROW_SET(&row, COMPOSITE_EVENTS, id, id);
+    ROW_SET(&row, COMPOSITE_EVENTS, start, US(at));
+    ROW_SET(&row, COMPOSITE_EVENTS, globalTid, MAIN);
+    ROW_SET(&row, COMPOSITE_EVENTS, cpuCycles, 1);
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &row);
+    for (int depth = 0; depth < 2; depth++) {
+        struct row_SAMPLING_CALLCHAINS frame = { 0 };
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, id, id);
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, functions[depth]));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, "/home/me/solver"));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, depth);
+        if (depth) {
+            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceFile, made_string(writer, "/home/me/solver.cu"));
+            ROW_SET(&frame, SAMPLING_CALLCHAINS, sourceLine, line);
+        }
+        writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+    }
+}
+
+/* Ten iterations of a CUDA program. Samples hit two of the launches and two of the waits; all others are like them. */
+static void samples_of_a_native_program_vote(void **state)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < 10; i++) {
+        call(writer, 100 * i, 100 * i + 5, "cudaLaunchKernel", 0, 0);
+        call(writer, 100 * i + 10, 100 * i + 60, "cudaMemcpy", 0, 0);
+        if (i == 1 || i == 4)
+            native_sample(writer, i, 100 * i + 40, "cudaMemcpy", "solve", 100);
+        if (i == 2 || i == 5)
+            native_sample(writer, i, 100 * i + 2, "__device_stub__Z5sweepPKfPf", "iterate", 46);
+    }
+    struct opened opened = open_places(writer);
+    expect(&opened, MAIN, 800, 805, "iterate (solver.cu:46)");
+    expect(&opened, MAIN, 810, 860, "solve (solver.cu:100)");
+    close_places(&opened);
+}
+
 static void ranges_are_the_last_resort(void **state)
 {
     struct writer *writer = start();
@@ -390,6 +435,7 @@ int main(void)
         cmocka_unit_test(data_sets_know_their_loop),
         cmocka_unit_test(samples_vote),
         cmocka_unit_test(native_calls_have_their_function),
+        cmocka_unit_test(samples_of_a_native_program_vote),
         cmocka_unit_test(ranges_are_the_last_resort),
         cmocka_unit_test(a_time_has_several_places),
     };

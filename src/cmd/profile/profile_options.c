@@ -103,7 +103,7 @@ static const struct option first_options[] = {
       .take = profile_trace_take }, /* help: profile_trace_help() */
     { .name = "advise", .kind = OPTION_FLAG, .offset = FIELD(advise),
       .help = "Time every step of the program, record some of them, and a few with shapes, stacks and modules. Turns "
-              "CPU sampling off unless --sample is given." },
+              "CPU sampling off unless --sample is given, or the program contains GPU code." },
     { .name = "show-output", .letter = 'w', .kind = OPTION_BOOL, .offset = FIELD(show_output),
       .help = "Show the program's output. false: hide it and store it in the report (`tacho info --output` prints it). "
               "Default: true." },

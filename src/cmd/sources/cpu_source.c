@@ -6,6 +6,7 @@
 
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
+#include "collect/process/program_file.h"
 #include "cpu_doctor.h"
 #include "cpu_info.h"
 #include "cpu_summary.h"
@@ -117,12 +118,24 @@ static int take_stack_size(void *settings, const char *value, struct error *err)
     return read_small(&bytes, value, &own(settings)->stack_bytes, err);
 }
 
+/* Advice needs lines. Python programs have samples of their own, which cost their threads nothing. */
+static enum collect_scope scope_of_advice(const struct collect_options *collect)
+{
+    struct program_file program;
+    struct error unused;
+    int status;
+    int is_found = collect->argv && collect->argv[0] &&
+                   program_file_find(&program, collect->argv[0], getenv("PATH"), &status, &unused) == 0;
+
+    return is_found && program_file_has_gpu_code(program.path) ? COLLECT_SCOPE_TREE : COLLECT_SCOPE_NONE;
+}
+
 static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     struct collect_cpu_options cpu = *own(settings);
 
     if (!cpu.samples_asked)
-        cpu.samples = settings->advise ? COLLECT_SCOPE_NONE : COLLECT_SCOPE_TREE;
+        cpu.samples = settings->advise ? scope_of_advice(collect) : COLLECT_SCOPE_TREE;
     if (!cpu.switches_asked)
         cpu.switches = cpu.samples;
     if (cpu.period && cpu.frequency)
@@ -136,7 +149,7 @@ static const struct option options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
       .take = take_sample,
       .help = "Sample the CPU call stacks of: process-tree (the program and its descendants), system-wide, none. "
-              "Default: process-tree, or none with --advise." },
+              "Default: process-tree; with --advise only for programs that contain GPU code, else none." },
     { .name = "backtrace", .letter = 'b', .kind = OPTION_CUSTOM, .value = "HOW", .choices = backtraces,
       .take = take_backtrace,
       .help = "Method to unwind the call stack of a sample: dwarf (call frame information), fp (frame pointers), lbr "

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/sanitizer_runtimes.h"
+#include "symbols/elf/elf_image.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
 #define SCRIPT_DEPTH 4   /* the kernel follows "#!" this deep */
@@ -197,6 +198,17 @@ int program_file_is_static(const char *path)
                     !find_part(&image, PT_INTERP);
     close(image.file);
     return is_static;
+}
+
+int program_file_has_gpu_code(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct elf_image image;
+    if (file < 0 || elf_image_open(&image, file) != 0)
+        return 0;
+    int has_code = elf_image_section(&image, ".nv_fatbin") != NULL;
+    elf_image_close(&image);
+    return has_code;
 }
 
 static void inspect_elf(struct program_file *program, int file)

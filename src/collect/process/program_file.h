@@ -26,6 +26,9 @@ int program_file_find(struct program_file *program, const char *name, const char
 /* Is it an ELF program without a loader, into which no agent can be loaded? 0 if the file cannot be read. */
 int program_file_is_static(const char *path);
 
+/* Is it an ELF program that nvcc linked GPU code into? 0 if the file cannot be read. */
+int program_file_has_gpu_code(const char *path);
+
 /* Fills everything but the path; follows the "#!" of scripts. */
 void program_file_inspect(struct program_file *program, const char *search_path);
 
