@@ -1,12 +1,21 @@
 /* The rule layout_conversions: cuDNN converts tensors between NCHW and NHWC around its convolutions.
  *
  * Tensor cores want NHWC. A model in PyTorch's default layout, NCHW, makes cuDNN convert the inputs and outputs of
- * convolutions, forward and backward. Bound and estimate: these kernels are not there. */
+ * convolutions, forward and backward. Bound and estimate: these kernels are not there. How long cuDNN takes on the CPU
+ * for a convolution without conversions is not known: no time, in the bound. Kernels of batch norms change
+ * with the layout, too: those for NCHW are slow. In NHWC they are limited by the memory. Estimate: they read their
+ * inputs twice, once for the statistics, at the usual rate. Bound: they move each tensor once, at the peak. */
+#include <string.h>
+
 #include "analyze/advice/advice_kernels.h"
 #include "analyze/registry.h"
 
-static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+#define READ_TWICE (5.0 / 3) /* of the bytes of two inputs and a result, if the inputs are read twice */
+
+static int add_conversions(struct advice_groups *groups, struct advice_kernels *kernels)
 {
+    uint32_t last = NO_OPERATOR; /* operator with a conversion */
+
     for (size_t i = 0; i < kernels->count; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
         if (!kernel->is_layout)
@@ -14,7 +23,52 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
         uint32_t group = advice_group(groups, 0, 0);
         if (group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||
             advice_kernel_vanish(&groups->list[group].cause.bound, kernels, kernel) != 0 ||
-            advice_kernel_vanish(&groups->list[group].cause.estimate, kernels, kernel) != 0)
+            advice_kernel_vanish(&groups->list[group].cause.estimate, kernels, kernel) != 0 ||
+            (kernel->op != last && advice_operator_vanish(&groups->list[group].cause.bound, kernels, kernel->op) != 0))
+            return ERR_NO_MEMORY;
+        last = kernel->op;
+    }
+    return 0;
+}
+
+static int is_batch_norm(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+
+    return work && work->bytes > 0 && strstr(advice_operator_name(kernels, kernel->op).bytes, "batch_norm");
+}
+
+/* Makes the kernels of one batch norm, which run from first to end, as fast as the memory allows. */
+static int speed_up(struct advice_cause *cause, const struct advice_kernels *kernels, size_t first, size_t end)
+{
+    double bytes = advice_kernel_work(kernels, &kernels->list[first])->bytes;
+    int64_t most_ns = advice_work_ns(&kernels->peaks, &advice_peak, GPU_RATES, 0, bytes),
+            usual_ns = advice_work_ns(&kernels->peaks, &advice_usual, GPU_RATES, 0, READ_TWICE * bytes), total_ns = 0;
+
+    for (size_t i = first; i < end; i++)
+        total_ns = saturating_add(total_ns, kernels->list[i].run_ns);
+    if (usual_ns <= 0 || usual_ns >= total_ns)
+        return 0;
+    cause->confidence = ADVICE_MODELLED;
+    for (size_t i = first; i < end; i++) {
+        const struct advice_kernel *kernel = &kernels->list[i];
+        double share = (double)kernel->run_ns / (double)total_ns;
+        if (advice_kernel_take(&cause->bound, kernel, saturating_from_double(share * (double)most_ns)) != 0 ||
+            advice_kernel_take(&cause->estimate, kernel, saturating_from_double(share * (double)usual_ns)) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
+{
+    if (add_conversions(groups, kernels) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t first = 0, end; first < kernels->count && groups->keys.count; first = end) {
+        const struct advice_kernel *kernel = &kernels->list[first];
+        for (end = first + 1; end < kernels->count && kernels->list[end].op == kernel->op; end++)
+            continue;
+        if (is_batch_norm(kernels, kernel) && speed_up(&groups->list[0].cause, kernels, first, end) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -27,6 +81,9 @@ static int describe(struct advice_groups *groups, uint32_t group)
     groups->list[group].cause.advice =
         "model.to(memory_format=torch.channels_last), and the same for its input: then convolutions on tensor cores "
         "find the layout that they need.";
+    if (groups->list[group].cause.confidence == ADVICE_MODELLED)
+        text_addf(&groups->list[group].cause.rate, "batch norms at %.0f %% of the memory's peak",
+                  100 * advice_usual.memory);
     return 1;
 }
 
@@ -43,7 +100,7 @@ const struct analysis rule_layout_conversions = {
     .usage = "",
     .help = "Kernels of cuDNN that convert tensors between NCHW and NHWC around convolutions. Tensor cores want NHWC, "
             "which PyTorch calls channels_last; its default is NCHW. The saving is that of a replay without these "
-            "kernels.",
+            "kernels, and in which batch norms, whose kernels for NCHW are slow, are limited by the memory.",
     .needs = ADVICE_NEEDS,
     .advice = "Use the layout of the convolutions: model.to(memory_format=torch.channels_last), and the same for its "
               "input.",
