@@ -266,6 +266,39 @@ static void busy_gpu_keeps_its_step(void **state)
     adviser_free(&adviser);
 }
 
+/* Ten launches a step, every 25 µs while they are recorded and every 20 µs while they are not, of kernels of this
+ * length. Returns the number of causes that the rule launch_bound finds. */
+static size_t launch_bound_causes(int64_t kernel)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+    struct error err;
+
+    several(writer, 0, 1, 250, "settling");
+    several(writer, 250, 8, 250, "traced");
+    several(writer, 2250, 1, 250, "settling");
+    for (int i = 0; i < 100; i++)
+        launch(writer, 25 * i + 20, 25 * i + 25, 25 * i + 25 + kernel, i + 1, 7);
+    several(writer, 10000, 1, 200, "settling");
+    several(writer, 10200, 16, 200, "timed");
+    struct report *report = finish(writer);
+    if (adviser_open(&adviser, report, &(struct analysis_request){ 0 }, &err) != 0 ||
+        adviser_find(&adviser, &rule_launch_bound, &err) != 0 || adviser_judge(&adviser, &err) != 0)
+        fail_msg("%s", err.text);
+    size_t count = adviser.count;
+    adviser_free(&adviser);
+    report_close(report);
+    return count;
+}
+
+/* Kernels of 10 µs wait for launches that take 20, whatever recording cost. Those of 18 µs do so for 2 µs each; if
+ * recording cost 9 µs a call instead of 5, launches take 16, and the kernels do not wait. */
+static void what_recording_may_have_cost_is_no_finding(void **state)
+{
+    assert_int_equal(launch_bound_causes(10), 1);
+    assert_int_equal(launch_bound_causes(18), 0);
+}
+
 /* Kernels of 10 µs, the first half every 20 µs and the second half 1000 µs later: nothing was recorded in between. */
 static void pauses_are_no_idle_time(void **state)
 {
@@ -332,6 +365,7 @@ int main(void)
         cmocka_unit_test(replayed_steps_are_bare),
         cmocka_unit_test(a_wait_hides_what_recording_costs),
         cmocka_unit_test(busy_gpu_keeps_its_step),
+        cmocka_unit_test(what_recording_may_have_cost_is_no_finding),
         cmocka_unit_test(pauses_are_no_idle_time),
         cmocka_unit_test(pauses_are_no_finding),
     };

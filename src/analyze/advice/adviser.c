@@ -59,17 +59,27 @@ static int saving(struct adviser *adviser, const struct replay_edits *edits, int
     return 0;
 }
 
+/* The same if the profiler took as much as it may have. */
+static int saving_at_most(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
+{
+    int64_t step_ns;
+    int code = replay_with(adviser, &adviser->most, edits, &step_ns, err);
+
+    if (code == 0)
+        *out = saturating_subtract(adviser->least_step_ns, step_ns);
+    return code;
+}
+
 /* No repair saves more: whether the profiler took what it usually does, or as much as it may have. */
 static int most_saving(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
 {
-    int64_t step_ns;
+    int64_t most_ns;
     int code = saving(adviser, edits, out, err);
 
     if (code != 0 || !adviser->most.count)
         return code;
-    if ((code = replay_with(adviser, &adviser->most, edits, &step_ns, err)) != 0)
+    if ((code = saving_at_most(adviser, edits, &most_ns, err)) != 0)
         return code;
-    int64_t most_ns = saturating_subtract(adviser->least_step_ns, step_ns);
     *out = most_ns > *out ? most_ns : *out;
     return 0;
 }
@@ -199,6 +209,18 @@ static int by_rank(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* Sets an estimate to 0 if too little of it remains once the profiler took as much as it may have: then recording may
+ * be what was found. */
+static int doubt(struct adviser *adviser, struct advice_cause *cause, struct error *err)
+{
+    int64_t left_ns = INT64_MAX;
+    int code = adviser->most.count ? saving_at_most(adviser, &cause->estimate, &left_ns, err) : 0;
+
+    if (left_ns <= saturating_multiply(adviser->least_step_ns, cause->least_percent) / 100)
+        cause->estimate_ns = 0;
+    return code;
+}
+
 /* An estimate is never more than the bound, also if the replay of other edits says so. */
 static int judge(struct adviser *adviser, struct advice_cause *cause, struct error *err)
 {
@@ -209,7 +231,7 @@ static int judge(struct adviser *adviser, struct advice_cause *cause, struct err
         return code;
     if (cause->estimate_ns > cause->bound_ns)
         cause->estimate_ns = cause->bound_ns;
-    return 0;
+    return doubt(adviser, cause, err);
 }
 
 /* A general cause ranks by what it saves in addition to all special ones, if that is less. */

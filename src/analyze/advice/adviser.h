@@ -63,7 +63,7 @@ struct adviser {
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
     struct replay_edits base;               /* what makes the replay one of the program without a profiler */
-    struct replay_edits most;               /* the same if that took as much as it may have; for bounds */
+    struct replay_edits most;               /* the same if that took as much as it may have */
     int64_t least_step_ns;                  /* the mean step of a replay with that */
     int64_t step_ns;                        /* the mean step of that replay, or the run */
     int64_t recorded_ns;                    /* the mean step as it was recorded */
@@ -91,8 +91,9 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 int adviser_add(struct adviser *adviser, struct advice_cause *cause, struct error *err);
 
 /* Replays the causes that were added since the last call, drops those that save less than their rule asks for (1 % of
- * the step, if nothing else is said), and sorts all by what they are estimated to save. A cause of a general rule has
- * the place of what it saves in addition to the causes of all others: those say what to change. */
+ * the step, if nothing else is said), also if the profiler took as much as it may have, and sorts all by what they are
+ * estimated to save. A cause of a general rule has the place of what it saves in addition to the causes of all others:
+ * those say what to change. */
 int adviser_judge(struct adviser *adviser, struct error *err);
 
 /* Sets where a cause is: the line at which most of the time lies that its estimate removes (advice_where.c). */
