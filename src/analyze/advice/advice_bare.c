@@ -15,7 +15,6 @@
 
 #include "adviser.h"
 #include "analyze/engine/row_cursor.h"
-#include "analyze/model/bare_step.h"
 
 /* What recording adds to a call and to an operator. The ratio is that of bench/cupti_cost.py and bench/torch_live.py.
  * Python programs with samples and stacks took about four times as much: of the 35 captures of tests/pairs on an H200
@@ -139,14 +138,13 @@ static int set_bases(struct adviser *adviser, const struct replay_edits *usual, 
 
 int adviser_use_bare_step(struct adviser *adviser, struct error *err)
 {
-    struct bare_step bare;
     struct replay_edits usual = { 0 };
-    int code = bare_step_read(&bare, adviser->report, err);
+    int code = bare_step_read(&adviser->bare, adviser->report, err);
 
-    if (code != 0 || !bare.bare_ns || !adviser->steps->count || !adviser->replay.graph.points)
+    if (code != 0 || !adviser->bare.bare_ns || !adviser->steps->count || !adviser->replay.graph.points)
         return code;
     if ((code = usual_costs(adviser, &usual, err)) == 0)
-        code = set_bases(adviser, &usual, bare.bare_ns, err);
+        code = set_bases(adviser, &usual, adviser->bare.bare_ns, err);
     replay_edits_free(&usual);
     return code;
 }

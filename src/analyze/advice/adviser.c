@@ -70,6 +70,17 @@ static int saving_at_most(struct adviser *adviser, const struct replay_edits *ed
     return code;
 }
 
+/* What is saved in a slow step: steps take longer in one run than in another, and all of that may be the cause's. */
+static int64_t in_slow_step(const struct adviser *adviser, int64_t saved_ns)
+{
+    int64_t slow_ns = adviser->bare.slow_ns,
+            mean_ns = adviser->bare.bare_ns > adviser->step_ns ? adviser->bare.bare_ns : adviser->step_ns;
+
+    return mean_ns <= 0 || slow_ns <= mean_ns
+               ? saved_ns
+               : saturating_from_double((double)saved_ns * ((double)slow_ns / (double)mean_ns));
+}
+
 /* No repair saves more: whether the profiler took what it usually does, or as much as it may have. */
 static int most_saving(struct adviser *adviser, const struct replay_edits *edits, int64_t *out, struct error *err)
 {
@@ -80,7 +91,7 @@ static int most_saving(struct adviser *adviser, const struct replay_edits *edits
         return code;
     if ((code = saving_at_most(adviser, edits, &most_ns, err)) != 0)
         return code;
-    *out = most_ns > *out ? most_ns : *out;
+    *out = in_slow_step(adviser, most_ns > *out ? most_ns : *out);
     return 0;
 }
 

@@ -11,13 +11,14 @@
  * It never adds up durations. The saving of a cause is what the replay then takes less, so that nothing is counted
  * twice, and nothing is promised where the next bottleneck eats it. Each cause has two versions of its edits:
  *
- *     bound      the cause is gone entirely: no repair saves more
+ *     bound      the cause is gone entirely, in a slow step: no repair saves more
  *     estimate   what usually remains, remains */
 #ifndef TACHO_ANALYZE_ADVICE_ADVISER_H
 #define TACHO_ANALYZE_ADVICE_ADVISER_H
 
 #include "advice_thresholds.h"
 #include "analyze/engine/analysis.h"
+#include "analyze/model/bare_step.h"
 #include "analyze/model/places/places.h"
 #include "analyze/replay/replay.h"
 #include "base/text.h"
@@ -62,6 +63,7 @@ struct adviser {
     void (*free_training)(struct training *training);
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
     void (*free_kernels)(struct advice_kernels *kernels);
+    struct bare_step bare;                  /* all 0 if no steps were only timed */
     struct replay_edits base;               /* what makes the replay one of the program without a profiler */
     struct replay_edits most;               /* the same if that took as much as it may have */
     int64_t least_step_ns;                  /* the mean step of a replay with that */
@@ -82,7 +84,7 @@ void adviser_free(struct adviser *adviser);
 
 /* Replays with the base and these edits. Returns the time of a step. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);
-/* Sets both bases, if the capture has the time of the bare step: advice_bare.c. */
+/* Sets the bare step, and both bases if the capture has its time: advice_bare.c. */
 int adviser_use_bare_step(struct adviser *adviser, struct error *err);
 
 /* Adds the causes that a rule finds, with the thresholds that adviser->options has for it. */

@@ -228,6 +228,23 @@ static int64_t mean_of(struct stretch *stretches, size_t count, size_t *steps)
     return kept > 0 ? saturating_from_double(sum / kept) : 0;
 }
 
+/* The step that nine of ten do not exceed, of those that were only timed and are not far off. */
+static int64_t slow_of(const struct timed_step *list, size_t count, int64_t *lengths)
+{
+    size_t found = 0;
+
+    for (size_t i = 1; i < count; i++)
+        if (list[i].phase == STEP_TIMED)
+            lengths[found++] = saturating_duration(list[i - 1].end_ns, list[i].end_ns);
+    if (!found)
+        return 0;
+    qsort(lengths, found, sizeof *lengths, by_length);
+    int64_t median_ns = lengths[found / 2];
+    while (lengths[found - 1] / FAR_OFF > median_ns)
+        found--;
+    return lengths[found * 9 / 10];
+}
+
 /* The steps of the thread that has most of them. */
 static const struct timed_step *longest_run(const struct timed_steps *steps, size_t *length)
 {
@@ -258,13 +275,17 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
         goto free_steps;
     const struct timed_step *list = longest_run(&steps, &count);
     struct stretch *stretches = malloc(count * sizeof *stretches);
-    if (!stretches) {
+    int64_t *lengths = malloc(count * sizeof *lengths);
+    if (!stretches || !lengths) {
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-        goto free_steps;
+        goto free_stretches;
     }
     out->bare_ns = mean_of(stretches, find_stretches(list, count, STEP_TIMED, stretches), &out->timed);
     out->traced_ns = mean_of(stretches, find_stretches(list, count, STEP_TRACED, stretches), &out->traced);
     mean_of(stretches, find_stretches(list, count, STEP_DETAILED, stretches), &out->detailed);
+    out->slow_ns = slow_of(list, count, lengths);
+free_stretches:
+    free(lengths);
     free(stretches);
 free_steps:
     timed_steps_free(&steps);

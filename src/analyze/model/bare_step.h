@@ -39,11 +39,12 @@ int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64
 
 struct bare_step {
     int64_t bare_ns, traced_ns;     /* the mean step of each phase, from mark to mark; 0: there is none */
+    int64_t slow_ns;                /* nine of ten steps that were only timed take no longer; 0: there are none */
     size_t timed, traced, detailed; /* number of steps */
 };
 
 /* Of the thread with most steps. A mean leaves out stretches of up to 16 steps that take more than twice as long as the
- * median stretch: they hold an evaluation, a checkpoint or the warm-up. */
+ * median stretch: they hold an evaluation, a checkpoint or the warm-up. Such steps are none of the slow ones either. */
 int bare_step_read(struct bare_step *out, struct report *report, struct error *err);
 
 #endif
