@@ -124,11 +124,9 @@ static int is_same_run(const struct adviser *adviser, const struct advice_copy *
                        const uint8_t *launches)
 {
     const struct replay_call *calls = adviser->replay.events.calls;
-    int64_t process = global_process(adviser->replay.events.threads[calls[copy->call].thread].id);
 
     if (calls[last->call].thread != calls[copy->call].thread ||
-        (adviser->steps->count && steps_at(adviser->steps, process, calls[last->call].start_ns) !=
-                                      steps_at(adviser->steps, process, calls[copy->call].start_ns)))
+        adviser_step(adviser, &calls[last->call]) != adviser_step(adviser, &calls[copy->call]))
         return 0;
     for (uint32_t call = last->call + 1; call < copy->call; call++)
         if (launches[call])

@@ -160,11 +160,7 @@ static int cut_edge(const struct replay *replay, struct replay_edits *edits, uin
 
 const struct replay_thread *advice_thread(const struct adviser *adviser, int64_t thread, int64_t time_ns)
 {
-    const struct replay_events *events = &adviser->replay.events;
-    const struct replay_thread *found = replay_thread_of(events, thread);
-    struct replay_call call = { .start_ns = time_ns, .thread = found ? (uint32_t)(found - events->threads) : 0 };
-
-    return found && adviser_counts(adviser, &call) ? found : NULL;
+    return adviser_counts_at(adviser, thread, time_ns) ? replay_thread_of(&adviser->replay.events, thread) : NULL;
 }
 
 int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,

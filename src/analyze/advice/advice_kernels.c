@@ -27,42 +27,62 @@ static const struct named {
 };
 static const char *const layout_names[] = { "nchwToNhwc", "nhwcToNchw", "nchw2nhwc", "nhwc2nchw" };
 
-static const char *kernel_name(const struct advice_kernels *kernels, uint32_t name)
+static const char *kernel_text(const struct advice_kernels *kernels, const int64_t *ids)
 {
-    const int64_t *ids = keys_get(&kernels->names, name);
     int64_t id = ids[TENSOR_DEMANGLED] >= 0 ? ids[TENSOR_DEMANGLED] : ids[TENSOR_MANGLED];
 
     return id < 0 ? "" : report_string(kernels->adviser->report, id, NULL);
 }
 
-static void classify(const struct advice_kernels *kernels, struct advice_kernel *kernel)
+static struct advice_kernel_name read_name(struct advice_kernels *kernels, const int64_t *ids)
 {
-    const char *name = kernel_name(kernels, kernel->name);
+    const char *text = kernel_text(kernels, ids);
+    struct advice_kernel_name name = {
+        .cores = tensor_cores_of_kernel(&kernels->cores, ids[TENSOR_MANGLED], ids[TENSOR_DEMANGLED]),
+    };
 
     for (size_t i = 0; i < sizeof layout_names / sizeof *layout_names; i++)
-        kernel->is_layout |= strstr(name, layout_names[i]) != NULL;
-    if (kernel->todo != NO_KEY && kernels->works.list[kernel->todo].class != OP_UNKNOWN) {
-        kernel->class = kernels->works.list[kernel->todo].class;
-        return;
-    }
-    if (kernels->use[kernel->name].is_matrix)
-        kernel->class = OP_MATMUL;
-    for (size_t i = 0; i < sizeof named / sizeof *named && !kernel->class; i++)
-        if (strstr(name, named[i].part))
-            kernel->class = named[i].class;
+        name.is_layout |= strstr(text, layout_names[i]) != NULL;
+    name.class = name.cores.is_matrix ? OP_MATMUL : OP_UNKNOWN;
+    for (size_t i = 0; i < sizeof named / sizeof *named && !name.class; i++)
+        if (strstr(text, named[i].part))
+            name.class = named[i].class;
+    return name;
+}
+
+/* Copies and fills have a class, and no name. */
+static void classify(const struct advice_kernels *kernels, struct advice_kernel *kernel)
+{
+    const struct op_work *work = advice_kernel_work(kernels, kernel);
+
+    if (work && work->class != OP_UNKNOWN)
+        kernel->class = work->class;
+    else if (!kernel->class)
+        kernel->class = kernels->named[kernel->name].class;
 }
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
+/* What the name of an operator tells. */
+static int read_op_name(const void *context, uint32_t text)
+{
+    static const char optimizer[] = "Optimizer.";
+    struct intern_string name = operators_text(context, text);
+    const struct op_rule *rule = op_rule_find(name.bytes, name.length);
+
+    return (rule ? (int)rule->class : OP_UNKNOWN) | (torch_is_engine(name.bytes, name.length) ? OP_NAME_IS_ENGINE : 0) |
+           (strncmp(name.bytes, optimizer, sizeof optimizer - 1) == 0 ? OP_NAME_IS_OPTIMIZER : 0) |
+           (strcmp(name.bytes, "aten::copy_") == 0 ? OP_NAME_IS_COPY : 0);
+}
+
 /* The node of the backward pass around each operator, or NO_OPERATOR; the operators of the forward pass by their
  * sequence numbers. */
-static int find_nodes(const struct operators *operators, uint32_t *nodes, struct forward_operators *forwards)
+static int find_nodes(const struct advice_kernels *kernels, uint32_t *nodes, struct forward_operators *forwards)
 {
-    for (size_t i = 0; i < operators->count; i++) { /* parents come first */
-        const struct operators_event *op = &operators->list[i];
-        struct intern_string name = operators_text(operators, op->name);
+    for (size_t i = 0; i < kernels->operators->count; i++) { /* parents come first */
+        const struct operators_event *op = &kernels->operators->list[i];
         uint32_t around = op->parent == NO_OPERATOR ? NO_OPERATOR : nodes[op->parent];
-        int is_node = op->is_backward || torch_is_engine(name.bytes, name.length);
+        int is_node = op->is_backward || (advice_operator_says(kernels, (uint32_t)i) & OP_NAME_IS_ENGINE);
         nodes[i] = is_node && (around == NO_OPERATOR || op->sequence >= 0) ? (uint32_t)i : around;
         if (nodes[i] == NO_OPERATOR && op->sequence >= 0 && op->kind == OPERATOR &&
             forward_operators_add(forwards, op, (uint32_t)i) != 0)
@@ -75,16 +95,16 @@ static int find_nodes(const struct operators *operators, uint32_t *nodes, struct
 static void find_sources(struct advice_kernels *kernels, const uint32_t *nodes,
                          const struct forward_operators *forwards)
 {
-    const struct operators_event *list = kernels->operators.list;
+    const struct operators_event *list = kernels->operators->list;
     uint32_t *sources = kernels->sources;
 
-    for (size_t i = 0; i < kernels->operators.count; i++) {
+    for (size_t i = 0; i < kernels->operators->count; i++) {
         uint32_t parent = list[i].parent;
         int is_inner = parent != NO_OPERATOR && list[parent].kind == OPERATOR && sources[parent] != NO_OPERATOR;
         sources[i] = list[i].kind == OPERATOR ? (is_inner ? sources[parent] : (uint32_t)i) : NO_OPERATOR;
         kernels->is_backward[i] = nodes[i] != NO_OPERATOR;
     }
-    for (size_t i = 0; i < kernels->operators.count; i++) {
+    for (size_t i = 0; i < kernels->operators->count; i++) {
         if (!kernels->is_backward[i])
             continue;
         uint32_t forward = forward_operators_find(forwards, &list[nodes[i]]).first;
@@ -104,16 +124,17 @@ static int by_thread(const void *a, const void *b, void *context)
 
 static void find_program(struct advice_kernels *kernels)
 {
-    for (size_t i = 0; i < kernels->operators.count; i++)
-        if (!kernels->is_backward[i] && kernels->sources[i] == (uint32_t)i && !kernels->operators.list[i].is_collapsed)
+    for (size_t i = 0; i < kernels->operators->count; i++)
+        if (!kernels->is_backward[i] && kernels->sources[i] == (uint32_t)i && !kernels->operators->list[i].is_collapsed)
             kernels->program[kernels->program_count++] = (uint32_t)i;
     if (kernels->program_count)
-        qsort_r(kernels->program, kernels->program_count, sizeof *kernels->program, by_thread, kernels->operators.list);
+        qsort_r(kernels->program, kernels->program_count, sizeof *kernels->program, by_thread,
+                kernels->operators->list);
 }
 
 static int arrange(struct advice_kernels *kernels)
 {
-    size_t room = kernels->operators.count + 1;
+    size_t room = kernels->operators->count + 1;
     struct forward_operators forwards = FORWARD_OPERATORS_NONE;
     uint32_t *nodes = calloc(room, sizeof *nodes);
     int code = ERR_NO_MEMORY;
@@ -123,7 +144,8 @@ static int arrange(struct advice_kernels *kernels)
     kernels->launched = calloc(room, sizeof *kernels->launched);
     kernels->is_backward = calloc(room, 1);
     if (!nodes || !kernels->sources || !kernels->program || !kernels->launched || !kernels->is_backward ||
-        find_nodes(&kernels->operators, nodes, &forwards) != 0)
+        name_classes_open(&kernels->op_names, kernels->operators->texts.count, read_op_name, kernels->operators) != 0 ||
+        find_nodes(kernels, nodes, &forwards) != 0)
         goto free_nodes;
     find_sources(kernels, nodes, &forwards);
     find_program(kernels);
@@ -134,35 +156,11 @@ free_nodes:
     return code;
 }
 
-/* The processes that launch kernels: one, if possible. Others, such as the workers of a DataLoader, may have millions
- * of operators. */
-static struct analysis_filter launching_process(const struct advice_kernels *kernels)
-{
-    const struct replay_events *events = &kernels->adviser->replay.events;
-    struct analysis_filter filter = { 0 };
-
-    for (size_t i = 0; i < kernels->count; i++) {
-        const struct replay_call *call = &events->calls[events->works[kernels->list[i].work].call];
-        int64_t pid = global_pid_number(events->threads[call->thread].id);
-        if (filter.only && filter.pid != pid)
-            return (struct analysis_filter){ 0 };
-        filter = (struct analysis_filter){ .only = ONLY_PID, .pid = pid };
-    }
-    return filter;
-}
-
 static int read_operators(struct advice_kernels *kernels, struct error *err)
 {
-    struct analysis_filter filter = launching_process(kernels);
-    int code;
+    int code = adviser_operators(kernels->adviser, &kernels->operators, err);
 
-    if (!kernels->count)
-        return 0;
-    code = operators_read(&kernels->operators, kernels->adviser->report,
-                          &(struct analysis_request){ .filter = &filter }, err);
-    if (code != 0)
-        return code == ERR_NO_DATA ? 0 : code;
-    return (code = operators_nest(&kernels->operators)) != 0 ? code : arrange(kernels);
+    return code != 0 || !kernels->operators->count ? code : arrange(kernels);
 }
 
 /* The innermost operator around the launch of each kernel. */
@@ -181,7 +179,7 @@ static int find_operators(struct advice_kernels *kernels)
         order[i] = (uint32_t)i;
     }
     if (code == 0 && (code = order_by_time(order, kernels->count, starts)) == 0)
-        code = operators_at(&kernels->operators, moments, order, kernels->count, found);
+        code = operators_at(kernels->operators, moments, order, kernels->count, found);
     for (size_t i = 0; i < kernels->count && code == 0; i++)
         kernels->list[i].op = found[i];
     free(moments);
@@ -193,10 +191,8 @@ static int find_operators(struct advice_kernels *kernels)
 
 static int is_optimizer(const struct advice_kernels *kernels, uint32_t op)
 {
-    static const char mark[] = "Optimizer.";
-
-    for (; op != NO_OPERATOR; op = kernels->operators.list[op].parent)
-        if (text_begins_with(advice_operator_name(kernels, op).bytes, mark))
+    for (; op != NO_OPERATOR; op = kernels->operators->list[op].parent)
+        if (advice_operator_says(kernels, op) & OP_NAME_IS_OPTIMIZER)
             return 1;
     return 0;
 }
@@ -205,8 +201,8 @@ static int use_operator(struct advice_kernels *kernels, struct advice_kernel *ke
 {
     uint32_t op = kernel->op;
 
-    while (op != NO_OPERATOR && kernels->operators.list[op].kind != OPERATOR)
-        op = kernels->operators.list[op].parent;
+    while (op != NO_OPERATOR && kernels->operators->list[op].kind != OPERATOR)
+        op = kernels->operators->list[op].parent;
     kernel->op = op;
     if (op == NO_OPERATOR)
         return 0;
@@ -215,7 +211,7 @@ static int use_operator(struct advice_kernels *kernels, struct advice_kernel *ke
     kernel->is_optimizer = is_optimizer(kernels, op);
     if (!kernel->is_backward && kernel->source != NO_OPERATOR)
         kernels->launched[kernel->source]++;
-    kernel->todo = op_works_find(&kernels->works, &kernels->operators, &kernels->operators.list[op]);
+    kernel->todo = op_works_find(&kernels->works, kernels->operators, &kernels->operators->list[op]);
     return kernel->todo == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
@@ -229,13 +225,13 @@ static int name_of(struct advice_kernels *kernels, const struct gpu_ops *ops, si
 
     for (size_t c = 0; c < 2; c++)
         ids[c] = row >= ops->count || gpu_extra_is_null(ops, c, row) ? -1 : gpu_extra(ops, c, row);
-    if (array_reserve(&kernels->use, &kernels->use_room, before + 1, sizeof *kernels->use) != 0)
+    if (array_reserve(&kernels->named, &kernels->named_room, before + 1, sizeof *kernels->named) != 0)
         return ERR_NO_MEMORY;
     *out = keys_add(&kernels->names, ids);
     if (*out == NO_KEY)
         return ERR_NO_MEMORY;
     if (*out == before)
-        kernels->use[*out] = tensor_cores_of_kernel(&kernels->cores, ids[TENSOR_MANGLED], ids[TENSOR_DEMANGLED]);
+        kernels->named[*out] = read_name(kernels, ids);
     return 0;
 }
 
@@ -279,10 +275,10 @@ static int read_kernels(struct advice_kernels *kernels, struct error *err)
         (code = gpu_read(&ops, kernels->adviser->report, GPU_KERNEL, tensor_kernel_columns, err)) != 0 ||
         (code = add_kernels(kernels, &ops)) != 0 || (code = read_operators(kernels, err)) != 0)
         goto free_ops;
-    if (kernels->operators.count)
+    if (kernels->operators->count)
         code = find_operators(kernels);
     for (size_t i = 0; i < kernels->count && code == 0; i++) {
-        if (kernels->operators.count)
+        if (kernels->operators->count)
             code = use_operator(kernels, &kernels->list[i]);
         if (code == 0)
             classify(kernels, &kernels->list[i]);
@@ -294,7 +290,6 @@ free_ops:
 
 static void free_kernels(struct advice_kernels *kernels)
 {
-    operators_free(&kernels->operators);
     op_works_free(&kernels->works);
     tensor_kernels_free(&kernels->cores);
     keys_free(&kernels->names);
@@ -302,7 +297,8 @@ static void free_kernels(struct advice_kernels *kernels)
     free(kernels->program);
     free(kernels->launched);
     free(kernels->is_backward);
-    free(kernels->use);
+    free(kernels->named);
+    name_classes_free(&kernels->op_names);
     free(kernels->list);
     free(kernels);
 }
@@ -331,18 +327,11 @@ int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct
 int advice_kernel_follows(const struct advice_kernels *kernels, const struct advice_kernel *first,
                           const struct advice_kernel *next)
 {
-    const struct adviser *adviser = kernels->adviser;
-    const struct replay_events *events = &adviser->replay.events;
-    const struct replay_work *works[] = { &events->works[first->work], &events->works[next->work] };
-    uint32_t step[2];
+    const struct replay_events *events = &kernels->adviser->replay.events;
+    const struct replay_work *a = &events->works[first->work], *b = &events->works[next->work];
 
-    if (works[0]->stream != works[1]->stream)
-        return 0;
-    for (int i = 0; i < 2; i++) {
-        const struct replay_call *call = &events->calls[works[i]->call];
-        step[i] = steps_at(adviser->steps, global_process(events->threads[call->thread].id), call->start_ns);
-    }
-    return step[0] == step[1];
+    return a->stream == b->stream && adviser_step(kernels->adviser, &events->calls[a->call]) ==
+                                         adviser_step(kernels->adviser, &events->calls[b->call]);
 }
 
 int advice_kernel_is_fp32(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
@@ -358,12 +347,12 @@ int advice_kernel_is_fp32(const struct advice_kernels *kernels, const struct adv
 
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op)
 {
-    return operators_text(&kernels->operators, op == NO_OPERATOR ? NO_TEXT : kernels->operators.list[op].name);
+    return operators_text(kernels->operators, op == NO_OPERATOR ? NO_TEXT : kernels->operators->list[op].name);
 }
 
 uint32_t advice_operator_root(const struct advice_kernels *kernels, uint32_t op)
 {
-    const struct operators_event *list = kernels->operators.list;
+    const struct operators_event *list = kernels->operators->list;
 
     while (op != NO_OPERATOR && list[op].parent != NO_OPERATOR && list[list[op].parent].kind == OPERATOR)
         op = list[op].parent;
@@ -377,7 +366,7 @@ uint32_t advice_kernel_line(const struct advice_kernels *kernels, struct places 
     const struct replay_call *call = &events->calls[events->works[kernel->work].call];
 
     if (kernel->source != NO_OPERATOR) {
-        const struct operators_event *source = &kernels->operators.list[kernel->source];
+        const struct operators_event *source = &kernels->operators->list[kernel->source];
         return places_line(places, places_at(places, source->thread, source->start_ns, source->end_ns));
     }
     return places_line(places, places_at(places, events->threads[call->thread].id, call->start_ns, call->end_ns));
@@ -421,7 +410,7 @@ int advice_kernel_vanish(struct replay_edits *edits, const struct advice_kernels
 int advice_operator_vanish(struct replay_edits *edits, const struct advice_kernels *kernels, uint32_t op)
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
-    const struct operators_event *span = op == NO_OPERATOR ? NULL : &kernels->operators.list[op];
+    const struct operators_event *span = op == NO_OPERATOR ? NULL : &kernels->operators->list[op];
     const struct replay_thread *thread = span ? replay_thread_of(events, span->thread) : NULL;
 
     return thread ? advice_cut_time(&kernels->adviser->replay, edits, thread, span->start_ns, span->end_ns, 0) : 0;
@@ -466,7 +455,7 @@ struct advice_product advice_product_of(const struct advice_kernels *kernels, co
 
     if (kernel->op == NO_OPERATOR)
         return product;
-    struct op_texts texts = op_texts_of(&kernels->operators, &kernels->operators.list[kernel->op]);
+    struct op_texts texts = op_texts_of(kernels->operators, &kernels->operators->list[kernel->op]);
     op_inputs_read(&inputs, &texts);
     for (size_t i = 0; i < inputs.count; i++) /* the last two tensors: others are added to the product */
         if (inputs.list[i].tensors && inputs.list[i].rank >= 2) {

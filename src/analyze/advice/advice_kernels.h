@@ -8,25 +8,32 @@
 #define TACHO_ANALYZE_ADVICE_ADVICE_KERNELS_H
 
 #include "advice_groups.h"
+#include "analyze/engine/name_classes.h"
 #include "analyze/model/flops/gpu_peaks.h"
 #include "analyze/model/flops/op_works.h"
 #include "analyze/model/tensor/tensor_cores.h"
 
 struct advice_kernel {
-    uint32_t work;           /* of the replay */
-    uint32_t edge;           /* of the replay: the one that lasts as long as it runs */
+    uint32_t work;       /* of the replay */
+    uint32_t edge;       /* of the replay: the one that lasts as long as it runs */
     int64_t run_ns;
-    uint32_t op, source;     /* indices into the operators, or NO_OPERATOR */
-    uint32_t todo;           /* an index into works.list: what its operator does; NO_KEY: not known */
-    uint32_t name;           /* an index into names */
-    enum op_class class;     /* of its operator, else by its name */
+    uint32_t op, source; /* indices into the operators, or NO_OPERATOR */
+    uint32_t todo;       /* an index into works.list: what its operator does; NO_KEY: not known */
+    uint32_t name;       /* an index into names */
+    enum op_class class; /* of its operator, else by its name */
     unsigned char is_backward, is_optimizer;
+};
+
+/* What the name of a kernel tells. */
+struct advice_kernel_name {
+    struct tensor_cores cores;
+    enum op_class class;     /* if its operator was not recorded */
     unsigned char is_layout; /* it only converts between NCHW and NHWC */
 };
 
 struct advice_kernels {
     struct adviser *adviser;
-    struct operators operators; /* nested; none if none were recorded */
+    const struct operators *operators; /* of the adviser */
     uint32_t *sources;          /* owned, as all below; by operator: the one that the program called, or NO_OPERATOR */
     uint32_t *program;          /* the operators that the program called, by thread, then by start */
     size_t program_count;
@@ -35,12 +42,17 @@ struct advice_kernels {
     struct op_works works;
     struct gpu_peaks peaks;
     struct tensor_kernels cores;
-    struct keys names;          /* of kernels: mangled, demangled */
-    struct tensor_cores *use;   /* by name */
-    size_t use_room;
-    struct advice_kernel *list; /* those that count, by stream, then by start */
+    struct keys names;                /* of kernels: mangled, demangled */
+    struct advice_kernel_name *named; /* by name */
+    size_t named_room;
+    struct name_classes op_names;     /* by text of the operators: enum op_class, and bits below */
+    struct advice_kernel *list;       /* those that count, by stream, then by start */
     size_t count, room;
 };
+
+/* What the name of an operator tells besides its class. */
+enum { OP_NAME_CLASS = 0xf, OP_NAME_IS_ENGINE = 0x10, OP_NAME_IS_OPTIMIZER = 0x20, OP_NAME_IS_COPY = 0x40 };
+_Static_assert(OP_CLASSES <= OP_NAME_CLASS + 1, "the class of an operator fits into the class of its name");
 
 /* For rules: the kernels. The first call reads them. */
 int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct error *err);
@@ -69,6 +81,13 @@ int advice_kernel_follows(const struct advice_kernels *kernels, const struct adv
 
 /* The name of an operator; "" for NO_OPERATOR. */
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op);
+/* What that name tells: enum op_class and bits; 0 for NO_OPERATOR. */
+static inline int advice_operator_says(const struct advice_kernels *kernels, uint32_t op)
+{
+    uint32_t name = op == NO_OPERATOR ? NO_TEXT : kernels->operators->list[op].name;
+
+    return name == NO_TEXT ? 0 : name_class(&kernels->op_names, name);
+}
 
 /* The outermost operator around an operator, in its thread: of a gradient, its node. Takes NO_OPERATOR too. */
 uint32_t advice_operator_root(const struct advice_kernels *kernels, uint32_t op);

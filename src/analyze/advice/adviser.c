@@ -34,7 +34,7 @@ static int replay_with(struct adviser *adviser, const struct replay_edits *base,
     struct replay_step_times step;
     int code;
 
-    if ((code = replay_run(&adviser->replay, REPLAY_EDITS(base, edits), &result, err)) != 0 ||
+    if ((code = replay_run_times(&adviser->replay, REPLAY_EDITS(base, edits), &result, err)) != 0 ||
         (code = replay_steps(&adviser->replay, adviser->steps, &step, err)) != 0)
         return code;
     adviser->step_count = step.steps ? step.steps : 1;
@@ -133,6 +133,7 @@ void adviser_free(struct adviser *adviser)
     places_close(&adviser->places);
     if (adviser->kernels)
         adviser->free_kernels(adviser->kernels);
+    operators_free(&adviser->operators);
     replay_edits_free(&adviser->base);
     replay_edits_free(&adviser->most);
     replay_free(&adviser->replay);
@@ -155,20 +156,60 @@ int adviser_places(struct adviser *adviser, struct places **out, struct error *e
     return 0;
 }
 
+static struct analysis_filter launching_process(const struct replay_events *events)
+{
+    struct analysis_filter filter = { 0 };
+    uint32_t last = NO_CALL; /* a thread */
+
+    for (uint32_t i = 0; i < events->work_count; i++) {
+        uint32_t call = events->works[i].call;
+        if (call == NO_CALL || events->calls[call].thread == last)
+            continue;
+        last = events->calls[call].thread;
+        int64_t pid = global_pid_number(events->threads[last].id);
+        if (filter.only && filter.pid != pid)
+            return (struct analysis_filter){ 0 };
+        filter = (struct analysis_filter){ .only = ONLY_PID, .pid = pid };
+    }
+    return filter;
+}
+
+int adviser_operators(struct adviser *adviser, const struct operators **out, struct error *err)
+{
+    struct analysis_filter filter = launching_process(&adviser->replay.events);
+    int code;
+
+    *out = &adviser->operators;
+    if (adviser->has_operators)
+        return 0;
+    code = operators_read(&adviser->operators, adviser->report, &(struct analysis_request){ .filter = &filter }, err);
+    if (code != 0 && code != ERR_NO_DATA)
+        return code;
+    adviser->has_operators = 1;
+    if (code == 0 && operators_nest(&adviser->operators) != 0)
+        return no_memory(err);
+    return 0;
+}
+
 int adviser_changes(const struct adviser *adviser, const struct replay_call *call)
 {
     return call->start_ns >= adviser->span.from_ns && call->start_ns < adviser->span.to_ns;
 }
 
+static int step_counts(const struct adviser *adviser, uint32_t step)
+{
+    return !adviser->steps->count || (step != NO_STEP && adviser->steps->list[step].is_chosen);
+}
+
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call)
 {
-    if (!adviser_changes(adviser, call))
-        return 0;
-    if (!adviser->steps->count)
-        return 1;
-    int64_t thread = adviser->replay.events.threads[call->thread].id;
-    uint32_t step = steps_at(adviser->steps, global_process(thread), call->start_ns);
-    return step != NO_STEP && adviser->steps->list[step].is_chosen;
+    return adviser_changes(adviser, call) && step_counts(adviser, adviser_step(adviser, call));
+}
+
+int adviser_counts_at(const struct adviser *adviser, int64_t thread, int64_t time_ns)
+{
+    return time_ns >= adviser->span.from_ns && time_ns < adviser->span.to_ns &&
+           step_counts(adviser, steps_at(adviser->steps, global_process(thread), time_ns));
 }
 
 /* ---- causes ---------------------------------------------------------------------------------------------------- */
@@ -232,13 +273,20 @@ static int doubt(struct adviser *adviser, struct advice_cause *cause, struct err
     return code;
 }
 
+static int is_kept(const struct adviser *adviser, const struct advice_cause *cause, int64_t saving_ns)
+{
+    return cause->confidence == ADVICE_TRY ||
+           saving_ns > saturating_multiply(adviser->step_ns, cause->least_percent) / 100;
+}
+
 /* An estimate is never more than the bound, also if the replay of other edits says so. */
 static int judge(struct adviser *adviser, struct advice_cause *cause, struct error *err)
 {
-    int code;
+    int code = most_saving(adviser, &cause->bound, &cause->bound_ns, err);
 
-    if ((code = most_saving(adviser, &cause->bound, &cause->bound_ns, err)) != 0 ||
-        (code = saving(adviser, &cause->estimate, &cause->estimate_ns, err)) != 0)
+    if (code != 0 || !is_kept(adviser, cause, cause->bound_ns))
+        return code;
+    if ((code = saving(adviser, &cause->estimate, &cause->estimate_ns, err)) != 0)
         return code;
     if (cause->estimate_ns > cause->bound_ns)
         cause->estimate_ns = cause->bound_ns;
@@ -276,8 +324,7 @@ int adviser_judge(struct adviser *adviser, struct error *err)
             return code;
     for (size_t i = adviser->judged; i < adviser->count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
-        if (cause->confidence == ADVICE_TRY ||
-            cause->estimate_ns > saturating_multiply(adviser->step_ns, cause->least_percent) / 100)
+        if (is_kept(adviser, cause, cause->estimate_ns))
             adviser->causes[kept++] = *cause;
         else
             advice_cause_free(cause);

@@ -20,6 +20,7 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/model/bare_step.h"
 #include "analyze/model/places/places.h"
+#include "analyze/model/torch/operators.h"
 #include "analyze/replay/replay.h"
 #include "base/text.h"
 
@@ -59,6 +60,8 @@ struct adviser {
     size_t step_count;                      /* that the mean is taken of; 1 without steps */
     struct places places;                   /* adviser_places() reads them */
     int has_places;
+    struct operators operators;             /* adviser_operators() reads them */
+    int has_operators;
     struct training *training;              /* owned, if not NULL; adviser_training() reads it */
     void (*free_training)(struct training *training);
     struct advice_kernels *kernels;         /* owned, if not NULL; adviser_kernels() reads them */
@@ -111,8 +114,23 @@ int adviser_combine_first(struct adviser *adviser, size_t count, int64_t *bound_
 /* For rules: the lines of the program. The first call reads them. */
 int adviser_places(struct adviser *adviser, struct places **out, struct error *err);
 
+/* For rules: the operators, nested; none if none were recorded. Those of processes that launch no work, such as the
+ * workers of a DataLoader, may be millions: they are left out if one process launches all. The first call reads them.
+ */
+int adviser_operators(struct adviser *adviser, const struct operators **out, struct error *err);
+
+/* The step of a call of the replay, or NO_STEP. */
+static inline uint32_t adviser_step(const struct adviser *adviser, const struct replay_call *call)
+{
+    const struct replay *replay = &adviser->replay;
+
+    return replay->step_of ? replay->step_of[call - replay->events.calls] : NO_STEP;
+}
+
 /* Whether a call counts: it starts in the span of the request, and in a chosen step if there are steps. */
 int adviser_counts(const struct adviser *adviser, const struct replay_call *call);
+/* The same of a call that a thread would have made at this time. */
+int adviser_counts_at(const struct adviser *adviser, int64_t thread, int64_t time_ns);
 /* Whether a cause is gone at a call: it starts in the span of the request. Steps that do not count are changed too:
  * what one of them leaves undone, such as a GPU without work, the next one begins with. */
 int adviser_changes(const struct adviser *adviser, const struct replay_call *call);

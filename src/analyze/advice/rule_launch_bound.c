@@ -78,10 +78,7 @@ static void note_host(struct launches *launches, uint32_t call, int64_t host_ns)
 /* The first launch of a step remains: it is the launch of the graph. */
 static int is_first_of_step(struct launches *launches, uint32_t call)
 {
-    const struct adviser *adviser = launches->adviser;
-    const struct replay_events *events = &adviser->replay.events;
-    uint32_t step = steps_at(adviser->steps, global_process(events->threads[events->calls[call].thread].id),
-                             events->calls[call].start_ns);
+    uint32_t step = adviser_step(launches->adviser, &launches->adviser->replay.events.calls[call]);
     int is_first = step != launches->last_step;
 
     launches->last_step = step;

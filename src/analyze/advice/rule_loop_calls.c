@@ -3,6 +3,7 @@
  * happens in one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
 
 #include "advice_groups.h"
+#include "analyze/engine/name_classes.h"
 #include "analyze/registry.h"
 
 enum { MOST_NAMES = 12 };
@@ -21,12 +22,16 @@ static const struct call_kind {
 };
 enum { CALL_KINDS = sizeof kinds / sizeof *kinds };
 
-static int kind_of(const char *call)
+/* CALL_KINDS: another call. */
+static int kind_of(const void *context, uint32_t name)
 {
+    const struct adviser *adviser = context;
+    const char *call = report_string(adviser->report, *keys_get(&adviser->replay.events.names, name), NULL);
+
     for (int kind = 0; kind < CALL_KINDS; kind++)
         if (text_begins_with_one(call, kinds[kind].names))
             return kind;
-    return -1;
+    return CALL_KINDS;
 }
 
 static int cut_call(struct adviser *adviser, struct replay_edits *edits, uint32_t call)
@@ -62,13 +67,16 @@ static int add_calls(struct advice_groups *groups)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_events *events = &adviser->replay.events;
+    struct name_classes kind;
+    int code = name_classes_open(&kind, events->names.count, kind_of, adviser);
 
-    for (uint32_t i = 0; i < events->call_count; i++) {
-        int kind = kind_of(report_string(adviser->report, *keys_get(&events->names, events->calls[i].name), NULL));
-        if (kind >= 0 && adviser_changes(adviser, &events->calls[i]) && add_call(groups, i, kind) != 0)
-            return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count && code == 0; i++) {
+        int own = name_class(&kind, events->calls[i].name);
+        if (own < CALL_KINDS && adviser_changes(adviser, &events->calls[i]))
+            code = add_call(groups, i, own);
     }
-    return 0;
+    name_classes_free(&kind);
+    return code;
 }
 
 static int describe(struct advice_groups *groups, uint32_t group)

@@ -107,9 +107,7 @@ static int drop_wait(const struct replay *replay, struct advice_cause *cause, ui
 /* Whether a line waited before in the step of a call; notes that it does now. */
 static int waits_again(struct waits *waits, uint32_t group, const struct replay_call *call)
 {
-    const struct adviser *adviser = waits->adviser;
-    int64_t process = global_process(adviser->replay.events.threads[call->thread].id);
-    uint32_t step = adviser->steps->count ? steps_at(adviser->steps, process, call->start_ns) : NO_STEP;
+    uint32_t step = adviser_step(waits->adviser, call);
 
     if (step == NO_STEP)
         return 0;

@@ -77,7 +77,7 @@ static struct successor replace(const struct advice_kernels *kernels, const stru
 
 static struct successor on_tensor_cores(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
-    const struct tensor_cores *cores = &kernels->use[kernel->name];
+    const struct tensor_cores *cores = &kernels->named[kernel->name].cores;
     const double *rate = kernels->peaks.rate;
     int found = 0;
 
@@ -113,7 +113,7 @@ static struct successor with_padded_sizes(const struct advice_kernels *kernels, 
     const struct op_work *work = advice_kernel_work(kernels, kernel);
     struct successor next = { -1, 0, 0 };
 
-    if (!work || work->class != OP_MATMUL || work->flops <= 0 || kernels->use[kernel->name].use == TENSOR_NO)
+    if (!work || work->class != OP_MATMUL || work->flops <= 0 || kernels->named[kernel->name].cores.use == TENSOR_NO)
         return next;
     double factor = padding_of(kernels, kernel);
     enum gpu_rate rate = flops_rate(work, 1, &kernels->peaks);

@@ -25,7 +25,8 @@ struct replay {
     struct replay_events events;
     struct replay_graph graph;
     int64_t typical_ns[TYPICALS][REPLAY_TABLES];
-    int64_t *times; /* owned; by place: of the last replay_run() */
+    int64_t *times;    /* owned; by place: of the last replay_run() */
+    uint32_t *step_of; /* owned; by call: its step, or NO_STEP; NULL before replay_steps(), and without steps */
 };
 
 /* Builds the graph. A report without CUDA calls and GPU work has one without points. After an error there is nothing to
@@ -81,16 +82,19 @@ struct replay_result {
 /* Replays with the edits of these lists, which end with NULL. NULL: as it was measured. */
 int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
                struct error *err);
+/* The same without the critical path, which is a walk through all memory of its own. */
+int replay_run_times(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
+                     struct error *err);
 
 /* The mean time of a step, measured and in the last replay_run(): from the completion of one step to that of the next.
  * A step is complete when its own time has passed and all work that it launched is done. Steps of the warm-up do not
- * count. steps is 0 if no process has two. */
+ * count. steps is 0 if no process has two. All calls for a replay have the same list of steps: the first one finds the
+ * step of each CUDA call. */
 struct replay_step_times {
     int64_t measured_ns, replayed_ns;
     size_t steps;
 };
-int replay_steps(const struct replay *replay, const struct steps *steps, struct replay_step_times *out,
-                 struct error *err);
+int replay_steps(struct replay *replay, const struct steps *steps, struct replay_step_times *out, struct error *err);
 
 /* What a kind of edge stands for, in words. */
 extern const char *const replay_kind_names[REPLAY_KINDS];

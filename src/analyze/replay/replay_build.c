@@ -487,5 +487,6 @@ void replay_free(struct replay *replay)
     replay_events_free(&replay->events);
     replay_graph_free(&replay->graph);
     free(replay->times);
+    free(replay->step_of);
     *replay = (struct replay){ 0 };
 }

@@ -30,19 +30,7 @@ static int64_t measured(const struct replay_graph *graph)
     return saturating_duration(graph->measured[0], graph->measured[graph->points - 1]);
 }
 
-static void run(struct replay *replay, struct replay_result *out)
-{
-    const struct replay_graph *graph = &replay->graph;
-    struct replay_graph_span span = replay_graph_run(graph, replay->times);
-
-    out->last = span.last;
-    out->measured_ns = measured(graph);
-    out->replayed_ns = out->before_path_ns = saturating_duration(span.first_ns, span.last_ns);
-    replay_graph_path(graph, replay->times, span.last, add_to_kind, out);
-}
-
-int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
-               struct error *err)
+static int run(struct replay *replay, const struct replay_edits *const *lists, int with_path, struct replay_result *out)
 {
     static const struct replay_edits *const none[] = { NULL };
     struct replay_graph *graph = &replay->graph;
@@ -53,10 +41,33 @@ int replay_run(struct replay *replay, const struct replay_edits *const *lists, s
     if (!replay->times)
         replay->times = malloc((graph->points + 1) * sizeof *replay->times);
     if (!replay->times || replay_edits_make(graph, lists, &undo) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
-    if (graph->points)
-        run(replay, out);
+        return ERR_NO_MEMORY;
+    if (graph->points) {
+        struct replay_graph_span span = replay_graph_run(graph, replay->times);
+        out->last = span.last;
+        out->measured_ns = measured(graph);
+        out->replayed_ns = out->before_path_ns = saturating_duration(span.first_ns, span.last_ns);
+        if (with_path)
+            replay_graph_path(graph, replay->times, span.last, add_to_kind, out);
+    }
     replay_edits_take_back(graph, lists, undo);
     free(undo);
     return 0;
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+}
+
+int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
+               struct error *err)
+{
+    return run(replay, lists, 1, out) == 0 ? 0 : no_memory(err);
+}
+
+int replay_run_times(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,
+                     struct error *err)
+{
+    return run(replay, lists, 0, out) == 0 ? 0 : no_memory(err);
 }

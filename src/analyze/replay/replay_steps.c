@@ -72,28 +72,41 @@ static void end_steps(const struct replay *replay, const struct steps *steps, ui
     }
 }
 
+/* Calls of a thread come by their start, and so do steps. */
+static int find_steps_of_calls(struct replay *replay, const struct steps *steps)
+{
+    const struct replay_events *events = &replay->events;
+    uint32_t step = NO_STEP;
+
+    if (replay->step_of || !steps->count)
+        return 0;
+    replay->step_of = malloc((events->call_count + 1u) * sizeof *replay->step_of);
+    if (!replay->step_of)
+        return ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < events->call_count; i++) {
+        const struct replay_call *call = &events->calls[i];
+        int is_same = step != NO_STEP && call->thread == call[-1].thread &&
+                      call->start_ns >= steps->list[step].start_ns && call->start_ns < steps->list[step].end_ns;
+        if (!is_same)
+            step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
+        replay->step_of[i] = step;
+    }
+    return 0;
+}
+
 static void end_work(const struct replay *replay, const struct steps *steps, struct completion *list)
 {
     const struct replay_events *events = &replay->events;
-    uint32_t step = NO_STEP, thread = UINT32_MAX;
 
     for (uint32_t i = 0; steps->count && i < events->work_count; i++) {
-        if (events->works[i].call == NO_CALL)
-            continue;
-        const struct replay_call *call = &events->calls[events->works[i].call];
-        int is_same = step != NO_STEP && call->thread == thread && call->start_ns >= steps->list[step].start_ns &&
-                      call->start_ns < steps->list[step].end_ns; /* work comes in runs of a step */
-        if (!is_same)
-            step = steps_at(steps, global_process(events->threads[call->thread].id), call->start_ns);
-        thread = call->thread;
+        uint32_t call = events->works[i].call, step = call == NO_CALL ? NO_STEP : replay->step_of[call];
         if (step != NO_STEP)
             extend(&list[step], replay_measured(replay, replay_work_end(replay, i)),
                    replay_replayed(replay, replay_work_end(replay, i)));
     }
 }
 
-int replay_steps(const struct replay *replay, const struct steps *steps, struct replay_step_times *out,
-                 struct error *err)
+int replay_steps(struct replay *replay, const struct steps *steps, struct replay_step_times *out, struct error *err)
 {
     struct completion *list = malloc((steps->count + 1) * sizeof *list);
     uint32_t *last = malloc((steps->count + 1) * sizeof *last);
@@ -101,7 +114,7 @@ int replay_steps(const struct replay *replay, const struct steps *steps, struct 
     size_t intervals = 0, steady = 0;
 
     *out = (struct replay_step_times){ 0 };
-    if (!list || !last) {
+    if (!list || !last || find_steps_of_calls(replay, steps) != 0) {
         free(list);
         free(last);
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");

@@ -82,7 +82,7 @@ static const struct advice_kernel *kernel_of(const struct measure *measure, cons
 static int key_of(const struct measure *measure, size_t cause, const struct advice_kernel *kernel,
                   int64_t key[KEY_PARTS])
 {
-    const struct operators *operators = &measure->kernels->operators;
+    const struct operators *operators = measure->kernels->operators;
 
     if (kernel->op == NO_OPERATOR || operators->list[kernel->op].shapes == NO_TEXT)
         return 0;
@@ -92,7 +92,7 @@ static int key_of(const struct measure *measure, size_t cause, const struct advi
     key[KEY_SHAPES] = op->shapes;
     key[KEY_TYPES] = op->types;
     key[KEY_VALUES] = op->values;
-    key[KEY_TENSOR] = measure->kernels->use[kernel->name].use == TENSOR_YES;
+    key[KEY_TENSOR] = measure->kernels->named[kernel->name].cores.use == TENSOR_YES;
     return 1;
 }
 
@@ -146,7 +146,7 @@ static void write_lines(struct measure *measure)
         const int64_t *key = keys_get(&measure->keys, i);
         text_addf(&measure->lines, "%s\t", measure->adviser->causes[key[KEY_CAUSE]].rule->name);
         for (int part = KEY_NAME; part <= KEY_VALUES; part++)
-            add_field(&measure->lines, &measure->kernels->operators, key[part]);
+            add_field(&measure->lines, measure->kernels->operators, key[part]);
         text_addf(&measure->lines, "%d\n", (int)key[KEY_TENSOR]);
     }
 }
@@ -255,7 +255,7 @@ enum { RULE, OPERATOR_CELL, SHAPES, TYPES, COUNT, RUN, NOW, THEN, PART, NOTE, CE
 
 static int add_row(struct table *table, const struct measure *measure, uint32_t number)
 {
-    const struct operators *operators = &measure->kernels->operators;
+    const struct operators *operators = measure->kernels->operators;
     const struct experiment *experiment = &measure->list[number];
     const int64_t *key = keys_get(&measure->keys, number);
     struct table_cell *row = table_add_row(table);

@@ -20,7 +20,7 @@ static const char *const norms[] = { "aten::batch_norm",
  * bias is a constant as well. */
 static void mark_layers(const struct advice_kernels *kernels, unsigned char *is_before_norm)
 {
-    const struct operators_event *ops = kernels->operators.list;
+    const struct operators_event *ops = kernels->operators->list;
     uint32_t layer = NO_OPERATOR;
 
     for (size_t i = 0; i < kernels->program_count; i++) {
@@ -45,7 +45,7 @@ static int is_of_bias(const struct advice_kernel *kernel)
 
 static int add_kernels(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    unsigned char *is_before_norm = calloc(kernels->operators.count + 1, 1);
+    unsigned char *is_before_norm = calloc(kernels->operators->count + 1, 1);
     int code = is_before_norm ? 0 : ERR_NO_MEMORY;
 
     if (is_before_norm)

@@ -18,7 +18,7 @@ static int add_conversions(struct advice_groups *groups, struct advice_kernels *
 
     for (size_t i = 0; i < kernels->count; i++) {
         const struct advice_kernel *kernel = &kernels->list[i];
-        if (!kernel->is_layout)
+        if (!kernels->named[kernel->name].is_layout)
             continue;
         uint32_t group = advice_group(groups, 0, 0);
         if (group == NO_KEY || advice_kernel_note(groups, group, kernels, kernel) != 0 ||

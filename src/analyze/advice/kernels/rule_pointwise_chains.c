@@ -39,7 +39,7 @@ static const struct extent *extent_of(struct search *search, const struct advice
     if (extent->is_read)
         return extent;
     extent->is_read = 1;
-    struct op_texts texts = op_texts_of(&search->kernels->operators, &search->kernels->operators.list[kernel->op]);
+    struct op_texts texts = op_texts_of(search->kernels->operators, &search->kernels->operators->list[kernel->op]);
     op_inputs_read(&inputs, &texts);
     for (size_t i = 0; i < inputs.count; i++) {
         const struct op_input *input = &inputs.list[i];
@@ -61,22 +61,20 @@ static int differ(const struct advice_kernels *kernels, const struct advice_kern
 {
     if (a->op == NO_OPERATOR || b->op == NO_OPERATOR)
         return a->name != b->name;
-    return kernels->operators.list[a->op].name != kernels->operators.list[b->op].name;
+    return kernels->operators->list[a->op].name != kernels->operators->list[b->op].name;
 }
 
 /* Whether torch.compile fuses a kernel with others like it. The optimizer's kernels are a matter of the optimizer; sums
  * of gradients, which belong to no line, of autograd; gradients of a bias belong to their product. */
 static int is_fusable(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
-    struct intern_string source = advice_operator_name(kernels, kernel->source);
-    const struct op_rule *rule = op_rule_find(source.bytes, source.length);
-
     if (kernel->is_optimizer || (kernel->is_backward && kernel->source == NO_OPERATOR))
         return 0;
     if (kernel->class == OP_REDUCTION)
-        return kernel->op != NO_OPERATOR && !(rule && op_class_is_matrix(rule->class));
+        return kernel->op != NO_OPERATOR &&
+               !op_class_is_matrix((enum op_class)(advice_operator_says(kernels, kernel->source) & OP_NAME_CLASS));
     return kernel->class == OP_ELEMENTWISE ||
-           (kernel->class == OP_COPY && strcmp(advice_operator_name(kernels, kernel->op).bytes, "aten::copy_") == 0);
+           (kernel->class == OP_COPY && (advice_operator_says(kernels, kernel->op) & OP_NAME_IS_COPY));
 }
 
 struct chain {

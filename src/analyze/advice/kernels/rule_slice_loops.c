@@ -98,7 +98,7 @@ static int find_loops(struct search *search)
             is_sliced |= IS_IN(name, slicers);
             continue;
         }
-        if (loop.times && (is_sliced || is_split) && is_same(&kernels->operators, loop.op, op)) {
+        if (loop.times && (is_sliced || is_split) && is_same(kernels->operators, loop.op, op)) {
             loop.times++;
             loop.end = i + 1;
         } else if (!loop.times || !IS_IN(name, writers)) {
@@ -126,7 +126,7 @@ static int is_batched(const struct search *search, const struct advice_kernel *k
 {
     const struct loop *loop = &search->list[loop_of(search, kernel) - 1];
 
-    return is_same(&search->kernels->operators, loop->op, kernel->source) &&
+    return is_same(search->kernels->operators, loop->op, kernel->source) &&
            (kernel->class != OP_COPY || kernel->op == kernel->source);
 }
 
@@ -153,7 +153,7 @@ static void sum_kernel(struct search *search, size_t number)
     pass->bytes += work->bytes > 0 ? work->bytes : 0;
     if (op_class_is_matrix(work->class) && work->flops > 0) {
         pass->flops += work->flops;
-        pass->rate = flops_rate(work, kernels->use[kernel->name].use == TENSOR_YES, &kernels->peaks);
+        pass->rate = flops_rate(work, kernels->named[kernel->name].cores.use == TENSOR_YES, &kernels->peaks);
     }
 }
 
@@ -186,7 +186,7 @@ static int cut_kernel(struct search *search, size_t number, struct advice_cause 
 /* The group of a loop: its line, or if that is not known its operator. */
 static uint32_t group_of(struct search *search, const struct advice_kernel *kernel)
 {
-    const struct operators_event *ops = search->kernels->operators.list;
+    const struct operators_event *ops = search->kernels->operators->list;
     uint32_t line = advice_kernel_line(search->kernels, search->groups->places, kernel);
 
     return advice_group(search->groups, line, line == NO_PLACE ? ops[kernel->source].name : 0);
@@ -211,7 +211,7 @@ static int cut_nodes(struct search *search, const uint32_t *group_of_loop)
 {
     const struct advice_kernels *kernels = search->kernels;
 
-    for (uint32_t op = 0; op < kernels->operators.count; op++) {
+    for (uint32_t op = 0; op < kernels->operators->count; op++) {
         uint32_t source = kernels->sources[op], loop = source == NO_OPERATOR ? 0 : search->of_op[source];
         if (!loop || !kernels->is_backward[op] || source == search->list[loop - 1].op ||
             group_of_loop[loop - 1] == NO_KEY || advice_operator_root(kernels, op) != op)
@@ -257,7 +257,7 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
     uint32_t *group_of_loop = NULL;
     int code = ERR_NO_MEMORY;
 
-    search.of_op = calloc(kernels->operators.count + 1, sizeof *search.of_op);
+    search.of_op = calloc(kernels->operators->count + 1, sizeof *search.of_op);
     if (!search.of_op || find_loops(&search) != 0)
         goto free_search;
     search.passes = calloc(PASSES * search.count + 1, sizeof *search.passes);

@@ -74,7 +74,7 @@ static void mark_operators(struct search *search, uint32_t from, size_t last)
         advice_kernel_follows(kernels, &kernels->list[last], next))
         to = next->source;
     for (uint32_t op = from; op <= to; op++)
-        if (kernels->operators.list[op].thread == kernels->operators.list[from].thread)
+        if (kernels->operators->list[op].thread == kernels->operators->list[from].thread)
             search->of_op[op] = (uint32_t)search->count;
 }
 
@@ -93,7 +93,8 @@ static int add_attention(struct search *search, size_t first, size_t last)
             return 0;
         attention.flops = 2 * a.batch * a.rows * a.columns * (a.depth + b.columns);
         attention.bytes = a.batch * (a.rows + a.columns) * (a.depth + b.columns) * a.bytes;
-        attention.rate = flops_rate(work, kernels->use[kernels->list[first].name].use == TENSOR_YES, &kernels->peaks);
+        attention.rate = flops_rate(work, kernels->named[kernels->list[first].name].cores.use == TENSOR_YES,
+                                    &kernels->peaks);
     }
     if (array_reserve(&search->list, &search->room, search->count + 1, sizeof *search->list) != 0)
         return ERR_NO_MEMORY;
@@ -200,7 +201,7 @@ static int cut_operators(struct search *search)
 
     if (group == NO_KEY)
         return ERR_NO_MEMORY;
-    for (uint32_t op = 0; op < kernels->operators.count && search->count; op++) {
+    for (uint32_t op = 0; op < kernels->operators->count && search->count; op++) {
         uint32_t source = kernels->sources[op];
         struct advice_cause *cause = &search->groups->list[group].cause;
         if (source == NO_OPERATOR || !search->of_op[source] || search->is_kept[op] ||
@@ -218,9 +219,9 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
     struct search search = { .groups = groups, .kernels = kernels };
     int code = ERR_NO_MEMORY;
 
-    search.of_op = calloc(kernels->operators.count + 1, sizeof *search.of_op);
+    search.of_op = calloc(kernels->operators->count + 1, sizeof *search.of_op);
     search.of_kernel = calloc(kernels->count + 1, sizeof *search.of_kernel);
-    search.is_kept = calloc(kernels->operators.count + 1, 1);
+    search.is_kept = calloc(kernels->operators->count + 1, 1);
     if (search.of_op && search.of_kernel && search.is_kept && find_attentions(&search) == 0 &&
         cut_kernels(&search) == 0)
         code = cut_operators(&search);

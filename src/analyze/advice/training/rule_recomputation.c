@@ -20,7 +20,7 @@ static int note_forward(struct keys *pairs, const struct training *training)
     for (size_t i = 0; i < training->count; i++) {
         if (training->list[i].part != TRAINING_FORWARD)
             continue;
-        int64_t name = training->operators.list[training->list[i].op].name;
+        int64_t name = training->operators->list[training->list[i].op].name;
         if (keys_add(pairs, (int64_t[]){ last, name }) == NO_KEY ||
             keys_add(pairs, (int64_t[]){ NO_NAME, name }) == NO_KEY)
             return ERR_NO_MEMORY;
@@ -47,7 +47,7 @@ static int is_like_forward(const struct keys *pairs, const struct training *trai
     int64_t last = NO_NAME;
 
     for (size_t i = first; i < end; i++) {
-        int64_t name = training->operators.list[training->list[i].op].name;
+        int64_t name = training->operators->list[training->list[i].op].name;
         alike += keys_find(pairs, (int64_t[]){ last, name }) != NO_KEY;
         last = name;
     }

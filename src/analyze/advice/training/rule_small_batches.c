@@ -97,7 +97,7 @@ static int remove_rounds(struct batches *batches, size_t first, size_t end, stru
 /* What an operator takes with all rows, in ns; 0: not known. */
 static int64_t needed_ns(struct batches *batches, const struct operators_event *op, uint32_t rounds)
 {
-    const struct operators *operators = &batches->training->operators;
+    const struct operators *operators = batches->training->operators;
     struct op_texts texts = { operators_text(operators, op->shapes), operators_text(operators, op->types),
                               operators_text(operators, op->strides), operators_text(operators, op->values) };
     struct op_work work = op_work_of(operators_text(operators, op->name).bytes, &texts);
@@ -131,8 +131,8 @@ static int lengthen(struct batches *batches, const struct operators_event *op, u
     if (!all_ns)
         return 0;
     batches->known_ns = saturating_add(batches->known_ns, run_ns);
-    for (uint32_t at = (uint32_t)(op - batches->training->operators.list); at != NO_OPERATOR;
-         at = batches->training->operators.list[at].parent)
+    for (uint32_t at = (uint32_t)(op - batches->training->operators->list); at != NO_OPERATOR;
+         at = batches->training->operators->list[at].parent)
         batches->is_counted[at] = 1;
     return all_ns > run_ns ? replay_edit_cut(&batches->cause->estimate, edge, run_ns - all_ns) : 0;
 }
@@ -149,7 +149,7 @@ static int is_in_accumulate(const struct operators *operators, uint32_t at)
 /* The innermost operators whose work is known. */
 static int lengthen_round(struct batches *batches, struct report_span time, uint32_t rounds)
 {
-    const struct operators *operators = &batches->training->operators;
+    const struct operators *operators = batches->training->operators;
 
     for (uint32_t i = (uint32_t)operators->count; i-- > 0;) {
         const struct operators_event *op = &operators->list[i];
@@ -220,7 +220,7 @@ static int collect(struct adviser *adviser, struct training *training, struct ad
 
     if (training->memory == MEMORY_SCARCE || gpu_peaks_read(&batches.peaks, adviser->report, NULL, &ignored) != 0)
         return 0;
-    batches.is_counted = calloc(training->operators.count + 1, 1);
+    batches.is_counted = calloc(training->operators->count + 1, 1);
     if (!batches.is_counted)
         return ERR_NO_MEMORY;
     for (size_t first = 0, end; first < training->count && code == 0; first = end) {

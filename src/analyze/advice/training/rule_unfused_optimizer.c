@@ -34,7 +34,7 @@ static const struct fused *find_fused(const char *name, size_t length)
 /* Whether an operator in the span begins like this. */
 static int has_operator(const struct training *training, const struct training_span *span, const char *begin)
 {
-    const struct operators *operators = &training->operators;
+    const struct operators *operators = training->operators;
 
     for (size_t i = span->op + 1u; i < operators->count && operators->list[i].start_ns < span->end_ns; i++)
         if (operators->list[i].thread == span->thread &&

@@ -15,8 +15,8 @@ static int64_t nodes_of(const struct training *training, size_t at)
 
     for (size_t i = at + 1; i < training->count && training->list[i].step == own->step; i++)
         if (training->list[i].part == TRAINING_FORWARD && training->list[i].thread == own->thread) {
-            int64_t more = saturating_subtract(training->operators.list[training->list[i].op].sequence,
-                                               training->operators.list[own->op].sequence);
+            int64_t more = saturating_subtract(training->operators->list[training->list[i].op].sequence,
+                                               training->operators->list[own->op].sequence);
             return more > 0 ? more : 0;
         }
     return 0;

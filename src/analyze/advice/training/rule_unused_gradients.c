@@ -5,10 +5,11 @@
  * has gradients of just these first, and of others behind them, the others are of layers in front of the trained ones.
  * Estimate: the backward pass ends with the last gradient that is used; of the node before that, which also computes
  * the gradient of its input, half remains. Bound: nothing of that node remains. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "analyze/model/flops/op_inputs.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "base/human.h"
 #include "training.h"
 
@@ -28,33 +29,44 @@ static struct tensors tensors_of(const struct operators *operators, const struct
     return inputs.count ? (struct tensors){ inputs.list[0].tensors, inputs.list[0].elements } : (struct tensors){ 0 };
 }
 
-/* The tensors that an optimizer updates: of its operators with the same name, those that have most elements. */
-static struct tensors updated_by(const struct training *training, const struct training_span *span)
+static void add_tensors(struct tensors *to, struct tensors more)
 {
-    const struct operators *operators = &training->operators;
-    struct tensors most = { 0 };
+    to->count += more.count;
+    to->elements += more.elements;
+}
+
+/* Adds the tensors that an optimizer updates: of its operators with the same name, those that have most elements. */
+static int add_updated(const struct training *training, const struct training_span *span, struct tensors *to)
+{
+    const struct operators *operators = training->operators;
+    struct keys names = { .width = 1 };
+    struct tensors *by_name = NULL, most = { 0 };
+    size_t room = 0;
+    int code = ERR_NO_MEMORY;
 
     for (size_t i = span->op + 1u; i < operators->count && operators->list[i].start_ns < span->end_ns; i++) {
-        const struct operators_event *first = &operators->list[i];
-        struct tensors sum = { 0 };
-        if (first->parent != span->op || first->kind != OPERATOR)
+        const struct operators_event *op = &operators->list[i];
+        if (op->parent != span->op || op->kind != OPERATOR)
             continue;
-        for (size_t k = i; k < operators->count && operators->list[k].start_ns < span->end_ns; k++)
-            if (operators->list[k].parent == span->op && operators->list[k].name == first->name) {
-                struct tensors own = tensors_of(operators, &operators->list[k]);
-                sum.count += own.count;
-                sum.elements += own.elements;
-            }
-        if (sum.elements > most.elements)
-            most = sum;
+        uint32_t name = keys_add(&names, &(int64_t){ op->name });
+        if (name == NO_KEY || array_reserve_zeroed(&by_name, &room, name + 1u, sizeof *by_name) != 0)
+            goto free_names;
+        add_tensors(&by_name[name], tensors_of(operators, op));
     }
-    return most;
+    for (size_t i = 0; i < names.count; i++)
+        most = by_name[i].elements > most.elements ? by_name[i] : most;
+    add_tensors(to, most);
+    code = 0;
+free_names:
+    keys_free(&names);
+    free(by_name);
+    return code;
 }
 
 /* The gradient of an AccumulateGrad: the operator in the engine's has its shape. */
 static struct tensors gradient_of(const struct training *training, const struct training_span *span)
 {
-    const struct operators *operators = &training->operators;
+    const struct operators *operators = training->operators;
 
     for (size_t i = span->op; i < operators->count && operators->list[i].start_ns < span->end_ns; i++)
         if ((i == span->op || operators->list[i].parent == span->op) && operators->list[i].kind == OPERATOR) {
@@ -65,34 +77,32 @@ static struct tensors gradient_of(const struct training *training, const struct 
     return (struct tensors){ 0 };
 }
 
-/* The last span of the gradients that are used, if those come first; `end` if they do not, or if all are used. */
-static size_t last_used(const struct training *training, size_t first, size_t end, size_t *unused)
+/* Sets out to the last span of the gradients that are used, if those come first; to `end` if they do not, or if all
+ * are used. */
+static int find_last_used(const struct training *training, size_t first, size_t end, size_t *out, size_t *unused)
 {
     struct tensors updated = { 0 }, found = { 0 };
-    size_t last = end;
+    size_t last = *out = end;
 
-    for (size_t i = first; i < end; i++)
-        if (training->list[i].part == TRAINING_UPDATE) {
-            struct tensors own = updated_by(training, &training->list[i]);
-            updated.count += own.count;
-            updated.elements += own.elements;
-        }
     *unused = 0;
+    for (size_t i = first; i < end; i++)
+        if (training->list[i].part == TRAINING_UPDATE && add_updated(training, &training->list[i], &updated) != 0)
+            return ERR_NO_MEMORY;
     for (size_t i = first; i < end && updated.count; i++) {
         if (training->list[i].part != TRAINING_ACCUMULATE)
             continue;
         if (training->list[i].round)
-            return end;
+            return 0;
         if (found.count >= updated.count) {
             ++*unused;
             continue;
         }
-        struct tensors own = gradient_of(training, &training->list[i]);
-        found.count += own.count;
-        found.elements += own.elements;
+        add_tensors(&found, gradient_of(training, &training->list[i]));
         last = i;
     }
-    return *unused && found.count == updated.count && found.elements == updated.elements ? last : end;
+    if (*unused && found.count == updated.count && found.elements == updated.elements)
+        *out = last;
+    return 0;
 }
 
 /* The last node before this one that computes: it has the gradient of its weights and of its input. */
@@ -131,11 +141,12 @@ static int remove_step(struct training *training, struct advice_cause *cause, si
 
 static int collect(struct adviser *adviser, struct training *training, struct advice_cause *cause)
 {
-    size_t all = 0, unused;
+    size_t all = 0, last, unused;
 
     for (size_t first = 0, end; first < training->count; first = end) {
         end = training_step_end(training, first);
-        size_t last = last_used(training, first, end, &unused);
+        if (find_last_used(training, first, end, &last, &unused) != 0)
+            return ERR_NO_MEMORY;
         if (last == end)
             continue;
         all += unused;

@@ -66,7 +66,7 @@ static int is_name(struct intern_string name, const char *wanted)
 /* Looks for clipping in operators that lie in no other. */
 static int follow_clip(struct reading *reading, uint32_t at, struct intern_string name)
 {
-    const struct operators_event *op = &reading->training->operators.list[at];
+    const struct operators_event *op = &reading->training->operators->list[at];
     struct clip *clip = &reading->clip;
     int is_norm = is_name(name, "aten::linalg_vector_norm") || is_name(name, "aten::norm"),
         is_product = clip->norms >= LEAST_CLIPPED && is_name(name, "aten::mul_");
@@ -123,7 +123,7 @@ static enum training_part part_of(const struct operators_event *op, struct inter
 
 static int add_operator(struct reading *reading, uint32_t at)
 {
-    const struct operators *operators = &reading->training->operators;
+    const struct operators *operators = reading->training->operators;
     const struct operators_event *op = &operators->list[at];
     struct intern_string name = operators_text(operators, op->name);
     const struct operators_event *parent = op->parent == NO_OPERATOR ? NULL : &operators->list[op->parent];
@@ -148,7 +148,7 @@ static int add_operator(struct reading *reading, uint32_t at)
 
 static int add_operators(struct reading *reading)
 {
-    const struct operators *operators = &reading->training->operators;
+    const struct operators *operators = reading->training->operators;
 
     reading->within = calloc(operators->count + 1, 1);
     if (!reading->within)
@@ -231,30 +231,16 @@ static int read_memory(enum training_memory *out, struct report *report, struct 
 
 /* ---- the training ---------------------------------------------------------------------------------------------- */
 
-/* Only one process with CUDA calls: its operators are all that matters, and those of DataLoader workers may be many. */
-static struct analysis_filter filter_of(const struct replay_events *events)
-{
-    int64_t process = events->thread_count ? global_process(events->threads[0].id) : 0;
-
-    for (uint32_t i = 0; i < events->thread_count; i++)
-        if (global_process(events->threads[i].id) != process)
-            return (struct analysis_filter){ 0 };
-    return (struct analysis_filter){ .only = ONLY_PID, .pid = global_pid_number(process) };
-}
-
 static int read_training(struct training *training, struct adviser *adviser, struct error *err)
 {
-    struct analysis_filter filter = filter_of(&adviser->replay.events);
     struct reading reading = { .adviser = adviser, .training = training };
-    int code = operators_read(&training->operators, adviser->report, &(struct analysis_request){ .filter = &filter },
-                              err);
+    int code = adviser_operators(adviser, &training->operators, err);
 
-    if (code != 0)
-        return code == ERR_NO_DATA ? 0 : code;
+    if (code != 0 || !training->operators->count)
+        return code;
     if ((code = read_memory(&training->memory, adviser->report, err)) != 0)
         return code;
-    if (operators_nest(&training->operators) != 0 || call_works_open(&training->works, &adviser->replay) != 0 ||
-        add_operators(&reading) != 0)
+    if (call_works_open(&training->works, &adviser->replay) != 0 || add_operators(&reading) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the parts of a training");
     free(reading.within);
     if (training->count)
@@ -268,7 +254,6 @@ static int read_training(struct training *training, struct adviser *adviser, str
 
 static void training_free(struct training *training)
 {
-    operators_free(&training->operators);
     call_works_free(&training->works);
     free(training->list);
     free(training);

@@ -31,9 +31,9 @@ struct training_span {
 
 /* Starts from {0}. */
 struct training {
-    struct operators operators;
+    const struct operators *operators; /* of the adviser */
     struct call_works works;
-    struct training_span *list; /* owned; by step, then by start; those of steps that count */
+    struct training_span *list;        /* owned; by step, then by start; those of steps that count */
     size_t count, room;
     enum training_memory memory;
 };
@@ -57,7 +57,7 @@ size_t training_step_end(const struct training *training, size_t first);
 /* The name of the operator of a span. */
 static inline const char *training_name(const struct training *training, const struct training_span *span)
 {
-    return operators_text(&training->operators, training->operators.list[span->op].name).bytes;
+    return operators_text(training->operators, training->operators->list[span->op].name).bytes;
 }
 
 #endif
