@@ -32,6 +32,7 @@ static int answer(int result)
 
 static void tell(int domain, uint32_t id, const void *data)
 {
+    fake_add("callbacks", 1);
     fake_in_callback(1);
     subscriber.callback(subscriber.user, domain, id, data);
     fake_in_callback(-1);

@@ -43,6 +43,7 @@
     X(completions, 0)            /* counted: buffers that it gave back */                                             \
     X(flushes, 0)                /* counted: cuptiActivityFlushAll() */                                               \
     X(disabled, 0)               /* counted: callbacks that were disabled */                                          \
+    X(callbacks, 0)              /* counted: callbacks that were called */                                            \
     X(subscribers, 0)            /* counted: subscriptions that were granted */                                       \
     X(recorded_kernels, 0)       /* counted: kernel records written into buffers… */                                  \
     X(delivered_kernels, 0)      /* …and given back in them */

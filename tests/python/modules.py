@@ -57,6 +57,12 @@ class Modules(lib.Case):
         for start, end, number, phase, _ in steps:
             if phase != "settling":
                 self.assertEqual(sum(start <= time < end for time in starts), 5 if phase == "detailed" else 0, (number, phase))
+        # Nor are stacks sampled in timed steps. The two clocks may differ by some microseconds.
+        samples = [start for start, in report.rows("SELECT start FROM TACHO_PYTHON_SAMPLE")]
+        spans = {phase: [(start + 50000, end - 50000) for start, end, _, its, _ in steps if its == phase] for phase in ("timed", "traced")}
+        sampled = {phase: sum(start <= time < end for time in samples for start, end in spans[phase]) for phase in spans}
+        self.assertEqual(sampled["timed"], 0)
+        self.assertGreater(sampled["traced"], 0)
 
     def test_of_windows(self):
         """In those that ask for them alone; then __call__ is torch's own again."""

@@ -43,10 +43,14 @@ class Training(lib.Case):
     def train(self, *options):
         return self.profile(self.caller, self.library, "train", options=["--advise", "-t", "osrt", *options])
 
+    def steps(self, report):
+        """Those of the training. One of its children has steps of its own."""
+        return [step for step in report.rows(STEPS) if step[4] != "step"]
+
     def test_phases_take_turns(self):
         report = self.train()
-        steps = report.rows(STEPS)
-        self.assertEqual(self.output.stdout, "trained\n")
+        steps = self.steps(report)
+        self.assertRegex(self.output.stdout, "^(\\d+ ){60}trained\n$")
         self.assertEqual([number for _, _, number, _, _ in steps], list(range(58)))  # behind the second Optimizer.step
         self.assertEqual({name for *_, name in steps}, {"Optimizer.step#SGD.step"})
         self.assertRegex(letters(steps), "^" + ROUNDS.pattern + "$")
@@ -54,13 +58,13 @@ class Training(lib.Case):
         for (_, end, *_), (start, *_) in zip(steps, steps[1:]):
             self.assertLessEqual(end, start)
         self.assertTrue(all(end - start >= 5000000 for start, end, *_ in steps))
-        self.assertEqual(report.rows("SELECT fate, sum(count) FROM TACHO_COUNT WHERE source = 'steps' GROUP BY 1"), [("recorded", 58)])
+        self.assertEqual(report.rows("SELECT fate, sum(count) FROM TACHO_COUNT WHERE source = 'steps' GROUP BY 1"), [("recorded", 58 + 2)])
 
     def test_recorded_steps_are_whole_and_the_others_empty(self):
         report = self.train()
-        parent = report.value("SELECT globalTid >> 24 FROM TACHO_STEP_TIME LIMIT 1")
+        parent = report.value("SELECT globalTid >> 24 FROM TACHO_STEP_TIME GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")
         names = report.rows("SELECT start, value FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE globalTid >> 24 = ? ORDER BY start", parent)
-        for start, end, number, phase, _ in report.rows(STEPS):
+        for start, end, number, phase, _ in self.steps(report):
             inside = [name for time, name in names if start <= time < end]
             expected = [] if phase == "timed" else ["enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "aten::linear", "aten::addmm",
                                                     "AddmmBackward0", "Optimizer.step#SGD.step", "aten::add_"]
@@ -74,9 +78,20 @@ class Training(lib.Case):
                     WHERE s.phase IN ('traced', 'detailed')"""
         self.assertEqual(set(report.rows(shapes)), {("traced", "[[2, 3]]"), ("detailed", "[[2, 3]]")})
 
-    def test_children_are_recorded_in_any_phase(self):
+    def test_observers_in_timed_steps(self):
+        """PyTorch calls the agent for the two annotations of a timed step alone, and for all six operators of others."""
+        phases = {number: phase for _, _, number, phase, _ in self.steps(self.train())}
+        calls = [int(word) for word in self.output.stdout.split()[:-1]]
+        for number, phase in phases.items():
+            if phase != "settling":
+                self.assertEqual(calls[number + 2], 2 if phase == "timed" else 6, (number, phase))
+
+    def test_children(self):
+        """Forked in any phase, they record annotations. Operators are recorded from their second step on, if they have steps."""
         report = self.train()
-        self.assertEqual(report.value("SELECT count(*) FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE value = 'child'"), 7)
+        names = dict(report.rows("""SELECT value, count(*) FROM TACHO_TORCH_OP JOIN StringIds ON id = nameId WHERE globalTid >> 24 <>
+                                    (SELECT globalTid >> 24 FROM TACHO_STEP_TIME GROUP BY 1 ORDER BY count(*) DESC LIMIT 1) GROUP BY 1"""))
+        self.assertEqual(names, {"annotation": 6, "step": 3, "child with steps": 2})
 
     def test_no_steps(self):
         report = self.profile(self.caller, self.library, "threads", options=["--advise", "-t", "osrt"])
@@ -133,6 +148,17 @@ class Kernels(fakelib.Case):
             elif phase == "timed":
                 self.assertEqual(inside, [], number)
         self.assertEqual(fakelib.findings(report), {})
+
+    def test_cupti_in_timed_steps(self):
+        """It does not call the agent. The calls of a traced step that wait for the GPU do."""
+        for version in ("13.0", "12.4"):
+            phases = {number: phase for _, _, number, phase, _ in self.advise(60, variables={"TACHO_CUPTI": fakelib.cupti(version)}).rows(STEPS)}
+            for step in self.truth("step"):
+                with self.subTest(version=version, step=step["number"], phase=phases.get(step["number"])):
+                    if phases.get(step["number"]) == "timed":
+                        self.assertEqual(step["callbacks"], 0)
+                    elif phases.get(step["number"]) == "traced":
+                        self.assertGreater(step["callbacks"], 0)
 
     def test_kernels_that_run_after_the_change(self):
         """The program is several steps ahead of the GPU."""

@@ -1,5 +1,5 @@
 /* A program with steps: each is an NVTX range with some kernels, and a wait unless the program is to run ahead of the
- * GPU. */
+ * GPU. It says how often CUPTI called back in a step. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +18,7 @@ int main(int argc, char **argv)
         char name[32];
         snprintf(name, sizeof name, "step %d", step);
         nvtx_push(name);
+        int64_t callbacks = fake_get("callbacks");
         for (int kernel = 0; kernel < KERNELS; kernel++)
             launch("work", stream);
         usleep(5000);
@@ -25,6 +26,8 @@ int main(int argc, char **argv)
             exit(7);
         if (waits)
             MUST(cudaStreamSynchronize(stream));
+        printf("{\"what\": \"step\", \"number\": %d, \"callbacks\": %lld}\n", step,
+               (long long)(fake_get("callbacks") - callbacks));
         nvtx_pop();
     }
     truth_counters();

@@ -42,6 +42,7 @@ static struct {
     uint64_t start_ticks, number;              /* of the step that is open; 0 ticks: none is */
     uint64_t count;
     _Atomic uint32_t tag;
+    int is_child;                              /* this process was forked from one that is recorded */
 } steps;
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
@@ -197,7 +198,7 @@ static void open_step(const struct event *event)
     uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
     tag |= steps.plan.records == STEP_RECORDS_DETAILS ? STEP_TAG_DETAILED : 0;
     atomic_store_explicit(&steps.tag, tag, memory_order_relaxed);
-    if (steps.plan.records != before)
+    if (steps.plan.records != before || (steps.is_child && steps.count == 1))
         switch_to(steps.plan.records);
     steps.start_ticks = agent_ticks();
 }
@@ -256,6 +257,11 @@ int step_needs_modules(void)
     return !current || current->mark == STEP_MARK_MODULE;
 }
 
+int step_is_in_worker(void)
+{
+    return steps.is_child && !atomic_load_explicit(&steps.current, memory_order_relaxed);
+}
+
 int step_has_details(void)
 {
     return (step_tag() & STEP_TAG_DETAILED) != 0;
@@ -263,10 +269,11 @@ int step_has_details(void)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-/* A forked child counts steps of its own and records all of them until then. */
+/* A forked child counts steps of its own. Until it has some, all sources record; operators: step_is_in_worker(). */
 static void forked(void)
 {
     memset(&steps, 0, sizeof steps);
+    steps.is_child = 1;
 }
 
 const struct agent_source agent_source_steps = {

@@ -34,6 +34,9 @@ void step_mark_end(enum step_mark mark, const char *name, size_t length);
 /* True if shapes, stacks and modules are recorded now. */
 int step_has_details(void);
 
+/* True in a forked child that has no steps of its own: a worker of a DataLoader. */
+int step_is_in_worker(void);
+
 /* True if the calls of modules mark the steps, or may come to do so. */
 int step_needs_modules(void);
 

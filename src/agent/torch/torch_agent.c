@@ -531,10 +531,12 @@ static int can_be_exchanged(void)
     return generation == &generations[LAST_GENERATION];
 }
 
-/* False while steps are only timed: annotations mark them, all else would cost time. */
+/* False while steps are only timed: annotations mark them, all else would cost time. False in workers too: they are
+ * slow or not, and their operators, often millions, say nothing about a step. */
 static int wants_operators(void)
 {
-    return !steps_are_timed() || !can_be_exchanged() || !agent_attached() || agent_recording(WIRE_BIT(TORCH));
+    return !steps_are_timed() || !can_be_exchanged() || !agent_attached() ||
+           (agent_recording(WIRE_BIT(TORCH)) && !step_is_in_worker());
 }
 
 static void observe(struct callback callback)

@@ -20,7 +20,7 @@ static standin_end_function *end;
 static standin_observe_function *observe;
 static standin_allocate_function *allocate;
 static standin_free_function *give_back;
-static _Atomic uint64_t *deleted;
+static _Atomic uint64_t *deleted, *observations;
 static uint64_t *reports;
 
 static void *open_operator(const char *name, int scope, long sequence, uint64_t forward)
@@ -220,11 +220,22 @@ static void lists(void)
 
 /* Training: a batch, forward, backward, the optimizer. A step takes some milliseconds. Now and then it forks, in
  * whatever phase the capture is. */
+/* A worker of a DataLoader, or a child that has steps of its own. */
+static void work_in_child(int has_steps)
+{
+    for (int step = 0; step < (has_steps ? 3 : 1); step++) {
+        void *whole = open_operator(has_steps ? "step" : "annotation", USER, -1, 0);
+        end(open_operator(has_steps ? "child with steps" : "child", FUNCTION, -1, 0));
+        end(whole);
+    }
+}
+
 static void train(void)
 {
     static struct tensor matrix = { .dimensions = 2, .sizes = { 2, 3 }, .strides = { 3, 1 }, .elements = 6, .type = 6 };
     struct value value = { (uint64_t)&matrix, 1, 0 };
     for (int step = 0; step < 60; step++) {
+        uint64_t before = *observations;
         end(open_operator("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", USER, -1, 0));
         void *linear = begin(
             &(struct standin_operator){ .name = "aten::linear", .sequence = step, .inputs = &value, .input_count = 1 });
@@ -236,12 +247,14 @@ static void train(void)
         usleep(5000);
         pid_t child = step % 8 == 7 ? fork() : -1;
         if (child == 0) {
-            end(open_operator("child", FUNCTION, -1, 0));
+            work_in_child(step == 55);
             exit(0);
         }
         if (child > 0)
             waitpid(child, NULL, 0);
         end(optimizer);
+        printf("%llu ", (unsigned long long)(*observations - before));
+        fflush(stdout);
     }
     puts("trained");
 }
@@ -319,6 +332,7 @@ int main(int argc, char **argv)
     end = dlsym(library, "standin_end");
     observe = dlsym(library, "standin_observe");
     deleted = dlsym(library, "standin_contexts_deleted");
+    observations = dlsym(library, "standin_observed");
     allocate = dlsym(library, "standin_allocate");
     give_back = dlsym(library, "standin_free");
     reports = dlsym(library, "standin_reports");

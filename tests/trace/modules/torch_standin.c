@@ -131,7 +131,7 @@ static uint64_t observer_ids[4];
 static int observer_count;
 static _Atomic uint64_t last_number, last_observer, last_thread;
 static _Thread_local uint64_t thread_number;
-_Atomic uint64_t standin_contexts_deleted;
+_Atomic uint64_t standin_contexts_deleted, standin_observed;
 
 #define CPP(type, name, parameters, symbol) type name parameters __asm__(symbol); type name parameters
 
@@ -201,6 +201,7 @@ static void begin(struct function *function, const char *name, long sequence)
         return;
     if (F(function)->needs_numbers)
         F(function)->number = ++last_number;
+    standin_observed += F(function)->callbacks.count;
     for (uint32_t i = 0; i < F(function)->callbacks.count; i++)
         F(function)->contexts.list[i] = F(function)->callbacks.list[i].start(function).context;
     F(function)->has_begun = 1;

@@ -21,6 +21,7 @@ standin_begin_function standin_begin;
 standin_end_function standin_end;
 standin_observe_function standin_observe; /* an observer of the program's own */
 extern _Atomic uint64_t standin_contexts_deleted;
+extern _Atomic uint64_t standin_observed; /* calls of observers at the begin of operators */
 /* the program's, if it has one: called when an observer is about to be added */
 void standin_is_observed(void) __attribute__((weak));
 

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "collect/process/process.h"
 #include "python_find.h"
 
 #define SHARE 4              /* rounds take at most 1/SHARE of the time */
@@ -83,6 +84,13 @@ static void give_way(struct python_sampler *sampler)
         pthread_cond_wait(&sampler->done, &sampler->lock);
 }
 
+/* Does the process only time its steps now (--advise)? To read its memory would cost it time: its thread fetches the
+ * lines again that we have read. The arena stays mapped until the process is no target any more. */
+static int only_times_steps(const struct process *process)
+{
+    return process->arena && atomic_load(&process->arena->recording) == WIRE_BIT(STEPS);
+}
+
 /* The main thread may change the list, and take the batch, between two processes. */
 static void sample_all(struct python_sampler *sampler)
 {
@@ -93,7 +101,10 @@ static void sample_all(struct python_sampler *sampler)
     }
     for (size_t i = 0; i < sampler->target_count; i++, give_way(sampler)) {
         size_t before = sampler->batch.sample_count;
-        python_target_round(sampler->targets[i], &sampler->names, clock_monotonic_ns());
+        int64_t now_ns = clock_monotonic_ns(); /* first: a sample is then never in a step that is only timed */
+        if (only_times_steps(python_target_process(sampler->targets[i])))
+            continue;
+        python_target_round(sampler->targets[i], &sampler->names, now_ns);
         samples += sampler->batch.sample_count - before;
     }
     sampler->last_samples = samples;
