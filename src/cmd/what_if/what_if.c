@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/advice/adviser.h"
 #include "analyze/engine/cell_text.h"
 #include "analyze/model/torch/steps_read.h"
 #include "cmd/command.h"
@@ -51,12 +52,18 @@ static const struct option options[] = {
 
 /* ---- replays --------------------------------------------------------------------------------------------------- */
 
+struct times {
+    int64_t run_ns, step_ns;
+    size_t steps; /* 0: the report has no steps */
+};
+
 struct job {
     struct report *report;
-    struct replay replay;
-    struct steps steps; /* owned; none: the report has none */
+    struct adviser adviser; /* has the replay, its steps, and what the profiler took */
+    struct steps asked;     /* owned; by the options; none: the adviser finds steps */
     struct what_if_change changes[MOST_CHANGES];
     size_t count;
+    struct times before;    /* what changes are compared with */
 };
 
 static int take_changes(struct job *job, const struct settings *settings, struct error *err)
@@ -71,17 +78,18 @@ static int take_changes(struct job *job, const struct settings *settings, struct
     return 0;
 }
 
-/* A report without steps has only a whole run, unless the user said what a step is. */
-static int read_steps(struct job *job, const struct settings *settings, struct error *err)
+static int open_adviser(struct job *job, const struct settings *settings, struct error *err)
 {
-    const struct steps_request request = { settings->step_range, settings->step_operator, .may_guess = 1 };
-    int code = steps_read(&job->steps, job->report, &request, err);
+    const struct steps_request asked = { settings->step_range, settings->step_operator, .may_guess = 1 };
+    struct analysis_filter filter = { 0 };
+    int code;
 
-    if (code != ERR_NO_DATA || request.range || request.op)
-        return code;
-    job->steps = (struct steps){ 0 };
-    *err = (struct error){ 0 };
-    return 0;
+    if (asked.range || asked.op) {
+        if ((code = steps_read(&job->asked, job->report, &asked, err)) != 0)
+            return code;
+        filter.steps = &job->asked;
+    }
+    return adviser_open(&job->adviser, job->report, &(struct analysis_request){ .filter = &filter }, err);
 }
 
 enum { SAVES, PART, TIME, STEP_SAVES, STEP_TIME, CHANGE, CHANGE_COLUMNS };
@@ -91,40 +99,70 @@ static const struct table_column change_columns[CHANGE_COLUMNS] = {
     [STEP_TIME] = { "Step", CELL_INT, UNIT_NS, 0 }, [CHANGE] = { "What If", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_result(struct table *table, struct job *job, const struct replay_edits *const *lists, const char *label,
-                      struct error *err)
+static int replay(struct job *job, const struct replay_edits *const *lists, struct times *out, struct error *err)
 {
     struct replay_result result;
     struct replay_step_times step;
     int code;
 
-    if ((code = replay_run(&job->replay, lists, &result, err)) != 0 ||
-        (code = replay_steps(&job->replay, &job->steps, &step, err)) != 0)
+    if ((code = replay_run(&job->adviser.replay, lists, &result, err)) != 0 ||
+        (code = replay_steps(&job->adviser.replay, job->adviser.steps, &step, err)) != 0)
         return code;
+    *out = (struct times){ result.replayed_ns, step.replayed_ns, step.steps };
+    return 0;
+}
+
+static int add_row(struct table *table, const struct times *before, const struct times *after, const char *label,
+                   struct error *err)
+{
     struct table_cell *cells = table_add_row(table);
-    if (!cells)
+
+    if (!cells || cell_set_string(table, &cells[CHANGE], label) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    int64_t saves = saturating_subtract(result.measured_ns, result.replayed_ns);
+    int64_t saves = saturating_subtract(before->run_ns, after->run_ns);
     cell_set_int(&cells[SAVES], saves);
-    if (result.measured_ns > 0)
-        cell_set_real(&cells[PART], 100 * (double)saves / (double)result.measured_ns);
-    cell_set_int(&cells[TIME], result.replayed_ns);
-    if (step.steps) {
-        cell_set_int(&cells[STEP_SAVES], saturating_subtract(step.measured_ns, step.replayed_ns));
-        cell_set_int(&cells[STEP_TIME], step.replayed_ns);
+    if (before->run_ns > 0)
+        cell_set_real(&cells[PART], 100 * (double)saves / (double)before->run_ns);
+    cell_set_int(&cells[TIME], after->run_ns);
+    if (after->steps) {
+        cell_set_int(&cells[STEP_SAVES], saturating_subtract(before->step_ns, after->step_ns));
+        cell_set_int(&cells[STEP_TIME], after->step_ns);
     }
-    return cell_set_string(table, &cells[CHANGE], label) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return 0;
+}
+
+static int add_result(struct table *table, struct job *job, const struct replay_edits *const *lists, const char *label,
+                      struct error *err)
+{
+    struct times after;
+    int code = replay(job, lists, &after, err);
+
+    return code != 0 ? code : add_row(table, &job->before, &after, label, err);
+}
+
+/* The run as it was recorded; and if the capture tells what the profiler took, without that. Changes are compared with
+ * the last of these, as those of advice are. */
+static int add_unchanged(struct table *table, struct job *job, struct error *err)
+{
+    struct times recorded;
+    int code;
+
+    if ((code = replay(job, NULL, &recorded, err)) != 0 ||
+        (code = replay(job, REPLAY_EDITS(&job->adviser.base), &job->before, err)) != 0 ||
+        (code = add_row(table, &recorded, &recorded, "unchanged", err)) != 0)
+        return code;
+    return job->adviser.base.count ? add_row(table, &recorded, &job->before, "without the profiler", err) : 0;
 }
 
 static int add_change(struct table *table, struct job *job, struct what_if_change *change, struct error *err)
 {
     struct text label = { 0 };
-    int code = what_if_find(change, &job->replay, job->report, err);
+    int code = what_if_find(change, &job->adviser.replay, job->report, err);
 
     if (code != 0)
         return code;
     text_addf(&label, "--%s %s", what_if_option(change->kind), change->text);
-    code = add_result(table, job, REPLAY_EDITS(&change->edits), text_string(&label), err);
+    code = add_result(table, job, REPLAY_EDITS(&job->adviser.base, &change->edits), text_string(&label), err);
     text_free(&label);
     return code;
 }
@@ -132,15 +170,15 @@ static int add_change(struct table *table, struct job *job, struct what_if_chang
 /* A row for each change alone, and one for all of them. */
 static int add_changes(struct table *table, struct job *job, struct error *err)
 {
-    const struct replay_edits *all[MOST_CHANGES + 1] = { NULL };
+    const struct replay_edits *all[1 + MOST_CHANGES + 1] = { &job->adviser.base };
     int code;
 
-    if ((code = add_result(table, job, NULL, "unchanged", err)) != 0)
+    if ((code = add_unchanged(table, job, err)) != 0)
         return code;
     for (size_t i = 0; i < job->count; i++) {
         if ((code = add_change(table, job, &job->changes[i], err)) != 0)
             return code;
-        all[i] = &job->changes[i].edits;
+        all[1 + i] = &job->changes[i].edits;
     }
     return job->count == 1 ? 0 : add_result(table, job, all, "all of these", err);
 }
@@ -175,7 +213,7 @@ static int add_part(struct table *table, const char *name, int64_t part_ns, int6
 static int add_path(struct table *table, struct job *job, struct error *err)
 {
     struct replay_result result;
-    int code = replay_run(&job->replay, NULL, &result, err);
+    int code = replay_run(&job->adviser.replay, NULL, &result, err);
 
     if (code != 0)
         return code;
@@ -210,24 +248,21 @@ static int replay_report(struct text *out, struct job *job, const struct setting
 
     if (!table)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    if ((code = replay_read(&job->replay, job->report, err)) != 0)
-        goto delete_table;
-    if (!job->replay.graph.points) {
+    if ((code = open_adviser(job, settings, err)) != 0)
+        goto free_steps;
+    if (!job->adviser.replay.graph.points) {
         code = error_set(err, ERR_NO_DATA,
                          "the report has no CUDA calls and no GPU work; record them with "
                          "'tacho profile --trace=cuda'");
-        goto free_replay;
+        goto free_adviser;
     }
-    if ((code = read_steps(job, settings, err)) != 0)
-        goto free_replay;
     if ((code = job->count ? add_changes(table, job, err) : add_path(table, job, err)) != 0)
-        goto free_steps;
+        goto free_adviser;
     print(out, table, settings);
+free_adviser:
+    adviser_free(&job->adviser);
 free_steps:
-    steps_free(&job->steps);
-free_replay:
-    replay_free(&job->replay);
-delete_table:
+    steps_free(&job->asked);
     table_delete(table);
     return code;
 }
