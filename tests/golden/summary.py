@@ -131,6 +131,16 @@ made.add("OSRT_CALLCHAINS", id=1, symbol=made.text(function), module=made.text("
 made.write()
 lib.check("a long finding", (True, True), (function in lib.table("advice_sum", "long.sqlite")[0]["Finding"], function in lib.output("summary", "long.sqlite")))
 
+# How busy a GPU was is said of the time that stands beside it: here 9 of 100 ms, of which the first 90 went into a call.
+made = lib.Made("late.sqlite")
+for number, (name, start, end) in enumerate((("cudaMalloc_v3020", 0, 90), ("cudaLaunchKernel_v7000", 90, 91))):
+    made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start * 10**6, end=end * 10**6, globalTid=1 << 24 | 1, correlationId=number, nameId=made.text(name))
+made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=91 * 10**6, end=100 * 10**6, deviceId=0, contextId=1, streamId=7, correlationId=1, globalPid=1 << 24,
+         demangledName=made.text("k"), shortName=made.text("k"))
+made.write()
+lib.check("busy of the GPU's part of the run", ["the GPU's part of the run 100 ms; GPU busy 9 %"],
+          re.findall("the GPU's part of the run .*? %", lib.output("summary", "late.sqlite")))
+
 both = json.loads(lib.output("info", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
 lib.check("one document for two files", 2, len(both))
 lib.check("info names the size of the file itself", True, "mix of 'nsys'.sqlite, 1.15 MB" in lib.output("info", "mix of 'nsys'.sqlite"))

@@ -837,6 +837,7 @@ static void lines_are_wrapped_at_spaces(void **state)
 {
     static const char lines[] = "tacho: \033[1mprogram\033[0m ended with status 0 after 1.00 s; 1 process\n"
                                 "      311 ms  lock queue_lock: 4 threads waited in take_job (queue.c:40)\n"
+                                "     train.py:41 forward: torch.compile and CUDA graphs launch all at once\n"
                                 "  report: a path that is much longer than any line here\n"
                                 "  next:   \033[1mtacho stats a_path_that_is_longer.tacho\033[0m\n"
                                 "  waits: µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ\n"
@@ -846,6 +847,8 @@ static void lines_are_wrapped_at_spaces(void **state)
                                    "      311 ms  lock queue_lock: 4 threads\n"
                                    "              waited in take_job\n"
                                    "              (queue.c:40)\n"
+                                   "     train.py:41 forward: torch.compile\n"
+                                   "     and CUDA graphs launch all at once\n"
                                    "  report: a path that is much longer than any line here\n"
                                    "  next:   \033[1mtacho stats a_path_that_is_longer.tacho\033[0m\n"
                                    "  waits: µµµµ µµµµ µµµµ µµµµ µµµµ µµµµ\n"

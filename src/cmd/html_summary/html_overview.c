@@ -6,6 +6,7 @@
 #include "analyze/reports/run_sum.h"
 #include "analyze/rules/rule_state.h"
 #include "base/human.h"
+#include "base/saturating.h"
 #include "cmd/print/html_escape.h"
 #include "html_page.h"
 
@@ -43,23 +44,24 @@ static void add_time_tile(struct text *out, const char *name, double ns, const c
     if (ns < 0)
         return;
     open_tile(out, name);
-    html_add_time(out, (int64_t)ns);
+    html_add_time(out, saturating_from_double(ns));
     text_addf(out, "</dd><dd>%s</dd></div>\n", note);
 }
 
 static void add_step_tile(struct text *out, const struct html_page *page)
 {
     const struct adviser *adviser = &page->adviser;
+    struct text count = { 0 };
 
     if (!html_has_replay(page) || !adviser->steps->count)
         return;
     open_tile(out, "Step");
     html_add_time(out, adviser->step_ns);
-    text_add(out, "</dd><dd>over ");
-    human_count(out, adviser->step_count);
-    text_add_char(out, ' ');
-    html_add_string(out, adviser->steps->source);
+    text_add(out, "</dd><dd>");
+    step_figures_add_count(&count, adviser);
+    html_add_string(out, text_string(&count));
     text_add(out, "</dd></div>\n");
+    text_free(&count);
 }
 
 static void add_cpu_tile(struct text *out, double cpu_ns, double wall_ns)
@@ -102,7 +104,7 @@ void html_add_tiles(struct text *out, struct html_page *page)
     add_time_tile(out, "Wall time", wall_ns, page->facts.is_ours ? "of the program" : "that the capture covers");
     add_percent_tile(out, "GPU busy", figures->busy, 1,
                      page->adviser.steps && page->adviser.steps->count ? "of the time of the steps"
-                                                                       : "from its first work to its last");
+                                                                       : "of the GPU's part of the run");
     text_addf(&note, "of %.0f TFLOP/s; HFU %.1f %%", figures->peak / 1e12, figures->hfu);
     add_percent_tile(out, "MFU", figures->mfu, 2, text_string(&note));
     text_clear(&note);
@@ -126,14 +128,14 @@ static void add_saving(struct text *out, const struct html_page *page, size_t ro
         if (html_cell_text(page->causes, row, "Confidence")[0])
             return;
         text_add(out, "<p class=\"saving\">Impact ");
-        html_add_time(out, (int64_t)html_cell_number(page->causes, row, "Impact"));
+        html_add_time(out, saturating_from_double(html_cell_number(page->causes, row, "Impact")));
         text_add(out, "</p>\n");
         return;
     }
     text_add(out, "<p class=\"saving\">Saves at most ");
-    html_add_time(out, (int64_t)bound);
+    html_add_time(out, saturating_from_double(bound));
     text_add(out, ", about ");
-    html_add_time(out, (int64_t)about);
+    html_add_time(out, saturating_from_double(about));
     text_add(out, page->adviser.steps->count ? " per step" : "");
     if (step > 0) {
         text_add(out, " (");

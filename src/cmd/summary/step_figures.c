@@ -1,9 +1,12 @@
 /* GPU busy, MFU and tensor cores of the steps: see step_figures.h. */
 #include "step_figures.h"
 
+#include <string.h>
+
 #include "analyze/model/flops/step_flops.h"
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/tensor/tensor_cores.h"
+#include "base/human.h"
 #include "base/saturating.h"
 
 /* The time from the first step that counts to the last. */
@@ -21,8 +24,8 @@ static struct report_span span_of(const struct adviser *adviser)
     return span;
 }
 
-/* Percent of the time in which a GPU had work, the mean of all GPUs; negative: not known. Time in which nothing was
- * recorded (--advise) does not count. */
+/* Percent of the steps, or of the GPU's part of the run, in which a GPU had work; the mean of all GPUs; negative: not
+ * known. Time in which nothing was recorded (--advise) does not count. */
 static double busy_share(const struct adviser *adviser, const struct analysis_request *request)
 {
     struct gpu_busy busy = { 0 };
@@ -33,10 +36,9 @@ static double busy_share(const struct adviser *adviser, const struct analysis_re
         return -1;
     for (size_t i = 0; i < busy.device_count; i++) {
         const struct gpu_busy_device *device = &busy.devices[i];
-        int64_t whole = request->span
-                            ? saturating_subtract(saturating_duration(request->span->from_ns, request->span->to_ns),
-                                                  device->paused_ns)
-                            : gpu_busy_span(device);
+        int64_t whole = request->span ? saturating_duration(request->span->from_ns, request->span->to_ns)
+                                      : adviser->recorded_ns;
+        whole = saturating_subtract(whole, device->paused_ns);
         sum += whole > 0 ? 100 * (double)device->busy_ns / (double)whole : 0;
     }
     double share = busy.device_count ? sum / (double)busy.device_count : -1;
@@ -85,4 +87,17 @@ struct step_figures step_figures_of(const struct adviser *adviser, const char *p
     read_mfu(&figures, adviser, peaks);
     read_tensor_cores(&figures, adviser, &request);
     return figures;
+}
+
+void step_figures_add_count(struct text *out, const struct adviser *adviser)
+{
+    static const char many[] = "steps ";
+    const char *source = adviser->steps->source;
+
+    text_add(out, "over ");
+    human_count(out, adviser->step_count);
+    if (adviser->step_count == 1 && strncmp(source, many, strlen(many)) == 0)
+        text_addf(out, " step %s", source + strlen(many));
+    else
+        text_addf(out, " %s", source);
 }

@@ -64,9 +64,8 @@ static void add_step(struct text *out, const struct adviser *adviser, const char
     text_add(out, adviser->steps->count ? "  step " : "  the GPU's part of the run ");
     human_time(out, adviser->step_ns);
     if (adviser->steps->count) {
-        text_add(out, " over ");
-        human_count(out, adviser->step_count);
-        text_addf(out, " %s", adviser->steps->source);
+        text_add_char(out, ' ');
+        step_figures_add_count(out, adviser);
     }
     if (figures.busy >= 0)
         text_addf(out, "; GPU busy %.0f %%", figures.busy);

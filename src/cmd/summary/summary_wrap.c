@@ -45,10 +45,18 @@ static const char *word_end(const char *word)
     return end;
 }
 
+/* Behind the time of a cause, else below the first word. */
+static size_t indent_of(const char *line, size_t spaces)
+{
+    if (spaces <= INDENT)
+        return INDENT;
+    return isdigit((unsigned char)line[spaces]) ? CAUSE_INDENT : spaces;
+}
+
 /* The spaces at the start belong to the first word. */
 static void wrap_line(struct text *out, const char *line, size_t length, size_t columns)
 {
-    size_t spaces = strspn(line, " "), indent = spaces > INDENT ? CAUSE_INDENT : INDENT, column = 0;
+    size_t spaces = strspn(line, " "), indent = indent_of(line, spaces), column = 0;
 
     for (size_t at = 0; at < length;) {
         size_t start = at ? at : spaces, end = (size_t)(word_end(line + start) - line);
