@@ -120,7 +120,7 @@ static void conversions_of_layouts_go(void **state)
         runs(&program, convolution, "sm90_xmma_fprop_implicit_gemm_bf16bf16_nhwc", 100);
     }
     expect(&program, &rule_layout_conversions, 10 * (30 + GAP), 10 * (30 + GAP),
-           "layout conversions: 10 kernels convert between NCHW and NHWC in 300 µs", "train.py:12 forward");
+           "layout conversions: 10 kernels (NCHW/NHWC) in 300 µs", "train.py:12 forward");
 }
 
 /* A batch norm of 67.1 MB of input and of output. 134.2 MB at 4.814 TB/s are 27.88 µs; the input read twice is counted

@@ -74,10 +74,10 @@ static int add_kernels(struct advice_groups *groups, struct advice_kernels *kern
     return 0;
 }
 
-/* "layout conversions: 70 kernels convert between NCHW and NHWC in 2.31 ms" */
+/* "layout conversions: 70 kernels (NCHW/NHWC) in 2.31 ms" */
 static int describe(struct advice_groups *groups, uint32_t group)
 {
-    advice_group_say(groups, group, "layout conversions: ", " kernels convert between NCHW and NHWC in ");
+    advice_group_say(groups, group, "layout conversions: ", " kernels (NCHW/NHWC) in ");
     groups->list[group].cause.advice =
         "model.to(memory_format=torch.channels_last), and the same for its input: then convolutions on tensor cores "
         "find the layout that they need.";
