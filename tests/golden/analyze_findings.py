@@ -73,6 +73,7 @@ def check_answers():
     rules = answers(TRAIN)
     by_answer = {answer: [name for name, row in rules.items() if row["Answer"] == answer] for answer in ("problem", "no problem", "not checked")}
     check("the program is launch-bound", "launch_bound", by_answer["problem"][0])
+    check("findings of a rule, not their events", [1, 0, ""], [rules[name]["Findings"] for name in ("launch_bound", "result_waits", "gil_contention")])
     check("waits are no problem", True, "result_waits" in by_answer["no problem"])
     check("the GIL was not checked", ("not checked", "Python samples", "--python-sampling=true"),
           tuple(rules["gil_contention"][name] for name in ("Answer", "Missing Data", "Recorded By")))

@@ -64,7 +64,7 @@ static int rule_sum(struct report *report, const struct analysis_request *reques
     static const struct table_column columns[CELLS] = {
         [RULE] = { "Rule", CELL_TEXT, UNIT_NONE, 0 },
         [ANSWER] = { "Answer", CELL_TEXT, UNIT_NONE, 0 },
-        [FOUND] = { "Found", CELL_INT, UNIT_NONE, 0 },
+        [FOUND] = { "Findings", CELL_INT, UNIT_NONE, 0 },
         [SAVES] = { "Saves per Step", CELL_INT, UNIT_NS, 0 },
         [ABOUT] = { "About", CELL_INT, UNIT_NS, 0 },
         [IMPACT] = { "Impact", CELL_INT, UNIT_NS, 0 },
