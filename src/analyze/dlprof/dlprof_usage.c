@@ -128,9 +128,11 @@ int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, s
 {
     size_t from = first_call(dlprof, first), to = first_call(dlprof, last + 1);
     size_t work = first_work(dlprof, from);
-    struct part part = { dlprof->calls + from, dlprof->works + work, to - from, first_work(dlprof, to) - work };
+    struct part part = { .call_count = to - from, .work_count = first_work(dlprof, to) - work };
     struct cover cover = { .list = malloc((part.call_count + part.work_count + 1) * sizeof *cover.list) };
 
+    part.calls = part.call_count ? dlprof->calls + from : NULL;
+    part.works = part.work_count ? dlprof->works + work : NULL;
     *usage = (struct dlprof_usage){ 0 };
     if (!cover.list)
         return error_set(err, ERR_NO_MEMORY, "out of memory");

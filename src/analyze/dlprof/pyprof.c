@@ -159,7 +159,8 @@ static void set_part(struct table_cell *cell, const struct listing *listing, con
     int is_product = op_class_is_matrix(marked->class);
     double products = figure_of(is_counted ? &call->products : is_product ? marked : &none, offset);
     double others = figure_of(is_counted ? &call->others : is_product ? &none : marked, offset);
-    double ns = (double)(work->end_ns - work->start_ns), value = products + others, all_ns = times->all_ns;
+    double ns = (double)saturating_duration(work->start_ns, work->end_ns), value = products + others,
+           all_ns = times->all_ns;
 
     if (!is_counted && marked->class == OP_UNKNOWN)
         return;
@@ -294,7 +295,7 @@ static int order_kernels(struct listing *listing)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < dlprof->work_count; i++) {
         const struct dlprof_work *work = &dlprof->works[i];
-        double ns = (double)(work->end_ns - work->start_ns);
+        double ns = (double)saturating_duration(work->start_ns, work->end_ns);
         if (work->kind != GPU_KERNEL)
             continue;
         listing->order[listing->count++] = work;

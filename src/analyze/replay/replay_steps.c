@@ -56,7 +56,6 @@ static void find_last_points(const struct replay *replay, const struct replay_th
  * has that of the step before it. */
 static void end_steps(const struct replay *replay, const struct steps *steps, uint32_t *last, struct completion *list)
 {
-
     for (size_t i = 0; i < steps->count; i++)
         last[i] = UINT32_MAX;
     for (uint32_t i = 0; i < replay->events.thread_count; i++)
@@ -130,9 +129,10 @@ int replay_steps(struct replay *replay, const struct steps *steps, struct replay
         replayed += (double)saturating_duration(list[i - 1].replayed_ns, list[i].replayed_ns);
         intervals++;
     }
-    if (intervals)
+    if (intervals && measured > 0) /* times of a damaged file may run backwards */
         *out = (struct replay_step_times){ saturating_from_double(measured / (double)intervals),
-                                           saturating_from_double(replayed / (double)intervals), steady };
+                                           saturating_from_double(replayed > 0 ? replayed / (double)intervals : 0),
+                                           steady };
     free(list);
     free(last);
     return 0;

@@ -1,15 +1,19 @@
 /* Annotations of GitHub Actions: a line each on stdout, which the runner of a workflow shows beside the line of a pull
  * request. Problems are warnings. Rules without a problem, and rules that could not be checked, are two notices. */
+#include <ctype.h>
 #include <string.h>
 
 #include "finding_format.h"
 
-/* The runner ends a command at a line break, and a property at a colon or a comma as well. */
+/* The runner ends a command at a line break, and a property at a colon or a comma as well. Other control characters
+ * have no code there; a terminal that shows the log must not obey those of a name. */
 static void add_escaped(struct text *out, const char *text, const char *special)
 {
     for (; *text; text++) {
         if (strchr(special, *text))
             text_addf(out, "%%%02X", (unsigned char)*text);
+        else if (iscntrl((unsigned char)*text))
+            text_addf(out, "\\x%02x", (unsigned char)*text);
         else
             text_add_char(out, *text);
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/human.h"
+#include "base/saturating.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
 #include "cmd/print/html_escape.h"
@@ -218,7 +219,7 @@ void html_add_parts(struct text *out, const char *title, const struct html_part 
             continue;
         text_addf(out, "<tr><th scope=\"row\"><span class=\"key %s\"></span>%s</th><td>", parts[i].class,
                   parts[i].name);
-        html_add_time(out, (int64_t)(parts[i].ns + 0.5));
+        html_add_time(out, saturating_from_double(parts[i].ns + 0.5));
         text_add(out, "</td><td>");
         html_add_percent(out, 100 * parts[i].ns / whole, 1);
         text_add(out, "</td></tr>\n");

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/human.h"
+#include "base/saturating.h"
 #include "html_page.h"
 
 enum { WIDTH = 1000, HEIGHT = 240, LEFT = 80, TOP = 12, BOTTOM = 28, MOST_BARS = 200, WIDEST = 60, MOST_NUMBERED = 20 };
@@ -59,7 +60,7 @@ static void add_axis(struct text *out, double highest)
                   "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
                   "text-anchor=\"end\">",
                   LEFT, WIDTH, y, y, LEFT - 8, y + 4);
-        human_time(out, (int64_t)at);
+        human_time(out, saturating_from_double(at));
         text_add(out, "</text>\n");
     }
 }
@@ -82,7 +83,7 @@ static void add_bars(struct text *out, const struct table *steps, size_t count, 
         double left = LEFT + (double)i * width;
         long long number = (long long)html_cell_number(steps, first, "Step");
         text_addf(out, "<g><title>%s %lld: ", share == 1 ? "step" : "steps from", number);
-        human_time(out, (int64_t)bar.time_ns);
+        human_time(out, saturating_from_double(bar.time_ns));
         text_addf(out, ", GPU busy %.0f %%</title>", bar.time_ns > 0 ? 100 * bar.busy_ns / bar.time_ns : 0);
         add_rectangle(out, "idle", left + width * 0.1, width * 0.8, PLOT_HEIGHT * bar.time_ns / highest);
         add_rectangle(out, "compute", left + width * 0.1, width * 0.8, PLOT_HEIGHT * bar.busy_ns / highest);
