@@ -30,7 +30,7 @@ import compare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-MODULES = ("waits", "host", "loaders", "copies", "kernels", "excess", "two")
+MODULES = ("waits", "host", "loaders", "copies", "kernels", "excess", "others", "two")
 PARTS = ("bare", "profile", "advice", "patterns", "unplanted", "keep")
 BARE_SECONDS, PROFILE_SECONDS = 60, 90  # time limits of one program
 AT_ONCE = 4                             # programs that are started or written while one has the GPU
