@@ -295,6 +295,26 @@ static void a_norm_that_is_written_out_is_a_chain(void **state)
 }
 
 /* The same operator again and again: on a list of tensors, such as gradients that are clipped one by one. */
+/* Through float32 and back: copies and a product of float32 read 1, 2 and 2 tensors of bfloat16 and write 2, 2 and 1.
+ * Only the first input, 1, and the last result, 1, remain of 10. The bound is that at 4.89 TB/s, 3.43 µs. */
+static void a_chain_through_a_wider_type_keeps_the_narrow_tensors(void **state)
+{
+    static const char wide[] = "[\"float\", \"c10::BFloat16\"]", narrow[] = "[\"c10::BFloat16\", \"float\"]";
+    struct program program = begin();
+
+    for (int i = 0; i < 10; i++) {
+        runs(&program, (struct op){ .name = "aten::copy_", .shapes = TENSORS, .stack = line, .types = wide }, pointwise,
+             60);
+        runs(&program, (struct op){ .name = "aten::silu", .shapes = TENSOR, .stack = line, .types = wide }, pointwise,
+             80);
+        runs(&program, (struct op){ .name = "aten::copy_", .shapes = TENSORS, .stack = line, .types = narrow },
+             pointwise, 60);
+        runs(&program, (struct op){ .name = "aten::mm" }, gemm, 300);
+    }
+    expect(&program, &rule_pointwise_chains, 10 * (200 + 2 * GAP) - 35, 10 * (200 + 2 * GAP) - 400,
+           "chains of pointwise kernels: 30 kernels in 2.00 ms", "train.py:12 forward");
+}
+
 static void one_operator_on_many_tensors_is_no_chain(void **state)
 {
     struct program program = begin();
@@ -429,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_pointwise_kernels_becomes_one),
         cmocka_unit_test(kernels_on_tensors_of_other_sizes_are_no_chain),
         cmocka_unit_test(a_norm_that_is_written_out_is_a_chain),
+        cmocka_unit_test(a_chain_through_a_wider_type_keeps_the_narrow_tensors),
         cmocka_unit_test(one_operator_on_many_tensors_is_no_chain),
         cmocka_unit_test(a_loop_over_slices_becomes_one_product),
         cmocka_unit_test(products_in_a_row_are_no_loop),

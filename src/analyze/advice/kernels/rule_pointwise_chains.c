@@ -1,10 +1,11 @@
 /* The rule pointwise_chains: elementwise kernels one behind the other, each of which reads what the last one wrote, and
  * reductions between them: an activation, a norm or a softmax that is written out.
  *
- * One fused kernel reads what comes from outside of the chain, and writes one result. Of the tensors that a chain reads
- * it is not known which are the same: its kernels read r bytes and write w besides the result, so r − w at most come
- * from outside. Estimate: half of those beyond the first tensor are read again, and the fused kernel moves memory as
- * fast as the kernels of the chain. Bound: it reads and writes one tensor at the peak rate of the memory. */
+ * One fused kernel reads what comes from outside of the chain, and writes what its last kernel does. Of the tensors
+ * that a chain reads it is not known which are the same: its kernels read r bytes and write w besides the result, so r
+ * − w at most come from outside. Estimate: half of those beyond the inputs of the first kernel are read again, and the
+ * fused kernel moves memory as fast as the kernels of the chain. Bound: it reads and writes one tensor, of the
+ * narrowest type in the chain, at the peak rate of the memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,10 @@
 enum { SHORTEST_CHAIN = 3 }; /* elementwise kernels */
 enum { SMALL_SHARE = 16 };   /* the share of a tensor's elements that a reduction over rows leaves at most */
 
-/* Bytes that an operator reads and writes, and elements of its largest input; all 0: not known. */
+/* Bytes that an operator reads and writes, elements of its largest input, and bytes of the narrowest of that size; all
+ * 0: not known. */
 struct extent {
-    double read, written, elements;
+    double read, written, elements, narrowest;
     int is_read; /* the members are set */
 };
 
@@ -46,13 +48,19 @@ static const struct extent *extent_of(struct search *search, const struct advice
         if (!input->tensors || !input->bytes)
             continue;
         extent->read += op_tensor_bytes(input);
-        if (input->elements <= extent->elements)
+        double bytes = input->elements * input->bytes;
+        if (input->elements < extent->elements || (input->elements == extent->elements && bytes >= extent->narrowest))
             continue;
+        extent->written = input->elements > extent->elements ? bytes : extent->written;
         extent->elements = input->elements;
-        extent->written = input->elements * input->bytes;
+        extent->narrowest = bytes;
     }
     if (work->bytes >= 0)
         extent->written = work->bytes > extent->read ? work->bytes - extent->read : 0;
+    if (kernel->class == OP_COPY && inputs.count) { /* copy_(to, from) */
+        extent->written = op_tensor_bytes(&inputs.list[0]);
+        extent->read -= extent->written;
+    }
     return extent;
 }
 
@@ -112,26 +120,29 @@ static int extend(struct search *search, struct chain *chain)
 static void predict(struct search *search, struct chain *chain)
 {
     const struct advice_kernel *list = search->kernels->list;
-    double read = 0, written = 0, unit = 0;
+    const struct extent *begin = extent_of(search, &list[chain->first]),
+                        *end = extent_of(search, &list[chain->end - 1]);
+    double read = 0, written = 0, narrowest = 0;
 
     chain->longest = chain->first;
     for (size_t i = chain->first; i < chain->end; i++) {
         const struct extent *extent = extent_of(search, &list[i]);
         read += extent->read;
         written += extent->written;
-        unit = extent->written > unit ? extent->written : unit;
+        if (extent->elements == chain->elements && (!(narrowest > 0) || extent->narrowest < narrowest))
+            narrowest = extent->narrowest;
         chain->run_ns = saturating_add(chain->run_ns, list[i].run_ns);
         if (list[i].run_ns > list[chain->longest].run_ns)
             chain->longest = i;
     }
     chain->estimate_ns = list[chain->longest].run_ns; /* without sizes it is not known how much is left */
     chain->bound_ns = chain->estimate_ns / 2;
-    if (unit <= 0)
+    if (!(narrowest > 0))
         return;
-    double outside = read - (written - unit) > unit ? read - (written - unit) : unit,
-           left = unit + (outside - unit) / 2 + unit;
+    double outside = read - (written - end->written), least = begin->read > narrowest ? begin->read : narrowest;
+    double left = (outside > least ? (least + outside) / 2 : least) + end->written;
     chain->estimate_ns = saturating_from_double((double)chain->run_ns * left / (read + written));
-    chain->bound_ns = advice_work_ns(&search->kernels->peaks, &advice_peak, GPU_RATES, 0, 2 * unit);
+    chain->bound_ns = advice_work_ns(&search->kernels->peaks, &advice_peak, GPU_RATES, 0, 2 * narrowest);
     if (!chain->bound_ns || chain->bound_ns > chain->estimate_ns)
         chain->bound_ns = chain->estimate_ns / 2;
 }
@@ -227,8 +238,9 @@ const struct analysis rule_pointwise_chains = {
     .usage = "",
     .help = "Three or more elementwise kernels on tensors of one size, one behind the other, with reductions between "
             "them. The saving is that of a "
-            "replay with one fused kernel in place of each chain. In the bound it reads and writes one tensor at the "
-            "peak rate of the memory; in the estimate it reads what probably comes from outside of the chain, and "
+            "replay with one fused kernel in place of each chain. In the bound it reads and writes one tensor, of the "
+            "narrowest type, at the peak rate of the memory; in the estimate it reads what probably comes from outside "
+            "of the chain, and "
             "moves memory as fast as the kernels of the chain do.",
     .needs = ADVICE_NEEDS,
     .advice = "Fuse pointwise operators: torch.compile, or an operator of PyTorch that does the same.",
