@@ -28,8 +28,8 @@ class AccuracyItem(pair.Pair):
         super().__init__(fixed)
         self.model = convolutions(128, 12, **BF16).to(memory_format=torch.channels_last)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-4, momentum=0.9, fused=True)
-        self.images = torch.randn(32, 3, 64, 64, **BF16).to(memory_format=torch.channels_last)
-        self.labels = torch.randint(100, (32,), device="cuda")
+        self.images = torch.randn(128, 3, 64, 64, **BF16).to(memory_format=torch.channels_last)
+        self.labels = torch.randint(100, (128,), device="cuda")
 
     def train(self, steps):
         hits = torch.zeros((), device="cuda", dtype=torch.long)
@@ -80,7 +80,7 @@ class SynchronizedHooks(pair.Pair):
         super().__init__(fixed)
         self.model = nn.Sequential(*[Block(1024, 16) for _ in range(8)])
         self.optimizer = adamw(self.model)
-        self.x = torch.randn(4, 512, 1024, **BF16)
+        self.x = torch.randn(16, 1024, 1024, **BF16)
         self.times = []
         if not fixed:
             for layer in self.model:
@@ -109,8 +109,8 @@ class LengthsToCpu(pair.Pair):
         self.rnn = nn.LSTM(512, 512, num_layers=2, batch_first=True, device="cuda")
         self.head = mlp(4096, 8, edge=512)
         self.optimizer = torch.optim.AdamW([*self.rnn.parameters(), *self.head.parameters()], lr=1e-5, fused=True)
-        self.x = torch.randn(64, 24, 512, device="cuda")
-        self.on_cpu = torch.randint(8, 25, (64,))
+        self.x = torch.randn(256, 24, 512, device="cuda")
+        self.on_cpu = torch.randint(8, 25, (256,))
         self.lengths = self.on_cpu.cuda()
 
     def train(self, steps):
@@ -160,7 +160,7 @@ class HostEnvironment(pair.Pair):
 
     def __init__(self, fixed):
         super().__init__(fixed)
-        self.model = mlp(2048, 6, edge=64)
+        self.model = mlp(4096, 8, edge=64)
         self.optimizer = adamw(self.model)
         self.state = np.random.default_rng(0).standard_normal((self.players, 64), dtype=np.float32)
         self.place = torch.empty(self.players, 64).pin_memory()
@@ -216,9 +216,9 @@ class ConvolutionTf32Off(pair.Pair):
         super().__init__(fixed)
         down = [nn.Sequential(nn.Conv2d(a, b, 4, 2, 1), nn.SiLU()) for a, b in ((3, 128), (128, 256), (256, 512))]
         up = [nn.Sequential(nn.ConvTranspose2d(a, b, 4, 2, 1), nn.SiLU()) for a, b in ((512, 256), (256, 128))]
-        self.model = nn.Sequential(*down, *up, nn.ConvTranspose2d(128, 3, 4, 2, 1)).cuda()
+        self.model = nn.Sequential(*down, *up, nn.ConvTranspose2d(128, 3, 4, 2, 1)).to("cuda", memory_format=torch.channels_last)
         self.optimizer = adamw(self.model)
-        self.x = torch.rand(32, 3, 128, 128, device="cuda")
+        self.x = torch.rand(32, 3, 128, 128, device="cuda").to(memory_format=torch.channels_last)
 
     def train(self, steps):
         torch.backends.cudnn.allow_tf32 = self.fixed
@@ -297,7 +297,7 @@ class AveragedWeights(pair.Pair):
         self.model = nn.Sequential(*[Block(512, 8) for _ in range(16)])
         self.optimizer = adamw(self.model)
         self.means = [p.detach().clone() for p in self.model.parameters()]
-        self.x = torch.randn(32, 512, 512, **BF16)
+        self.x = torch.randn(128, 512, 512, **BF16)
 
     def train(self, steps):
         parameters = [p.detach() for p in self.model.parameters()]
@@ -321,9 +321,9 @@ class Float64Data(pair.Pair):
     def __init__(self, fixed):
         super().__init__(fixed)
         kind = torch.float32 if fixed else torch.float64
-        self.model = mlp(2048, 6, device="cuda", dtype=kind)
+        self.model = mlp(4096, 6, device="cuda", dtype=kind)
         self.optimizer = adamw(self.model)
-        self.x = torch.from_numpy(np.random.default_rng(0).standard_normal((2048, 2048))).to("cuda", kind)
+        self.x = torch.from_numpy(np.random.default_rng(0).standard_normal((4096, 4096))).to("cuda", kind)
 
     def train(self, steps):
         torch.set_float32_matmul_precision("high")
@@ -332,22 +332,6 @@ class Float64Data(pair.Pair):
             loss.backward()  # SEEN
             self.optimizer.step()
             self.optimizer.zero_grad()
-
-
-class InferenceWithGradients(pair.Pair):
-    """Many small operators answer with autograd on. Fixed: torch.inference_mode()."""
-
-    family = "model"
-
-    def __init__(self, fixed):
-        super().__init__(fixed)
-        self.model = nn.Sequential(*[nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256), nn.GELU()) for _ in range(30)]).cuda()
-        self.x = torch.randn(16, 256, device="cuda")
-
-    def train(self, steps):
-        with torch.inference_mode(self.fixed):
-            for _ in steps:
-                self.model(self.x)  # FAULT
 
 
 pair.run(__name__)
