@@ -334,15 +334,19 @@ int advice_kernel_follows(const struct advice_kernels *kernels, const struct adv
                                          adviser_step(kernels->adviser, &events->calls[b->call]);
 }
 
-int advice_kernel_is_fp32(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
+enum data_type advice_kernel_type(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
     const struct op_work *work = advice_kernel_work(kernels, kernel);
     const char *name;
 
     if (work && work->type)
-        return work->type == DATA_FP32;
+        return work->type;
     name = kernel_name(kernels, kernel->name);
-    return strstr(name, "float") && !strstr(name, "BFloat16") && !strstr(name, "bfloat16") && !strstr(name, "Half");
+    if (strstr(name, "double"))
+        return DATA_FP64;
+    return strstr(name, "float") && !strstr(name, "BFloat16") && !strstr(name, "bfloat16") && !strstr(name, "Half")
+               ? DATA_FP32
+               : DATA_UNKNOWN;
 }
 
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op)

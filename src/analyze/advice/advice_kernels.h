@@ -64,8 +64,8 @@ static inline const struct op_work *advice_kernel_work(const struct advice_kerne
     return kernel->todo == NO_KEY ? NULL : &kernels->works.list[kernel->todo];
 }
 
-/* Whether a kernel works on fp32 alone: as its operator's tensors tell, or its name. */
-int advice_kernel_is_fp32(const struct advice_kernels *kernels, const struct advice_kernel *kernel);
+/* The type that a kernel works on: as its operator's first tensor tells, or its name, which tells fp64 and fp32 alone. */
+enum data_type advice_kernel_type(const struct advice_kernels *kernels, const struct advice_kernel *kernel);
 
 /* The sizes of a product of matrices, from the shapes of its operator; bytes, of an element, is 0 if they are not
  * known. */

@@ -156,7 +156,7 @@ static int narrow(struct advice_cause *cause, const struct advice_kernels *kerne
                        advice_operator_vanish(&cause->bound, kernels, advice_operator_root(kernels, kernel->op)) != 0
                    ? ERR_NO_MEMORY
                    : 0;
-    if (op_class_is_matrix(kernel->class) || !advice_kernel_is_fp32(kernels, kernel))
+    if (op_class_is_matrix(kernel->class) || advice_kernel_type(kernels, kernel) != DATA_FP32)
         return 0;
     return advice_kernel_take(&cause->bound, kernel, kernel->run_ns / 2);
 }
