@@ -8,9 +8,9 @@
  * Where the host is the bottleneck, the bare step tells the multiple. Where it is not, because the GPU is or because
  * the host waits for it, any multiple yields about the bare step. Yet it matters once a wait is gone. So the multiple
  * is the likeliest one: the bare step is known to 2 %, and the cost to a half of what is usual. Savings are also
- * computed with twice that error. A bound is the larger one: a repair may save more if recording cost more. A cause that
- * then saves nothing is none: a host that is short of the GPU's pace by no more than what recording may have cost is
- * fast enough. */
+ * computed with twice that error. A bound is the larger one: a repair may save more if recording cost more. A cause
+ * that then saves nothing is none: a host that is short of the GPU's pace by no more than what recording may have cost
+ * is fast enough. */
 #include <stdlib.h>
 
 #include "adviser.h"

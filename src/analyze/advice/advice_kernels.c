@@ -34,11 +34,22 @@ static const char *kernel_text(const struct advice_kernels *kernels, const int64
     return id < 0 ? "" : report_string(kernels->adviser->report, id, NULL);
 }
 
+/* Arguments are no evidence: the rate of an optimizer is a double. */
+static enum data_type type_named(const char *text)
+{
+    if (strstr(text, "<double") && !strstr(text, "<float") && !strstr(text, "<c10::"))
+        return DATA_FP64;
+    return strstr(text, "float") && !strstr(text, "BFloat16") && !strstr(text, "bfloat16") && !strstr(text, "Half")
+               ? DATA_FP32
+               : DATA_UNKNOWN;
+}
+
 static struct advice_kernel_name read_name(struct advice_kernels *kernels, const int64_t *ids)
 {
     const char *text = kernel_text(kernels, ids);
     struct advice_kernel_name name = {
         .cores = tensor_cores_of_kernel(&kernels->cores, ids[TENSOR_MANGLED], ids[TENSOR_DEMANGLED]),
+        .type = type_named(text),
     };
 
     for (size_t i = 0; i < sizeof layout_names / sizeof *layout_names; i++)
@@ -337,16 +348,8 @@ int advice_kernel_follows(const struct advice_kernels *kernels, const struct adv
 enum data_type advice_kernel_type(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
     const struct op_work *work = advice_kernel_work(kernels, kernel);
-    const char *name;
 
-    if (work && work->type)
-        return work->type;
-    name = kernel_name(kernels, kernel->name);
-    if (strstr(name, "double"))
-        return DATA_FP64;
-    return strstr(name, "float") && !strstr(name, "BFloat16") && !strstr(name, "bfloat16") && !strstr(name, "Half")
-               ? DATA_FP32
-               : DATA_UNKNOWN;
+    return work && work->type ? work->type : kernels->named[kernel->name].type;
 }
 
 struct intern_string advice_operator_name(const struct advice_kernels *kernels, uint32_t op)

@@ -28,6 +28,7 @@ struct advice_kernel {
 struct advice_kernel_name {
     struct tensor_cores cores;
     enum op_class class;     /* if its operator was not recorded */
+    enum data_type type;     /* likewise; fp64 and fp32 alone */
     unsigned char is_layout; /* it only converts between NCHW and NHWC */
 };
 
@@ -64,7 +65,8 @@ static inline const struct op_work *advice_kernel_work(const struct advice_kerne
     return kernel->todo == NO_KEY ? NULL : &kernels->works.list[kernel->todo];
 }
 
-/* The type that a kernel works on: as its operator's first tensor tells, or its name, which tells fp64 and fp32 alone. */
+/* The type that a kernel works on: as its operator's first tensor tells, or its name, which tells fp64 and fp32 alone.
+ */
 enum data_type advice_kernel_type(const struct advice_kernels *kernels, const struct advice_kernel *kernel);
 
 /* The sizes of a product of matrices, from the shapes of its operator; bytes, of an element, is 0 if they are not

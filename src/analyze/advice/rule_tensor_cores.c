@@ -164,7 +164,7 @@ static int narrow(struct advice_cause *cause, const struct advice_kernels *kerne
 /* Whether rows of a tensor that a kernel reads are no multiples of 16 bytes. */
 static int has_odd_rows(const struct advice_kernels *kernels, const struct advice_kernel *kernel)
 {
-    struct op_texts texts = op_texts_of(&kernels->operators, &kernels->operators.list[kernel->op]);
+    struct op_texts texts = op_texts_of(kernels->operators, &kernels->operators->list[kernel->op]);
     struct op_inputs inputs;
 
     op_inputs_read(&inputs, &texts);

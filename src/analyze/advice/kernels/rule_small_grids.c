@@ -114,7 +114,8 @@ static int64_t least_ns(const struct grids *grids, const struct advice_kernel *k
 
     if (!work)
         return 0;
-    return advice_work_ns(peaks, share, flops_rate(work, grids->kernels->use[kernel->name].use == TENSOR_YES, peaks),
+    return advice_work_ns(peaks, share,
+                          flops_rate(work, grids->kernels->named[kernel->name].cores.use == TENSOR_YES, peaks),
                           work->flops, work->bytes);
 }
 
@@ -139,7 +140,7 @@ static int is_fixed(const struct grids *grids, size_t row)
 
 static int is_matrix(const struct grids *grids, const struct advice_kernel *kernel)
 {
-    return grids->kernels->use[kernel->name].is_matrix || op_class_is_matrix(kernel->class);
+    return grids->kernels->named[kernel->name].cores.is_matrix || op_class_is_matrix(kernel->class);
 }
 
 static int add_kernel(struct grids *grids, size_t number)
