@@ -76,6 +76,68 @@ static void time_between_ranges_counts(void **state)
     report_close(report);
 }
 
+/* A program whose host takes so long for a step, and its GPU so long for the kernel that each step launches. */
+struct program {
+    int64_t timed_us, recorded_us, gpu_us; /* of the host in a timed step and in a recorded one; of the GPU */
+    int waits;                             /* each step ends when the GPU is done */
+    int ends_timed;                        /* the program ends before steps are recorded again */
+};
+
+/* Runs the program as --advise would: the time of a change lies between two steps, and the last step before timed ones
+ * is not recorded either. */
+static struct report *run(const struct program *program)
+{
+    static const char phases[] = "ssssDsTTTTsntttttttttttttttttsDsTTTTsnttttttttttttttttttttttts";
+    static const char *const names[] = {
+        ['s'] = "settling", ['n'] = "settling", ['D'] = "detailed", ['T'] = "traced", ['t'] = "timed"
+    };
+    enum { CHANGE_US = 300, UNTIL_LAUNCH_US = 200, LATENCY_US = 8 };
+    struct writer *writer = start();
+    int64_t at = 0, gpu_free = 0;
+
+    for (int i = 0; i < (int)sizeof phases - 1 - program->ends_timed; i++) {
+        int is_recorded = phases[i] != 't' && phases[i] != 'n';
+        at += phases[i] == 'n' || (is_recorded && i && phases[i - 1] == 't') ? CHANGE_US : 0;
+        int64_t called = at + UNTIL_LAUNCH_US, from = called + LATENCY_US > gpu_free ? called + LATENCY_US : gpu_free;
+        int64_t end = at + (is_recorded ? program->recorded_us : program->timed_us);
+        gpu_free = from + program->gpu_us;
+        if (program->waits && end < gpu_free)
+            end = gpu_free;
+        step(writer, at, end, i, names[(int)phases[i]]);
+        if (is_recorded)
+            launch(writer, called, from, gpu_free, i + 1, 7);
+        at = end;
+    }
+    return finish(writer);
+}
+
+/* Marks of the host tell a step only where the host sets the pace. */
+static void the_slower_of_host_and_gpu_sets_the_pace(void **state)
+{
+    static const struct {
+        struct program program;
+        int64_t bare_us, traced_us;
+    } cases[] = {
+        { { 1000, 1400, 14000, 0, 0 }, 14000, 14000 }, /* the GPU: marks run ahead of it in all phases */
+        { { 1000, 1400, 14000, 0, 1 }, 14000, 14000 }, /* the same, and the program ends in timed steps */
+        { { 8000, 11000, 3000, 0, 0 }, 8000, 11000 },  /* the host */
+        { { 8000, 11000, 3000, 0, 1 }, 8000, 11000 },
+        { { 4500, 6800, 5000, 0, 0 }, 5000, 6800 },    /* the GPU, but the host in recorded steps */
+        { { 1000, 1400, 5000, 1, 0 }, 5208, 5208 },    /* the host waits for the GPU in each step */
+        { { 6000, 6900, 5000, 1, 0 }, 6000, 6900 },    /* it waits, but the GPU is done by then */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct report *report = run(&cases[i].program);
+        struct bare_step bare = read_bare(report);
+        if (llabs(bare.bare_ns - cases[i].bare_us * US) * 100 > cases[i].bare_us * US ||
+            llabs(bare.traced_ns - cases[i].traced_us * US) * 100 > cases[i].traced_us * US)
+            fail_msg("case %zu: bare %lld, not %lld µs; traced %lld, not %lld µs", i, (long long)bare.bare_ns / US,
+                     (long long)cases[i].bare_us, (long long)bare.traced_ns / US, (long long)cases[i].traced_us);
+        report_close(report);
+    }
+}
+
 static void no_steps(void **state)
 {
     struct writer *writer = start();
@@ -383,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_leave_out_what_is_far_off),
         cmocka_unit_test(time_between_ranges_counts),
+        cmocka_unit_test(the_slower_of_host_and_gpu_sets_the_pace),
         cmocka_unit_test(no_steps),
         cmocka_unit_test(traced_steps_are_the_steps),
         cmocka_unit_test(steps_of_a_replaced_mark_do_not_count),

@@ -7,6 +7,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "base/saturating.h"
+#include "step_launches.h"
 
 enum { FAR_OFF = 2 }; /* what takes so many times as long as the median does not count */
 
@@ -177,7 +178,11 @@ int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64
 
 /* ---- means ----------------------------------------------------------------------------------------------------- */
 
-enum { STRETCH_MAX = 16 };
+enum {
+    STRETCH_MAX = 16,
+    SETTLING_STEPS = 2,    /* before timed steps, the first of them recorded: step_schedule.c */
+    IDLE_LEAD_NS = 100000, /* a kernel starts so soon after its launch if the GPU has nothing else to do */
+};
 
 /* Consecutive steps of a phase. */
 struct stretch {
@@ -192,21 +197,113 @@ static int by_mean(const void *a, const void *b)
     return (x->mean_ns > y->mean_ns) - (x->mean_ns < y->mean_ns);
 }
 
-/* Splits the steps of a phase into stretches and returns their number. The time of a stretch counts from the end of the
- * step before it, because the time between two ranges belongs to the period, too. */
-static size_t find_stretches(const struct timed_step *list, size_t count, enum step_phase phase, struct stretch *out)
+/* All steps of a thread, with their first launches. */
+struct run {
+    const struct timed_step *steps;
+    const struct step_launch *launches;
+    size_t count;
+    double gpu_ns; /* the step of a GPU that always had work while steps were traced; 0: it had not, or not known */
+};
+
+/* Steps from `first` on that are alike. The time of a block counts from the end of the step before it, because the time
+ * between two ranges belongs to the period, too. */
+struct block {
+    size_t first, end;
+};
+
+static size_t block_end(const struct run *run, size_t first)
+{
+    size_t end = first;
+    while (end < run->count && run->steps[end].phase == run->steps[first].phase)
+        end++;
+    return end;
+}
+
+static double by_marks(const struct run *run, struct block block)
+{
+    return (double)saturating_duration(run->steps[block.first - 1].end_ns, run->steps[block.end - 1].end_ns) /
+           (double)(block.end - block.first);
+}
+
+/* How long the first kernel of a step waits for the GPU; -1: not known. */
+static double lead_of(const struct run *run, size_t step)
+{
+    const struct step_launch *launch = step < run->count ? &run->launches[step] : NULL;
+
+    return launch && launch->start_ns != NO_LAUNCH ? (double)saturating_duration(launch->call_ns, launch->start_ns)
+                                                   : -1;
+}
+
+/* Marks are made by the host, which may be many steps ahead of the GPU. So a step lasts from its first kernel to that
+ * of the next. Returns 0 if these are not known, or if the host sets the pace: then marks are right. */
+static double recorded_pace(const struct run *run, struct block block)
+{
+    if (lead_of(run, block.first) < 0 || lead_of(run, block.end) < 0)
+        return 0;
+    double pace = (double)saturating_duration(run->launches[block.first].start_ns, run->launches[block.end].start_ns) /
+                  (double)(block.end - block.first);
+    return pace > by_marks(run, block) ? pace : 0;
+}
+
+/* Timed steps have no kernels in the report, but the steps around them have: the last one but one before them and the
+ * first one behind them. If that finds an idle GPU, the host sets the pace, and marks are right (0). Else the GPU is
+ * behind. What it has fallen behind during the timed steps is added to the time between marks; time that a change of
+ * phase took is not part of that. If the GPU is a whole step behind, and was when the timed steps began, because the
+ * two settling steps were no slower than it is, its time from the one kernel to the other is that of all steps between.
+ */
+static double timed_pace(const struct run *run, struct block block)
+{
+    size_t before = block.first < SETTLING_STEPS ? run->count : block.first - SETTLING_STEPS;
+    double lead_before = lead_of(run, before), lead_behind = lead_of(run, block.end), marks = by_marks(run, block);
+
+    if (block.end == run->count && run->gpu_ns > marks)
+        return run->gpu_ns;
+    if (lead_before < 0 || lead_behind <= IDLE_LEAD_NS)
+        return 0;
+    size_t count = block.end - block.first;
+    const struct step_launch *first = &run->launches[before], *last = &run->launches[block.end];
+    double settling = (double)saturating_duration(run->steps[before].start_ns, run->steps[block.first].start_ns);
+    double pace = (double)saturating_duration(first->start_ns, last->start_ns) / (double)(count + SETTLING_STEPS);
+    if (lead_behind < pace || SETTLING_STEPS * pace < settling) {
+        double until_launch = (double)saturating_duration(run->steps[before].start_ns, first->call_ns),
+               behind = (double)saturating_duration(run->steps[block.end - 1].end_ns, last->start_ns) - until_launch;
+        pace = marks + (behind - lead_before) / (double)count;
+    }
+    return pace > marks ? pace : 0;
+}
+
+/* The step of the GPU in the last traced steps that ended with the GPU a whole step behind the host. */
+static double gpu_pace(const struct run *run)
+{
+    double pace = 0;
+
+    for (size_t first = 1, end; first < run->count; first = end) {
+        end = block_end(run, first);
+        double traced = run->steps[first].phase == STEP_TRACED ? recorded_pace(run, (struct block){ first, end }) : 0;
+        if (traced > 0 && lead_of(run, end) >= traced)
+            pace = traced;
+    }
+    return pace;
+}
+
+/* Splits the steps of a phase into stretches and returns their number. Where the GPU sets the pace, a block is one
+ * stretch. */
+static size_t find_stretches(const struct run *run, enum step_phase phase, struct stretch *out)
 {
     size_t found = 0;
 
-    for (size_t i = 1; i < count; i++) {
-        if (list[i].phase != phase)
+    for (size_t first = 1, end; first < run->count; first = end) {
+        end = block_end(run, first);
+        if (run->steps[first].phase != phase)
             continue;
-        size_t first = i;
-        while (i + 1 < count && list[i + 1].phase == phase && i + 1 - first < STRETCH_MAX)
-            i++;
-        size_t steps = i + 1 - first;
-        double ns = (double)saturating_duration(list[first - 1].end_ns, list[i].end_ns);
-        out[found++] = (struct stretch){ ns / (double)steps, steps };
+        struct block block = { first, end };
+        double pace = phase == STEP_TIMED ? timed_pace(run, block) : recorded_pace(run, block);
+        if (pace > 0)
+            out[found++] = (struct stretch){ pace, end - first };
+        for (size_t i = first, next; pace <= 0 && i < end; i = next) {
+            next = end - i < STRETCH_MAX ? end : i + STRETCH_MAX;
+            out[found++] = (struct stretch){ by_marks(run, (struct block){ i, next }), next - i };
+        }
     }
     return found;
 }
@@ -229,13 +326,13 @@ static int64_t mean_of(struct stretch *stretches, size_t count, size_t *steps)
 }
 
 /* The step that nine of ten do not exceed, of those that were only timed and are not far off. */
-static int64_t slow_of(const struct timed_step *list, size_t count, int64_t *lengths)
+static int64_t slow_of(const struct run *run, int64_t *lengths)
 {
     size_t found = 0;
 
-    for (size_t i = 1; i < count; i++)
-        if (list[i].phase == STEP_TIMED)
-            lengths[found++] = saturating_duration(list[i - 1].end_ns, list[i].end_ns);
+    for (size_t i = 1; i < run->count; i++)
+        if (run->steps[i].phase == STEP_TIMED)
+            lengths[found++] = saturating_duration(run->steps[i - 1].end_ns, run->steps[i].end_ns);
     if (!found)
         return 0;
     qsort(lengths, found, sizeof *lengths, by_length);
@@ -262,10 +359,31 @@ static const struct timed_step *longest_run(const struct timed_steps *steps, siz
     return best;
 }
 
+static int read_means(struct bare_step *out, struct run *run, struct stretch *stretches, struct report *report,
+                      struct error *err)
+{
+    struct step_launch *launches = malloc(run->count * sizeof *launches);
+    int64_t *lengths = malloc(run->count * sizeof *lengths);
+    int code = launches && lengths ? step_launches_read(launches, run->steps, run->count, report, err)
+                                   : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+
+    if (code == 0) {
+        run->launches = launches;
+        run->gpu_ns = gpu_pace(run);
+        out->bare_ns = mean_of(stretches, find_stretches(run, STEP_TIMED, stretches), &out->timed);
+        out->traced_ns = mean_of(stretches, find_stretches(run, STEP_TRACED, stretches), &out->traced);
+        mean_of(stretches, find_stretches(run, STEP_DETAILED, stretches), &out->detailed);
+        out->slow_ns = slow_of(run, lengths);
+    }
+    free(lengths);
+    free(launches);
+    return code;
+}
+
 int bare_step_read(struct bare_step *out, struct report *report, struct error *err)
 {
     struct timed_steps steps = { 0 };
-    size_t count;
+    struct run run = { 0 };
     int code = timed_steps_read(&steps, report, err);
 
     *out = (struct bare_step){ 0 };
@@ -273,19 +391,10 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
         return code;
     if ((code = timed_steps_settle(&steps, err)) != 0 || !steps.count)
         goto free_steps;
-    const struct timed_step *list = longest_run(&steps, &count);
-    struct stretch *stretches = malloc(count * sizeof *stretches);
-    int64_t *lengths = malloc(count * sizeof *lengths);
-    if (!stretches || !lengths) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-        goto free_stretches;
-    }
-    out->bare_ns = mean_of(stretches, find_stretches(list, count, STEP_TIMED, stretches), &out->timed);
-    out->traced_ns = mean_of(stretches, find_stretches(list, count, STEP_TRACED, stretches), &out->traced);
-    mean_of(stretches, find_stretches(list, count, STEP_DETAILED, stretches), &out->detailed);
-    out->slow_ns = slow_of(list, count, lengths);
-free_stretches:
-    free(lengths);
+    run.steps = longest_run(&steps, &run.count);
+    struct stretch *stretches = malloc(run.count * sizeof *stretches);
+    code = stretches ? read_means(out, &run, stretches, report, err)
+                     : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
     free(stretches);
 free_steps:
     timed_steps_free(&steps);
