@@ -348,6 +348,24 @@ static void a_function_is_compiled_again(void **state)
     done(&adviser, report);
 }
 
+/* Three breaks at one line, and one at another: findings without a figure. */
+static void torch_compile_cannot_compile_a_line(void **state)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    launch_rarely(writer);
+    for (int i = 0; i < 4; i++)
+        python_event(writer, (struct python_event){ i, i, i < 3 ? 43 : 52, "graph break", "graph break forward",
+                                                    "forward", "/home/me/train.py", "call of print()\nmore" });
+    struct report *report = advise(&adviser, writer, &rule_graph_breaks, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 2);
+    expect(&adviser.causes[0], 0, 0, "graph break: call of print() (3 times)", "train.py:43 forward");
+    expect(&adviser.causes[1], 0, 0, "graph break: call of print()", "train.py:52 forward");
+    assert_int_equal(adviser.causes[0].confidence, ADVICE_TRY);
+    done(&adviser, report);
+}
+
 /* The same code is PyTorch's: no advice on lines of the program. */
 static void code_of_pytorch_is_not_the_users(void **state)
 {
@@ -575,6 +593,7 @@ int main(void)
         cmocka_unit_test(garbage_is_collected_in_the_loop),
         cmocka_unit_test(collections_are_not_charged_to_the_line),
         cmocka_unit_test(a_function_is_compiled_again),
+        cmocka_unit_test(torch_compile_cannot_compile_a_line),
         cmocka_unit_test(workers_that_are_always_busy),
         cmocka_unit_test(workers_that_wait_for_orders),
         cmocka_unit_test(the_line_with_most_of_the_time_is_named),
