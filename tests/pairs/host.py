@@ -192,4 +192,30 @@ class BusyThread(pair.Pair):
             monitor.join()
 
 
+class TunedEachStep(pair.Pair):
+    """cuDNN times its kernels for images that have another size in each step. Fixed: it chooses without."""
+
+    family = "host"
+
+    def __init__(self, fixed):
+        super().__init__(fixed)
+        self.model = torch.nn.Sequential(*(torch.nn.Conv2d(64, 64, 3, padding=1, **BF16) for _ in range(4)))
+        self.optimizer = adamw(self.model)
+        self.count = 0
+
+    def images(self):
+        """Of a size that was not there before, for 4096 steps."""
+        self.count += 1
+        return torch.randn(16, 64, 64 + self.count % 64, 64 + self.count // 64 % 64, **BF16)
+
+    def train(self, steps):
+        torch.backends.cudnn.benchmark = not self.fixed  # FAULT
+        for _ in steps:
+            x = self.images()
+            y = self.model(x)  # SEEN
+            F.mse_loss(y, x).backward()  # SEEN
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
 pair.run(__name__)

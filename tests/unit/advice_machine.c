@@ -197,6 +197,78 @@ static void a_grid_that_the_library_fixes(void **state)
     assert_int_equal(grids_found("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 24, 1), 0);
 }
 
+/* ---- tuning ---------------------------------------------------------------------------------------------------- */
+
+enum { TRIED = 4, TUNED_STEP = 200 };
+
+/* Steps of 200 µs: in so many of them a convolution launches four kernels of 20 µs, and waits for each and its time,
+ * 40 µs for each; in the others it launches one. */
+static struct report *tune(struct adviser *adviser, int tuned, const char *const *names)
+{
+    struct writer *writer = start();
+
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = TUNED_STEP * i;
+        int tries = i >= STEPS - 1 - tuned && i < STEPS - 1 ? TRIED : 1;
+        step(writer, at, at + TUNED_STEP - 1, i);
+        operator(writer, at, at + 40 * tries, "aten::cudnn_convolution", "train.py(41): forward");
+        for (int k = 0; k < tries; k++, at += 40) {
+            int64_t id = 100 * i + 10 * k + 1;
+            call(writer, MAIN, at, at + 5, "cudaLaunchKernel", id);
+            made_kernel(writer,
+                        (struct made_kernel){ (at + 5) * US, (at + 25) * US, 1, id, 0, 7, names[k], NULL, NULL });
+            if (tries == 1)
+                continue;
+            call(writer, MAIN, at + 10, at + 30, "cudaEventSynchronize", id + 1);
+            sync_record(writer, STREAM_SYNC, 7, id + 1, 0);
+            call(writer, MAIN, at + 31, at + 33, "cudaEventElapsedTime", id + 2);
+        }
+    }
+    return advise(adviser, writer, &rule_autotuning, WITH_STEPS);
+}
+
+static size_t tuning_found(int tuned, const char *const *names)
+{
+    struct adviser adviser;
+    struct report *report = tune(&adviser, tuned, names);
+    size_t count = adviser.count;
+
+    done(&adviser, report);
+    return count;
+}
+
+/* In each of eight steps the 160 µs of the operator are gone; the last kernel fits into the other 40. The mean is of
+ * the nine times from one step to the next. */
+static void a_convolution_is_tuned_in_the_loop(void **state)
+{
+    static const char *const names[TRIED] = { "first", "second", "third", "fourth" };
+    const int64_t left_ns = ((STEPS - 1) * TUNED_STEP - 8 * 160) * US / (STEPS - 1);
+    struct adviser adviser;
+    struct report *report = tune(&adviser, 8, names);
+
+    assert_int_equal(adviser.step_ns, TUNED_STEP * US);
+    assert_int_equal(adviser.count, 1);
+    assert_string_equal(text_string(&adviser.causes[0].where), "train.py:41 forward");
+    assert_int_equal(adviser.causes[0].bound_ns, TUNED_STEP * US - left_ns);
+    assert_int_equal(adviser.causes[0].estimate_ns, adviser.causes[0].bound_ns);
+    done(&adviser, report);
+}
+
+static void a_shape_is_tuned_once(void **state)
+{
+    static const char *const names[TRIED] = { "first", "second", "third", "fourth" };
+
+    assert_int_equal(tuning_found(1, names), 0);
+}
+
+/* A program may time its own kernels. */
+static void the_same_kernel_is_timed(void **state)
+{
+    static const char *const names[TRIED] = { "k", "k", "k", "k" };
+
+    assert_int_equal(tuning_found(8, names), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +280,9 @@ int main(void)
         cmocka_unit_test(the_last_round_of_a_product),
         cmocka_unit_test(kernels_that_run_beside_others_share_the_gpu),
         cmocka_unit_test(a_grid_that_the_library_fixes),
+        cmocka_unit_test(a_convolution_is_tuned_in_the_loop),
+        cmocka_unit_test(a_shape_is_tuned_once),
+        cmocka_unit_test(the_same_kernel_is_timed),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -61,6 +61,9 @@ const struct replay_thread *advice_thread(const struct adviser *adviser, int64_t
 int advice_cut_time(const struct replay *replay, struct replay_edits *edits, const struct replay_thread *thread,
                     int64_t from_ns, int64_t to_ns, int with_calls);
 
+/* A call takes no time, and waits for nothing. ERR_NO_MEMORY or 0. */
+int advice_call_vanish(const struct replay *replay, struct replay_edits *edits, uint32_t call);
+
 /* Appends " (3 in each step)" if an event occurs several times in a step. */
 void advice_add_count(struct text *out, const struct adviser *adviser, int64_t count);
 

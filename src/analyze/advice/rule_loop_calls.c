@@ -34,18 +34,6 @@ static int kind_of(const void *context, uint32_t name)
     return CALL_KINDS;
 }
 
-static int cut_call(struct adviser *adviser, struct replay_edits *edits, uint32_t call)
-{
-    static const enum replay_kind waits[] = { REPLAY_WAIT, REPLAY_QUEUE };
-    const struct replay *replay = &adviser->replay;
-    uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
-
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), waits[i])) != 0)
-            return ERR_NO_MEMORY;
-    return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);
-}
-
 static int add_call(struct advice_groups *groups, uint32_t at, int kind)
 {
     struct adviser *adviser = groups->adviser;
@@ -59,8 +47,9 @@ static int add_call(struct advice_groups *groups, uint32_t at, int kind)
     if (group == NO_KEY || (adviser_counts(adviser, call) && advice_group_note(groups, group, &event) != 0))
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &groups->list[group].cause;
-    return cut_call(adviser, &cause->bound, at) != 0 || cut_call(adviser, &cause->estimate, at) != 0 ? ERR_NO_MEMORY
-                                                                                                     : 0;
+    if (advice_call_vanish(&adviser->replay, &cause->bound, at) != 0)
+        return ERR_NO_MEMORY;
+    return advice_call_vanish(&adviser->replay, &cause->estimate, at);
 }
 
 static int add_calls(struct advice_groups *groups)
