@@ -193,6 +193,31 @@ static void python_between_launches(void **state)
     done(&adviser, report);
 }
 
+/* Three kernels; in between, the program is in a function of PyTorch, `own` µs each time. */
+static void expect_library_code(int64_t own, size_t causes)
+{
+    struct writer *writer = start();
+    struct adviser adviser;
+
+    for (int i = 0; i < 3; i++) {
+        int64_t at = (own + 5) * i;
+        launch(writer, at, at + 5, at + 5 + KERNEL, i + 1, 7);
+        function(writer, at, at + 5 + own, "train.py(40): train");
+        function(writer, at + 5, at + 5 + own, "torch/serialization.py(965): save");
+    }
+    struct report *report = advise(&adviser, writer, &rule_python_between, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, causes);
+    if (causes)
+        assert_string_equal(text_string(&adviser.causes[0].where), "train.py:40 train");
+    done(&adviser, report);
+}
+
+static void code_of_pytorch_is_a_way_to_launches_unless_it_is_long(void **state)
+{
+    expect_library_code(1900, 0);
+    expect_library_code(3000, 1);
+}
+
 /* Twenty kernels of 10 µs, one every 45 µs: three in four are launched in line 30. */
 static void most_launches_are_in_a_line(void **state)
 {
@@ -580,6 +605,7 @@ int main(void)
         cmocka_unit_test(operators_that_compute_on_the_cpu),
         cmocka_unit_test(operators_that_are_fast_enough),
         cmocka_unit_test(python_between_launches),
+        cmocka_unit_test(code_of_pytorch_is_a_way_to_launches_unless_it_is_long),
         cmocka_unit_test(another_thread_holds_the_gil),
         cmocka_unit_test(most_launches_are_in_a_line),
         cmocka_unit_test(code_of_pytorch_is_not_the_users),

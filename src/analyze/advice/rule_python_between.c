@@ -1,9 +1,10 @@
 /* The rule python_between: a thread that launches work runs the program's own code, and the GPU has nothing to do.
  *
  * Time between two CUDA calls, outside of operators and of a DataLoader, belongs to the line that the thread was at.
- * The lines of a function are one cause. Code of PyTorch itself is left to the rule launch_bound, collections and
- * compilations to rules of their own. Time in which the thread waits for Python's GIL, also in an operator, belongs to
- * the thread that holds it. Bound and estimate: the function takes no time, or the thread does not wait. */
+ * The lines of a function are one cause. Code of PyTorch itself, up to 2 ms, is left to the rule launch_bound,
+ * collections and compilations to rules of their own. Time in which the thread waits for Python's GIL, also in an
+ * operator, belongs to the thread that holds it. Bound and estimate: the function takes no time, or the thread does not
+ * wait. */
 #include <string.h>
 
 #include "advice_gil.h"
@@ -12,6 +13,7 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 
+enum { LONG_NS = 2000000 };  /* code of PyTorch that takes longer is no way to a launch: launch_bound leaves it */
 enum { WAITS_FOR_GIL = -1 }; /* first part of a group's key; the second is the thread that holds it */
 
 struct between {
@@ -92,7 +94,9 @@ static int add_stretch(void *context, uint32_t number, int64_t from_ns, int64_t 
     if (number == NO_PLACE)
         return 0;
     struct place place = places_get(places, number);
-    if (place.kind == PLACE_RANGE || (place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY))
+    int is_way = place.act != NO_PLACE_TEXT && place.act_owner == PYTHON_LIBRARY &&
+                 saturating_duration(from_ns, to_ns) <= LONG_NS;
+    if (place.kind == PLACE_RANGE || is_way)
         return 0;
     uint32_t group = advice_group(&between->groups, (int64_t)place.kind << 32 | place.file,
                                   outermost_function(places, &place));
