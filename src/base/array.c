@@ -38,3 +38,10 @@ int array_grow_zeroed(void *list, size_t *room, size_t wanted, size_t most, size
     memset(bytes + had * element_bytes, 0, (*room - had) * element_bytes);
     return 0;
 }
+
+int array_by_int64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}

@@ -52,4 +52,7 @@ ARRAY_SEARCH(array_first_not_below, uint64_t)
 ARRAY_SEARCH(array_first_not_before, int64_t) /* times, which may be below 0 */
 #undef ARRAY_SEARCH
 
+/* For qsort() and bsearch() of int64_t. */
+int array_by_int64(const void *a, const void *b);
+
 #endif

@@ -77,13 +77,6 @@ struct passage {
 
 /* ---- numbers of stacks ----------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void add_number(struct cut *cut, struct numbers *numbers, int64_t value)
 {
     if (numbers->count && numbers->values[numbers->count - 1] == value)
@@ -96,7 +89,7 @@ static void add_number(struct cut *cut, struct numbers *numbers, int64_t value)
 
 static int has_number(const struct numbers *numbers, int64_t value)
 {
-    return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, by_value) != NULL;
+    return numbers->count && bsearch(&value, numbers->values, numbers->count, sizeof value, array_by_int64) != NULL;
 }
 
 static int is_named(const char *name, const char *const *names, size_t count)
@@ -254,7 +247,7 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
     if (chain >= 0 && is_cut) {
         struct numbers *numbers = &cut->used[chain];
         if (numbers->count)
-            qsort(numbers->values, numbers->count, sizeof *numbers->values, by_value);
+            qsort(numbers->values, numbers->count, sizeof *numbers->values, array_by_int64);
         passage.only = numbers;
     }
     int whole = is_named(table->name, kept_whole, sizeof kept_whole / sizeof *kept_whole);

@@ -140,7 +140,7 @@ static void batch_norms_change_with_the_layout(void **state)
         runs(&program, norm, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float>", 50);
     }
     expect(&program, &rule_layout_conversions, 310 + 3000 - 279 /* 278.8 */, 310 + 3000 - 581 /* 580.8 */,
-           "layout conversions: 10 kernels convert between NCHW and NHWC in 300 µs", "train.py:12 forward");
+           "layout conversions: 10 kernels (NCHW/NHWC) in 300 µs", "train.py:12 forward");
     program = begin();
     runs(&program, norm, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float>", 300);
     expect(&program, &rule_layout_conversions, 0, 0, NULL, NULL);

@@ -1,7 +1,7 @@
 /* The bare step of captures made by hand, with figures that can be worked out on paper, in µs. */
 #include "analyze/advice/adviser.h"
-#include "analyze/model/bare_step.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/steps/bare_step.h"
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
 #include "made_cuda.h"

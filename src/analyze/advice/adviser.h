@@ -18,8 +18,8 @@
 
 #include "advice_thresholds.h"
 #include "analyze/engine/analysis.h"
-#include "analyze/model/bare_step.h"
 #include "analyze/model/places/places.h"
+#include "analyze/model/steps/bare_step.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/replay/replay.h"
 #include "base/text.h"

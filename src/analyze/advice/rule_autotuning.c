@@ -63,11 +63,11 @@ static int cut_operator(const struct adviser *adviser, struct replay_edits *edit
 
 static int add_operator(struct advice_groups *groups, const struct advice_kernels *kernels, uint32_t number)
 {
-    const struct operators_event *op = &kernels->operators.list[number];
+    const struct operators_event *op = &kernels->operators->list[number];
     struct places *places = groups->places;
     struct advice_event event = { .thread = op->thread, .start_ns = op->start_ns, .end_ns = op->end_ns };
     uint32_t group = advice_group(groups, op->name, 0), source = kernels->sources[number];
-    const struct operators_event *called = source == NO_OPERATOR ? op : &kernels->operators.list[source];
+    const struct operators_event *called = source == NO_OPERATOR ? op : &kernels->operators->list[source];
 
     event.place = places_line(places, places_at(places, called->thread, called->start_ns, called->end_ns));
     if (group == NO_KEY || advice_group_note(groups, group, &event) != 0)
@@ -81,9 +81,9 @@ static int add_operator(struct advice_groups *groups, const struct advice_kernel
 /* Adds the operators that tune, and forgets the launches of all others. */
 static int add_operators(struct advice_groups *groups, const struct advice_kernels *kernels, struct launches *launches)
 {
-    for (uint32_t op = 0; op < kernels->operators.count; op++) {
+    for (uint32_t op = 0; op < kernels->operators->count; op++) {
         launches[op].is_mixed = launches[op].is_mixed &&
-                                count_timed(kernels, &kernels->operators.list[op]) >= LEAST_TIMED;
+                                count_timed(kernels, &kernels->operators->list[op]) >= LEAST_TIMED;
         if (launches[op].is_mixed && add_operator(groups, kernels, op) != 0)
             return ERR_NO_MEMORY;
     }
@@ -97,7 +97,7 @@ static int drop_kernels(struct advice_groups *groups, const struct advice_kernel
         const struct advice_kernel *kernel = &kernels->list[i];
         if (kernel->op == NO_OPERATOR || !launches[kernel->op].is_mixed || launches[kernel->op].last == i)
             continue;
-        uint32_t group = advice_group(groups, kernels->operators.list[kernel->op].name, 0);
+        uint32_t group = advice_group(groups, kernels->operators->list[kernel->op].name, 0);
         if (group == NO_KEY || advice_kernel_take(&groups->list[group].cause.bound, kernel, 0) != 0 ||
             advice_kernel_take(&groups->list[group].cause.estimate, kernel, 0) != 0)
             return ERR_NO_MEMORY;
@@ -107,7 +107,7 @@ static int drop_kernels(struct advice_groups *groups, const struct advice_kernel
 
 static int add_tuning(struct advice_groups *groups, struct advice_kernels *kernels)
 {
-    struct launches *launches = calloc(kernels->operators.count + 1, sizeof *launches);
+    struct launches *launches = calloc(kernels->operators->count + 1, sizeof *launches);
     int code = launches ? 0 : ERR_NO_MEMORY;
 
     for (uint32_t i = 0; launches && i < kernels->count; i++)
@@ -129,7 +129,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 
     advice_group_most(groups, group, &place, &kind);
     text_addf(&cause->what, "%s times kernels to choose one: ",
-              operators_text(&kernels->operators, (uint32_t)keys_get(&groups->keys, group)[0]).bytes);
+              operators_text(kernels->operators, (uint32_t)keys_get(&groups->keys, group)[0]).bytes);
     human_time(&cause->what, groups->list[group].total_ns / (int64_t)groups->adviser->step_count);
     text_add(&cause->what, " in each step");
     advice_add_count(&cause->what, groups->adviser, cause->count);

@@ -11,9 +11,9 @@
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
-#include "bare_step.h"
 #include "base/array.h"
 #include "gpu.h"
+#include "timed_steps.h"
 
 const char *const gpu_busy_tables[] = {
     "CUPTI_ACTIVITY_KIND_KERNEL",

@@ -3,7 +3,7 @@
 #define TACHO_CMD_DIFF_DIFF_ADVICE_H
 
 #include "analyze/findings/findings.h"
-#include "analyze/model/bare_step.h"
+#include "analyze/model/steps/bare_step.h"
 
 /* One run. Starts from {0}; free it before the report is closed. */
 struct diff_advice_side {

@@ -55,13 +55,6 @@ static int add_gpus(struct text *out, struct report *report, int *has_heading, s
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The number of different processes in a column. */
 static size_t count_processes(const struct small_table *rows, size_t column)
 {
@@ -72,7 +65,7 @@ static size_t count_processes(const struct small_table *rows, size_t column)
         return 0;
     for (size_t i = 0; i < rows_count; i++)
         list[i] = small_table_number(rows, i, column, 0);
-    qsort(list, rows_count, sizeof *list, by_value);
+    qsort(list, rows_count, sizeof *list, array_by_int64);
     for (size_t i = 0; i < rows_count; i++)
         count += i == 0 || list[i] != list[i - 1];
     free(list);

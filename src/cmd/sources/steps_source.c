@@ -1,5 +1,5 @@
 /* Steps: every one is timed with --advise, which also decides which of them the other sources record. */
-#include "analyze/model/bare_step.h"
+#include "analyze/model/steps/bare_step.h"
 #include "base/human.h"
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"

@@ -58,19 +58,12 @@ static int add_id(struct related_correlated *correlated, int64_t id, struct erro
     return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void sort(struct related_correlated *correlated)
 {
     size_t kept = 0;
 
     if (correlated->count)
-        qsort(correlated->ids, correlated->count, sizeof *correlated->ids, by_value);
+        qsort(correlated->ids, correlated->count, sizeof *correlated->ids, array_by_int64);
     for (size_t i = 0; i < correlated->count; i++)
         if (!kept || correlated->ids[kept - 1] != correlated->ids[i])
             correlated->ids[kept++] = correlated->ids[i];

@@ -21,13 +21,6 @@ struct ids {
     size_t count, room;
 };
 
-static int compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The ids of all stacks in a table, which are runs of rows. */
 static int read_ids(struct ids *ids, struct report *report, const char *table, struct error *err)
 {
@@ -47,7 +40,7 @@ static int read_ids(struct ids *ids, struct report *report, const char *table, s
         ids->list[ids->count++] = row_int(&rows, 0);
     }
     if (ids->count)
-        qsort(ids->list, ids->count, sizeof *ids->list, compare);
+        qsort(ids->list, ids->count, sizeof *ids->list, array_by_int64);
 close_rows:
     row_cursor_close(&rows);
     return code;
@@ -55,7 +48,7 @@ close_rows:
 
 static int is_known(const struct ids *ids, int64_t id)
 {
-    return ids->count && bsearch(&id, ids->list, ids->count, sizeof *ids->list, compare) != NULL;
+    return ids->count && bsearch(&id, ids->list, ids->count, sizeof *ids->list, array_by_int64) != NULL;
 }
 
 /* Fills all but the names. */

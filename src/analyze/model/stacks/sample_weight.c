@@ -33,13 +33,6 @@ close_rows:
     return code;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The median time between a sample of a thread and its next one; 0 if no thread has two. */
 static int median_distance(int64_t *out, const struct stacks *stacks, struct error *err)
 {
@@ -51,7 +44,7 @@ static int median_distance(int64_t *out, const struct stacks *stacks, struct err
     for (size_t i = 1; i < stacks->sample_count; i++)
         if (stacks->samples[i].thread == stacks->samples[i - 1].thread)
             distances[count++] = saturating_duration(stacks->samples[i - 1].time_ns, stacks->samples[i].time_ns);
-    qsort(distances, count, sizeof *distances, by_size);
+    qsort(distances, count, sizeof *distances, array_by_int64);
     *out = count ? distances[count / 2] : 0;
     free(distances);
     return 0;

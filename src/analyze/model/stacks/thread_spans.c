@@ -367,13 +367,6 @@ free_switches:
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The usual distance of a thread's samples. */
 static int64_t usual_distance(const struct stack_sample *samples, size_t count, int64_t *scratch)
 {
@@ -381,7 +374,7 @@ static int64_t usual_distance(const struct stack_sample *samples, size_t count, 
         return LONGEST_SAMPLE_NS / 1000;
     for (size_t i = 1; i < count; i++)
         scratch[i - 1] = saturating_duration(samples[i - 1].time_ns, samples[i].time_ns);
-    qsort(scratch, count - 1, sizeof *scratch, by_value);
+    qsort(scratch, count - 1, sizeof *scratch, array_by_int64);
     int64_t median = scratch[(count - 1) / 2];
     return median < 1 ? 1 : median > LONGEST_SAMPLE_NS ? LONGEST_SAMPLE_NS : median;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/bare_step.h"
+#include "analyze/model/timed_steps.h"
 #include "base/array.h"
 #include "steps_read.h"
 

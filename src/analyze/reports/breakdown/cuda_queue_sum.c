@@ -118,13 +118,6 @@ static void add_idle(struct figures *figures, const struct queued *before, const
     figures->idle_ns[class] = saturating_add(figures->idle_ns[class], idle);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The depth after each call and each start of work; at the same time the calls come first. */
 static void add_depths(struct figures *figures, const struct queued *works, size_t count, int64_t *called)
 {
@@ -132,7 +125,7 @@ static void add_depths(struct figures *figures, const struct queued *works, size
 
     for (size_t i = 0; i < count; i++)
         called[i] = works[i].called_ns;
-    qsort(called, count, sizeof *called, by_time);
+    qsort(called, count, sizeof *called, array_by_int64);
     while (calls + starts < 2 * count) {
         if (calls < count && (starts == count || called[calls] <= works[starts].start_ns))
             calls++;

@@ -1,9 +1,9 @@
 /* Where the GPU is when a recorded step begins: the first launch of its thread in that step, and the start of the
  * kernel or graph that it launched. The time between the two is the lead of the host over the GPU. */
-#ifndef TACHO_ANALYZE_MODEL_STEP_LAUNCHES_H
-#define TACHO_ANALYZE_MODEL_STEP_LAUNCHES_H
+#ifndef TACHO_ANALYZE_MODEL_STEPS_STEP_LAUNCHES_H
+#define TACHO_ANALYZE_MODEL_STEPS_STEP_LAUNCHES_H
 
-#include "bare_step.h"
+#include "analyze/model/timed_steps.h"
 
 #define NO_LAUNCH INT64_MIN
 

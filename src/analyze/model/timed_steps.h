@@ -1,12 +1,11 @@
-/* The bare step: how long a step takes while nothing is recorded, in a capture with --advise.
- *
- * TACHO_STEP_TIME has the time of every step. Most steps are only timed; the others are recorded and may take longer.
- * A capture without --advise has no such rows and no bare step. */
-#ifndef TACHO_ANALYZE_MODEL_BARE_STEP_H
-#define TACHO_ANALYZE_MODEL_BARE_STEP_H
+/* The steps of a capture with --advise: TACHO_STEP_TIME has the time of each. Most are only timed; the others are
+ * recorded and may take longer. A capture without --advise has no such rows. */
+#ifndef TACHO_ANALYZE_MODEL_TIMED_STEPS_H
+#define TACHO_ANALYZE_MODEL_TIMED_STEPS_H
 
 #include "report/reader/reader.h"
 
+enum { STEP_FAR_OFF = 2 }; /* what takes so many times as long as the median does not count */
 enum step_phase { STEP_TIMED, STEP_TRACED, STEP_DETAILED, STEP_SETTLING, STEP_PHASES };
 
 struct timed_step {
@@ -36,17 +35,5 @@ void step_pauses_free(struct step_pauses *pauses);
 
 /* Whether a span overlaps one of them. */
 int step_pauses_overlap(const struct step_pauses *pauses, int64_t from_ns, int64_t to_ns);
-
-struct bare_step {
-    int64_t bare_ns, traced_ns;     /* the mean step of each phase, from mark to mark; 0: there is none */
-    int64_t slow_ns;                /* nine of ten steps that were only timed take no longer; 0: there are none */
-    size_t timed, traced, detailed; /* number of steps */
-};
-
-/* Of the thread with most steps. Steps are timed on the GPU where that sets the pace: the host runs ahead of it, and
- * its marks are closer to each other than the steps of the GPU. A mean leaves out stretches of up to 16 steps that take
- * more than twice as long as the median stretch: they hold an evaluation, a checkpoint or the warm-up. Such steps are
- * none of the slow ones either. */
-int bare_step_read(struct bare_step *out, struct report *report, struct error *err);
 
 #endif
