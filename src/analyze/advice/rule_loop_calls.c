@@ -1,47 +1,37 @@
 /* The rule loop_calls: calls that belong before the loop are made in each step: they allocate or free memory, or load
  * code. cudaFree waits for the GPU, too. Bound and estimate: the calls are gone, and with them their waits. What
  * happens in one step only is no habit of the loop: a kernel that runs for the first time is loaded once. */
-
 #include "advice_groups.h"
 #include "analyze/engine/name_classes.h"
 #include "analyze/registry.h"
+#include "analyze/replay/call_uses.h"
 
-enum { MOST_NAMES = 12 };
-static const struct call_kind {
-    const char *names[MOST_NAMES]; /* how they begin; NULL ends the list */
+/* Other uses are as they should be. */
+static const struct {
     const char *what, *advice;
-} kinds[] = {
-    { { "cudaMalloc", "cudaFree", "cudaHostAlloc", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemCreate",
-        "cuMemMap", "cuMemUnmap", "cuMemRelease", "cuMemSetAccess", NULL },
-      "memory is allocated and freed in each step",
-      "Allocate once and reuse the memory. In PyTorch, remove torch.cuda.empty_cache() from the loop, and keep the "
-      "sizes of tensors the same." },
-    { { "cuModuleLoad", "cuLibraryLoad", "cuModuleUnload", "cuLibraryUnload", "cuLinkCreate", NULL },
-      "code is loaded in the loop",
-      "Run all kernels and shapes once before the loop, or set CUDA_MODULE_LOADING=EAGER." },
+} faults[CALL_USES] = {
+    [USE_MEMORY] = { "memory is allocated and freed in each step",
+                     "Allocate once and reuse the memory. In PyTorch, remove torch.cuda.empty_cache() from the loop, "
+                     "and keep the sizes of tensors the same." },
+    [USE_CODE] = { "code is loaded in the loop",
+                   "Run all kernels and shapes once before the loop, or set CUDA_MODULE_LOADING=EAGER." },
 };
-enum { CALL_KINDS = sizeof kinds / sizeof *kinds };
 
-/* CALL_KINDS: another call. */
-static int kind_of(const void *context, uint32_t name)
+static int use_of(const void *context, uint32_t name)
 {
     const struct adviser *adviser = context;
-    const char *call = report_string(adviser->report, *keys_get(&adviser->replay.events.names, name), NULL);
 
-    for (int kind = 0; kind < CALL_KINDS; kind++)
-        if (text_begins_with_one(call, kinds[kind].names))
-            return kind;
-    return CALL_KINDS;
+    return (int)call_use_of(report_string(adviser->report, *keys_get(&adviser->replay.events.names, name), NULL));
 }
 
-static int add_call(struct advice_groups *groups, uint32_t at, int kind)
+static int add_call(struct advice_groups *groups, uint32_t at, enum call_use use)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_call *call = &adviser->replay.events.calls[at];
     struct advice_event event = { .thread = adviser->replay.events.threads[call->thread].id,
                                   .start_ns = call->start_ns,
                                   .end_ns = call->end_ns };
-    uint32_t group = advice_group(groups, kind, 0);
+    uint32_t group = advice_group(groups, use, 0);
 
     event.place = places_line(groups->places, places_at(groups->places, event.thread, call->start_ns, call->end_ns));
     if (group == NO_KEY || (adviser_counts(adviser, call) && advice_group_note(groups, group, &event) != 0))
@@ -56,31 +46,31 @@ static int add_calls(struct advice_groups *groups)
 {
     struct adviser *adviser = groups->adviser;
     const struct replay_events *events = &adviser->replay.events;
-    struct name_classes kind;
-    int code = name_classes_open(&kind, events->names.count, kind_of, adviser);
+    struct name_classes uses;
+    int code = name_classes_open(&uses, events->names.count, use_of, adviser);
 
     for (uint32_t i = 0; i < events->call_count && code == 0; i++) {
-        int own = name_class(&kind, events->calls[i].name);
-        if (own < CALL_KINDS && adviser_changes(adviser, &events->calls[i]))
-            code = add_call(groups, i, own);
+        enum call_use use = (enum call_use)name_class(&uses, events->calls[i].name);
+        if (faults[use].what && adviser_changes(adviser, &events->calls[i]))
+            code = add_call(groups, i, use);
     }
-    name_classes_free(&kind);
+    name_classes_free(&uses);
     return code;
 }
 
 static int describe(struct advice_groups *groups, uint32_t group)
 {
     struct advice_cause *cause = &groups->list[group].cause;
-    int64_t kind = keys_get(&groups->keys, group)[0], unused;
+    int64_t use = keys_get(&groups->keys, group)[0], unused;
     uint32_t place;
 
     if (!cause->count)
         return 0;
     advice_group_most(groups, group, &place, &unused);
-    text_add(&cause->what, kinds[kind].what);
+    text_add(&cause->what, faults[use].what);
     advice_add_count(&cause->what, groups->adviser, cause->count);
     place_text(&cause->where, groups->places, place);
-    cause->advice = kinds[kind].advice;
+    cause->advice = faults[use].advice;
     return 1;
 }
 

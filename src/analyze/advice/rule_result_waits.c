@@ -10,6 +10,7 @@
 #include "advice_groups.h"
 #include "advice_operators.h"
 #include "analyze/registry.h"
+#include "analyze/replay/call_uses.h"
 #include "base/array.h"
 
 /* ---- kinds of waits -------------------------------------------------------------------------------------------- */
@@ -70,11 +71,10 @@ static int64_t kind_of(const char *operator, const char * call, int is_copy)
 /* Calls that wait by the way: other rules are about these. */
 static int is_other(const char *call)
 {
-    static const char *const others[] = { "cudaFree",      "cuMemFree", "cudaMalloc", "cuMemAlloc",
-                                          "cudaHostAlloc", "cuModule",  "cuLibrary",  "cudaHost",
-                                          "cuMemHost",     "cuInit",    "cudaMemset", NULL };
+    static const char *const others[] = { "cudaMemset", "cuInit", NULL };
+    enum call_use use = call_use_of(call);
 
-    return text_begins_with_one(call, others);
+    return use == USE_MEMORY || use == USE_CODE || text_begins_with_one(call, others);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */

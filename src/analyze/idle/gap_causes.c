@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/advice/advice_operators.h"
+#include "analyze/replay/call_uses.h"
 #include "base/array.h"
 
 const char *const gap_cause_names[GAP_CAUSES] = {
@@ -32,47 +33,10 @@ enum { SHORT_NS = 100000, LONG_NS = 2000000 };
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-/* Calls that are no way to a launch, by the begin of their names. */
-static const struct {
-    const char *begin;
-    enum gap_cause cause;
-} call_kinds[] = {
-    { "cudaMalloc", GAP_ALLOCATION },
-    { "cudaFree", GAP_ALLOCATION },
-    { "cudaHostAlloc", GAP_ALLOCATION },
-    { "cudaHostRegister", GAP_ALLOCATION },
-    { "cuMemAlloc", GAP_ALLOCATION },
-    { "cuMemFree", GAP_ALLOCATION },
-    { "cuMemHostAlloc", GAP_ALLOCATION },
-    { "cuMemCreate", GAP_ALLOCATION },
-    { "cuMemMap", GAP_ALLOCATION },
-    { "cuMemUnmap", GAP_ALLOCATION },
-    { "cuMemRelease", GAP_ALLOCATION },
-    { "cuMemSetAccess", GAP_ALLOCATION },
-    { "cudaMemcpy", GAP_COPY },
-    { "cuMemcpy", GAP_COPY },
-    { "cudaMemset", GAP_COPY },
-    { "cuMemset", GAP_COPY },
-    { "cudaMemPrefetch", GAP_COPY },
-    { "cuMemPrefetch", GAP_COPY },
-    { "cuModule", GAP_CODE },
-    { "cuLibrary", GAP_CODE },
-    { "cuLink", GAP_CODE },
-    { "cudaDeviceSynchronize", GAP_WAIT },
-    { "cudaStreamSynchronize", GAP_WAIT },
-    { "cudaEventSynchronize", GAP_WAIT },
-    { "cuCtxSynchronize", GAP_WAIT },
-    { "cuStreamSynchronize", GAP_WAIT },
-    { "cuEventSynchronize", GAP_WAIT },
+static const enum gap_cause causes_of_uses[CALL_USES] = {
+    [USE_MEMORY] = GAP_ALLOCATION, [USE_COPY] = GAP_COPY,    [USE_CODE] = GAP_CODE,
+    [USE_WAIT] = GAP_WAIT,         [USE_OTHER] = GAP_LAUNCH,
 };
-
-static enum gap_cause cause_of_name(const char *call)
-{
-    for (size_t i = 0; i < sizeof call_kinds / sizeof *call_kinds; i++)
-        if (text_begins_with(call, call_kinds[i].begin))
-            return call_kinds[i].cause;
-    return GAP_LAUNCH;
-}
 
 static int has_waited(const struct replay_call *call)
 {
@@ -496,8 +460,8 @@ static int index_events(struct gap_causes *causes)
     for (uint32_t i = 0; i < events->work_count; i++)
         causes->work_of[events->works[i].at] = i;
     for (uint32_t i = 0; i < names; i++)
-        causes->call_causes[i] = (unsigned char)cause_of_name(
-            report_string(causes->report, *keys_get(&events->names, i), NULL));
+        causes->call_causes[i] = (unsigned char)
+            causes_of_uses[call_use_of(report_string(causes->report, *keys_get(&events->names, i), NULL))];
     return 0;
 }
 

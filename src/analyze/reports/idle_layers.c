@@ -14,9 +14,9 @@
 /* Whether a call waits for a GPU. */
 static int waits(const char *call)
 {
-    int is_copy = text_begins_with(call, "cudaMemcpy") || text_begins_with(call, "cuMemcpy");
+    static const char *const copies[] = { "cudaMemcpy", "cuMemcpy", NULL };
 
-    return strstr(call, "Synchronize") != NULL || (is_copy && !strstr(call, "Async"));
+    return strstr(call, "Synchronize") != NULL || (text_begins_with_one(call, copies) && !strstr(call, "Async"));
 }
 
 static int read_calls(struct idle_layers *layers, const struct filter *filter, struct error *err)

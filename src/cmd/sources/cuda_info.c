@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/small_table.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "base/array.h"
 #include "base/saturating.h"
 
 /* What TACHO_SAMPLING says of the samples of a capture. */
