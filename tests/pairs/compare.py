@@ -48,20 +48,26 @@ def replayed(tacho, report):
 
 
 UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6}
+TIME = r"([\d.,]+) (ns|µs|ms|s)\b"
+
+
+def in_summary(tacho, report, pattern):
+    """Where the summary has this, and the times in it, in µs: ("step 18.4 ms over 40 steps", 18400.0); None: it has not."""
+    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+    match = re.search(pattern, done.stdout)
+    return match and (match[0], *(float(number.replace(",", "")) * UNITS[unit] for number, unit in re.findall(TIME, match[0])))
 
 
 def together(tacho, report):
     """What the first findings promise together, (bound, estimate) in µs per step, as the summary prints it; None: it has fewer than two."""
-    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
-    match = re.search(r"(?:both|all three): ≤ ([\d.,]+) (ns|µs|ms|s), about ([\d.,]+) (ns|µs|ms|s)", done.stdout)
-    return match and (float(match[1].replace(",", "")) * UNITS[match[2]], float(match[3].replace(",", "")) * UNITS[match[4]])
+    found = in_summary(tacho, report, f"(?:both|all three): ≤ {TIME}, about {TIME}")
+    return found and found[1:]
 
 
 def step(tacho, report):
     """The step that savings are of, in µs, and what the summary says of it: (µs, "step 18.4 ms over 40 steps by …"); None: there are no steps."""
-    done = subprocess.run([tacho, "summary", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
-    match = re.search(r"step ([\d.,]+) (ns|µs|ms|s) over [^;\n]*", done.stdout)
-    return match and (float(match[1].replace(",", "")) * UNITS[match[2]], match[0])
+    found = in_summary(tacho, report, f"step {TIME} over [^;\n]*")
+    return found and (found[1], found[0])
 
 
 def causes(rows):

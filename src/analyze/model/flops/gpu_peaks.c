@@ -28,10 +28,9 @@ static const struct architecture {
 
 /* Chips by their name in CUDA; the first row that the GPU's name contains counts. MHz are boost clocks; where the two
  * differ, tensor cores but for fp64 have the second. GB/s is memory. Behind each row stands the document of NVIDIA that
- * should have the product's rates; these documents were not read. Rates of V100, T4, A100, A30, A40, L4, L40, L40S,
- * H100, H200, B100, B200, GB200 and RTX 4090 were found on pages of others; all other rows are unverified. Clocks of
- * tensor cores of H100 PCIe and NVL, H200 NVL, B100, B200 and GB200 are the ones at which the published rates come
- * out. */
+ * should have the product's rates; these documents were not read. The rates of most rows were found on pages of others,
+ * or their multiprocessors, clock and memory; docs/flops.md lists the rows of which not all was found. Clocks of tensor
+ * cores of H100 PCIe and NVL, H200 NVL, B100, B200 and GB200 are the ones at which the published rates come out. */
 static const struct chip {
     const char *name;
     int64_t capability, sm_count;
