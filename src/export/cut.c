@@ -8,6 +8,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/event_counts.h"
+#include "analyze/model/filter.h"
 #include "base/array.h"
 #include "cut_overview.h"
 #include "cut_window.h"
@@ -160,6 +161,28 @@ static int wants_row(const struct passage *passage, const struct export_window *
            is_description(window->values[passage->event_type][window->at]) == passage->descriptions;
 }
 
+static int is_inside(const struct report_span *span, int64_t start_ns, int64_t end_ns)
+{
+    return span->from_ns <= start_ns && end_ns <= span->to_ns;
+}
+
+/* A recorded step of which the part lacks events would count as a step without them: savings are means of steps. So it
+ * settles. Steps that were only timed have no events and stay. */
+static void settle_step(struct cut *cut, uint64_t *row)
+{
+    const struct export_options *part = cut->part;
+    int64_t start_ns = (int64_t)row[TACHO_STEP_TIME_start + 1], end_ns = (int64_t)row[TACHO_STEP_TIME_end + 1];
+    const struct report_span *span = part->filter ? part->filter->span : NULL;
+    int is_whole = !part->range_count;
+
+    for (size_t i = 0; i < part->range_count; i++)
+        is_whole |= is_inside(&part->ranges[i], start_ns, end_ns);
+    if (is_whole && (!span || is_inside(span, start_ns, end_ns)))
+        return;
+    if ((int64_t)row[TACHO_STEP_TIME_phase + 1] != writer_string(cut->writer, "timed", 5))
+        row[TACHO_STEP_TIME_phase + 1] = (uint64_t)writer_string(cut->writer, "settling", 8);
+}
+
 static void copy_row(struct passage *passage, const struct export_window *window)
 {
     uint64_t row[EXPORT_COLUMNS_MAX + 1]; /* as struct row_<TABLE> is */
@@ -176,6 +199,8 @@ static void copy_row(struct passage *passage, const struct export_window *window
     for (const struct chain_column *used = passage->used; used < passage->used + passage->used_count; used++)
         if (row[0] >> used->column & 1)
             add_number(passage->cut, &passage->cut->used[used->chains], (int64_t)row[used->column + 1]);
+    if (passage->to == TABLE_TACHO_STEP_TIME)
+        settle_step(passage->cut, row);
     writer_append(passage->cut->writer, passage->to, row);
 }
 

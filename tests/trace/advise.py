@@ -160,6 +160,18 @@ class Kernels(fakelib.Case):
                     elif phases.get(step["number"]) == "traced":
                         self.assertGreater(step["callbacks"], 0)
 
+    def test_steps_of_a_part(self):
+        """Recorded steps that a part has not all events of do not count, those that were only timed do."""
+        report = self.advise(60)
+        steps = report.rows(STEPS)
+        traced = [step for step in steps if step[3] == "traced"]
+        middle = (traced[0][0] + traced[0][1]) // 2
+        subprocess.run([lib.TACHO, "export", "-q", "-t", "tacho", f"--times={middle}/{traced[-2][1]}", "-o", self.path("part.tacho"), report.path], check=True)
+        phases = {number: phase for _, _, number, phase, _ in self.report("part.tacho").rows(STEPS)}
+        self.assertEqual({number for number, phase in phases.items() if phase == "traced"}, {step[2] for step in traced[1:-1]})
+        self.assertEqual({number for number, phase in phases.items() if phase == "timed"}, {step[2] for step in steps if step[3] == "timed"})
+        self.assertEqual(len(phases), len(steps))
+
     def test_kernels_that_run_after_the_change(self):
         """The program is several steps ahead of the GPU."""
         report = self.advise(60, "ahead", settings={"duration_ns": 1500000})

@@ -79,15 +79,16 @@ static double recorded_pace(const struct run *run, struct block block)
  * behind. What it has fallen behind during the timed steps is added to the time between marks; time that a change of
  * phase took is not part of that. If the GPU is a whole step behind, and was when the timed steps began, because the
  * two settling steps were no slower than it is, its time from the one kernel to the other is that of all steps between.
- */
+ * Without one of these kernels (the program ended, or the capture was cut), the step of the GPU in traced steps counts,
+ * if it is longer. */
 static double timed_pace(const struct run *run, struct block block)
 {
     size_t before = block.first < SETTLING_STEPS ? run->count : block.first - SETTLING_STEPS;
     double lead_before = lead_of(run, before), lead_behind = lead_of(run, block.end), marks = by_marks(run, block);
 
-    if (block.end == run->count && run->gpu_ns > marks)
-        return run->gpu_ns;
-    if (lead_before < 0 || lead_behind <= IDLE_LEAD_NS)
+    if (lead_before < 0 || lead_behind < 0)
+        return run->gpu_ns > marks ? run->gpu_ns : 0;
+    if (lead_behind <= IDLE_LEAD_NS)
         return 0;
     size_t count = block.end - block.first;
     const struct step_launch *first = &run->launches[before], *last = &run->launches[block.end];
