@@ -120,7 +120,7 @@ def main():
                                     ("a program that fails", make_program("fails", "exit 3\n"), "ended with status 3"),
                                     ("a program that stops early", make_program("stops", "echo GPU\n"), "timed 0 of 1")):
             check(name, True, says in refusal("analyze", "--measure", "--python", program, trace))
-        plain = lib.run("analyze", "--measure", "--python", "/nowhere/python", "--json", os.path.join(lib.KINETO, "infer.json.gz"))
+        plain = lib.run("analyze", "--measure", "--python", "/nowhere/python", "--json", "-r", "launch_bound", os.path.join(lib.KINETO, "infer.json.gz"))
         check("without a modelled finding nothing is run", (0, False), (plain[0], "measured" in json.loads(plain[2])))
         os.chdir("/")
     return lib.status()

@@ -71,14 +71,14 @@ def check_pair(pair):
 
 def main():
     check_criteria()
-    results = sorted(glob.glob(os.path.join(SOURCE, "bench", "results", "advice-h200-*.json")))
+    results = sorted(glob.glob(os.path.join(SOURCE, "bench", "results", "advice-pairs-h200-*.json")))
     if not results:
         if status() == 0:
             print("skipped: the criteria hold, but no captures of tests/pairs were kept yet (tests/pairs/run.py --parts keep)")
             sys.exit(77)
         return status()
     with open(results[-1]) as file:
-        compare.show([check_pair(pair) for pair in json.load(file)])
+        compare.show([check_pair(pair) for pair in json.load(file) if pair["kept"]])
     return status()
 
 

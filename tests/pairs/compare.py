@@ -153,11 +153,13 @@ def show_unplanted(name, known):
 
 
 def markdown(pairs):
-    """The table of the docs, from results that were kept."""
-    lines = ["| Pair | Fault | Step | Saved | Bound | Estimate | Confidence | Misses |", "|---|---|---|---|---|---|---|---|"]
+    """The table of the docs, from results that were kept; times are ms."""
+    lines = ["| program | step | saved by the repair | bound | about | rule | first, on its line | misses |", "|---|---|---|---|---|---|---|---|"]
     for pair in pairs:
         cause, verdict = pair["promised"]["cause"] or {}, pair["promised"]["verdict"]
-        missed = ", ".join(name for name, value in verdict.items() if not value) or "none"
-        lines.append(f"| {pair['name']} | {pair['about'].split('. Fixed')[0].rstrip('.')} | {pair['step']:,.0f} µs | {pair['saved']:,.0f} ({pair['low']:,.0f} to "
-                     f"{pair['high']:,.0f}) | {cause.get('bound', 0):,.0f} | {cause.get('estimate', 0):,.0f} | {cause.get('confidence', '')} | {missed} |")
+        missed = ", ".join(name for name, value in verdict.items() if value is False)
+        step, saved, low, high, bound, estimate = (f"{value / 1000:.2f}" for value in (pair["step"], pair["saved"], pair["low"], pair["high"],
+                                                                                      cause.get("bound", 0), cause.get("estimate", 0)))
+        lines.append(f"| {pair['name']} | {step} | {saved} ({low} to {high}) | {bound} | {estimate} | {cause.get('rule', 'none')} | "
+                     f"{'yes' if verdict['first'] else 'no'} | {missed} |")
     return "\n".join(lines)

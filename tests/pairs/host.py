@@ -199,7 +199,7 @@ class TunedEachStep(pair.Pair):
 
     def __init__(self, fixed):
         super().__init__(fixed)
-        self.model = torch.nn.Sequential(*(torch.nn.Conv2d(64, 64, 3, padding=1, **BF16) for _ in range(4)))
+        self.model = torch.nn.Conv2d(64, 64, 3, padding=1, **BF16)  # each size takes cuDNN some 0.2 s
         self.optimizer = adamw(self.model)
         self.count = 0
 

@@ -193,25 +193,26 @@ def export(report, small, times):
                           stderr=subprocess.DEVNULL).returncode
 
 
+def is_kept(pair, results):
+    """Whether the captures of a pair go into tests/golden: small ones, of a repair that saves enough to be measured well."""
+    reports = [results.report(pair["name"], what) for what in ("faulty", "fixed")]
+    return pair["saved"] >= LEAST * pair["step"] and all(map(os.path.exists, reports)) and sum(map(os.path.getsize, reports)) <= KEPT_BYTES
+
+
 def run_keep(names, results):
-    """Copies captures for golden/pairs, and writes what was measured and what the advice on them is worth beside other results."""
+    """Copies captures for golden/pairs, writes what was measured and what the advice on all of them is worth beside other results, and prints it."""
     with open(os.path.join(results.folder, "pairs.json")) as file:
-        pairs = [pair for pair in json.load(file) if pair["advice_faulty"] is not None and pair["advice_fixed"] is not None and (not names or pair["name"] in names)]
-    for pair in pairs:
-        if pair["saved"] < LEAST * pair["step"]:
-            say(f"keep {pair['name']}: left out: the repair saves {100 * pair['saved'] / pair['step']:.1f} % of the step")
-    pairs = [pair for pair in pairs if pair["saved"] >= LEAST * pair["step"]]
-    pairs = [pair for pair in pairs if sum(os.path.getsize(results.report(pair["name"], what)) for what in ("faulty", "fixed")) <= KEPT_BYTES]
+        pairs = [pair for pair in json.load(file) if pair["advice_faulty"] is not None and (not names or pair["name"] in names)]
     kept = Results(os.path.join(ROOT, "tests", "golden", "pairs"))
     for pair in pairs:
-        for what in ("faulty", "fixed"):
-            report = results.report(pair["name"], what)
-            if export(report, kept.report(pair["name"], what), []) != 0:
+        pair["kept"] = is_kept(pair, results)
+        for what in ("faulty", "fixed") if pair["kept"] else ():
+            if export(results.report(pair["name"], what), kept.report(pair["name"], what), []) != 0:
                 say(f"keep {pair['name']} {what}: FAILED")
-        pair["promised"] = compare.judge({**pair, **read_advice(pair["name"], kept)})
+        pair["promised"] = compare.judge({**pair, **(read_advice(pair["name"], kept) if pair["kept"] else {})})
         for key in ("advice_faulty", "advice_fixed", "together", "replay"):
             del pair[key]
-    with open(os.path.join(ROOT, "bench", "results", f"advice-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
+    with open(os.path.join(ROOT, "bench", "results", f"advice-pairs-h200-{time.strftime('%Y-%m-%d')}.json"), "w") as out:
         json.dump(pairs, out, indent=1)
         out.write("\n")
     print(compare.markdown(pairs))

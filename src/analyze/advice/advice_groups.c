@@ -93,7 +93,9 @@ size_t advice_group_kinds(const struct advice_groups *groups, uint32_t group)
 
 int64_t advice_least(const struct adviser *adviser)
 {
-    return saturating_multiply(adviser->step_ns / 100, (int64_t)adviser->step_count);
+    int64_t least_ns = saturating_multiply(adviser->step_ns, adviser->thresholds[THRESHOLD_SAVING]) / 100;
+
+    return saturating_multiply(least_ns, (int64_t)adviser->step_count);
 }
 
 /* Of few steps, one may be enough. */

@@ -44,7 +44,7 @@ void advice_group_most(const struct advice_groups *groups, uint32_t group, uint3
 /* How many places and kinds the events of a group have. */
 size_t advice_group_kinds(const struct advice_groups *groups, uint32_t group);
 
-/* The time that a cause must have in all steps to save 1 % of them. */
+/* The time that a cause must have in all steps to save the least share of them: the threshold of the rule that runs. */
 int64_t advice_least(const struct adviser *adviser);
 
 /* Hands the largest groups over to the adviser, at most MOST_GROUPS, each of which is replayed. A group that only one

@@ -210,7 +210,7 @@ static void add_unchecked(struct text *out, const struct html_page *page)
             text_addf(&options, "%s<code>%s</code>", options.length ? ", " : "", option);
     }
     if (options.length)
-        text_addf(out, "<p>Not checked for want of data; <code>tacho profile</code> records it with %s.</p>\n",
+        text_addf(out, "<p>Not checked for lack of data; <code>tacho profile</code> records it with %s.</p>\n",
                   text_string(&options));
     text_free(&options);
 }

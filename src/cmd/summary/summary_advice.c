@@ -152,7 +152,7 @@ static void add_unchecked(struct text *out, struct report *report)
             text_addf(&options, "%s%s", options.length ? ", " : "", option);
     }
     if (options.length)
-        text_addf(out, "  Not checked for want of data: %s", text_string(&options));
+        text_addf(out, "  Not checked for lack of data: %s", text_string(&options));
     text_free(&options);
 }
 
