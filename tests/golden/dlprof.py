@@ -229,6 +229,15 @@ def operators_without_markers():
     check("directions", {"fprop", "bprop"}, {row["Direction"] for row in rows} - {""})
 
 
+def steps_that_were_only_timed():
+    """DLProf knows no time without a recording, so its figures of such a capture are no figures of the program."""
+    report = os.path.join(lib.HERE, "pairs", "LossItem-faulty.tacho")
+    done = run("dlprof", f"--nsys_database={report}", "--reports=summary", "--output_path=timed", "-b")
+    check("a capture with --advise: it says so", (0, True), (done[0], "recorded with --advise" in done[1]))
+    done = run("dlprof", "--nsys_database=training.sqlite", "--reports=summary", "--output_path=whole", "-b")
+    check("a capture without: it does not", (0, False), (done[0], "--advise" in done[1]))
+
+
 def hostile():
     """Any bytes in a marker: a report or a sentence, never a crash."""
     for number, text in enumerate(("{'", "{'mod': 'a', 'op': 'conv2d', 'args': [{'shape': (1, 2, 3, 99999999999999999999), 'type': 'tensor'}]}",
@@ -257,6 +266,7 @@ try:
     hostile()
     if TRACE_FILE:
         operators_without_markers()
+        steps_that_were_only_timed()
     if os.path.isdir(DLPROF):
         same_reports()
     elif not lib.failures:

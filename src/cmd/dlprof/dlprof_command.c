@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/timed_steps.h"
 #include "base/newfile.h"
 #include "cmd/command.h"
 #include "cmd/open_report.h"
@@ -321,6 +322,20 @@ free_dlprof:
     return code;
 }
 
+/* DLProf's reports know no time in which nothing was recorded. */
+static int warn_of_pauses(const struct job *job, struct report *report, struct error *err)
+{
+    struct step_pauses pauses = { 0 };
+    int code = step_pauses_read(&pauses, report, err);
+
+    if (pauses.count && says(job, "normal"))
+        fputs("tacho dlprof: recorded with --advise, so most steps were only timed, and count as idle here: for right "
+              "figures record the program without --advise\n",
+              stderr);
+    step_pauses_free(&pauses);
+    return code;
+}
+
 static int read_file(struct job *job, const char *path, struct error *err)
 {
     struct report *report;
@@ -330,6 +345,8 @@ static int read_file(struct job *job, const char *path, struct error *err)
 
     if (code != 0)
         goto free_domains;
+    if ((code = warn_of_pauses(job, report, err)) != 0)
+        goto close_report;
     if (!count)
         code = write_all_files(job, report, err);
     for (size_t i = 0; i < count; i++) {
@@ -337,6 +354,7 @@ static int read_file(struct job *job, const char *path, struct error *err)
         if ((code = write_all_files(job, report, err)) != 0)
             break;
     }
+close_report:
     close_report(report, path);
 free_domains:
     free(domains);
