@@ -99,6 +99,25 @@ static void rows_lie_by_thread_and_time(void **state)
     }
 }
 
+/* Rows whose times are in order may still be of threads that are not, and the last row may be the only one that is
+ * late. */
+static void rows_in_order_stay(void **state)
+{
+    int64_t threads[] = { 1, 1, 2, 2, 2, 3 }, times[] = { 5, 5, 1, 2, 2, 0 };
+    uint32_t order[6];
+
+    for (int late = 0; late < 3; late++) {
+        static const uint32_t wanted[3][6] = { { 0, 1, 2, 3, 4, 5 }, { 5, 0, 1, 2, 3, 4 }, { 5, 0, 1, 2, 3, 4 } };
+        for (uint32_t i = 0; i < 6; i++)
+            order[i] = i;
+        threads[5] = late == 0 ? 3 : late == 1 ? 0 : 1;
+        times[5] = late == 1 ? 9 : 0;
+        assert_int_equal(order_by_thread(order, 6, threads, times), 0);
+        for (int i = 0; i < 6; i++)
+            assert_int_equal(order[i], wanted[late][i]);
+    }
+}
+
 /* Runs in order, from one to more than are merged: each as long as the others, with times that runs share. */
 static void runs_are_merged(void **state)
 {
@@ -124,6 +143,7 @@ int main(void)
         cmocka_unit_test(keys_count_from_0_in_order),
         cmocka_unit_test(figures_are_those_of_sorted_values),
         cmocka_unit_test(rows_lie_by_thread_and_time),
+        cmocka_unit_test(rows_in_order_stay),
         cmocka_unit_test(runs_are_merged),
     };
 

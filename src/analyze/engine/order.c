@@ -202,11 +202,23 @@ static int sort_threads(const struct distribution *distribution, const int64_t *
     return 0;
 }
 
+static int is_in_order(const uint32_t *order, size_t count, const int64_t *thread, const int64_t *time)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint32_t row = order[i], before = order[i - 1];
+        if (thread[before] > thread[row] || (thread[before] == thread[row] && time[before] > time[row]))
+            return 0;
+    }
+    return 1;
+}
+
 int order_by_thread(uint32_t *order, size_t count, const int64_t *thread, const int64_t *time)
 {
     struct distribution distribution = { .threads.width = 1 };
     int code;
 
+    if (is_in_order(order, count, thread, time))
+        return 0;
     if ((code = number_threads(&distribution, order, count, thread)) != 0 ||
         (code = distribute(&distribution, order, count)) != 0 || (code = sort_threads(&distribution, time)) != 0)
         goto done;

@@ -196,26 +196,39 @@ struct first_works {
     struct keys processes;
     int64_t *start_ns; /* owned */
     size_t room;
+    int64_t latest_ns; /* of these */
 };
+
+static uint32_t number_process(struct first_works *first, int64_t process)
+{
+    size_t known = first->processes.count;
+
+    /* room comes first: every process must have a start */
+    if (array_reserve(&first->start_ns, &first->room, known + 1, sizeof *first->start_ns) != 0)
+        return NO_KEY;
+    uint32_t number = keys_add(&first->processes, &process);
+    if (number == known)
+        first->start_ns[number] = INT64_MAX;
+    return number;
+}
 
 static int add_works(struct first_works *first, struct report *report, const char *table, struct error *err)
 {
     static const char *const names[] = { "start", "globalPid", NULL };
     struct row_cursor rows;
+    uint32_t number = NO_KEY;
     int code = row_cursor_open(&rows, report, table, names, err);
 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
         int64_t process = row_int_or(&rows, 1, 0), start = row_int(&rows, 0);
-        size_t known = first->processes.count;
-        uint32_t number = keys_add(&first->processes, &process);
-        if (number == NO_KEY ||
-            array_reserve(&first->start_ns, &first->room, number + 1u, sizeof *first->start_ns) != 0) {
+        if ((number == NO_KEY || *keys_get(&first->processes, number) != process) &&
+            (number = number_process(first, process)) == NO_KEY) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of GPUs");
             goto close_rows;
         }
-        if (number == known || start < first->start_ns[number])
+        if (start < first->start_ns[number])
             first->start_ns[number] = start;
     }
 close_rows:
@@ -239,7 +252,8 @@ static int pins_memory(const char *call)
 static int add_cuda_call(struct search *search, const struct row_cursor *rows, const struct first_works *first)
 {
     int64_t thread = row_int_or(rows, CUDA_THREAD, 0), start = row_int(rows, CUDA_FROM), end = row_int(rows, CUDA_TO);
-    uint32_t number = keys_find(&first->processes, &(int64_t){ global_process(thread) });
+    uint32_t number = start < first->latest_ns ? keys_find(&first->processes, &(int64_t){ global_process(thread) })
+                                               : NO_KEY;
 
     if (number == NO_KEY || start >= first->start_ns[number] ||
         !filter_thread(&search->base.filter, thread, start, end))
@@ -253,13 +267,15 @@ static int add_cuda_call(struct search *search, const struct row_cursor *rows, c
 static int find_cuda(struct search *search, struct error *err)
 {
     static const char *const names[] = { "start", "end", "globalTid", "nameId", NULL };
-    struct first_works first = { .processes.width = 1 };
+    struct first_works first = { .processes.width = 1, .latest_ns = INT64_MIN };
     struct row_cursor rows = { 0 };
     int code = 0;
 
     for (size_t i = 0; gpu_tables[i]; i++)
         if ((code = add_works(&first, search->base.report, gpu_tables[i], err)) != 0)
             goto done;
+    for (size_t i = 0; i < first.processes.count; i++)
+        first.latest_ns = first.start_ns[i] > first.latest_ns ? first.start_ns[i] : first.latest_ns;
     if (!first.processes.count ||
         (code = row_cursor_open(&rows, search->base.report, gpu_call_tables[0], names, err)) != 0)
         goto done;

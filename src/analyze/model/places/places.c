@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
 #include "base/array.h"
 #include "base/path.h"
@@ -375,6 +376,16 @@ static int find_mains(struct places *places)
     return 0;
 }
 
+/* Calls have places by their stacks and by samples: a report without any, which may have millions of calls, need not
+ * read them. */
+static int has_stacks(struct report *report)
+{
+    static const char *const tables[] = { "TACHO_PYTHON_CALLCHAINS", "CUDA_CALLCHAINS", "TACHO_PYTHON_SAMPLE",
+                                          "COMPOSITE_EVENTS", NULL };
+
+    return analysis_need_is_met(&(struct analysis_need){ .tables = tables }, report);
+}
+
 static int read_events(struct place_events *events, struct report *report, struct error *err)
 {
     static const struct filter all;
@@ -385,10 +396,9 @@ static int read_events(struct place_events *events, struct report *report, struc
         "TACHO_TORCH_OP", "nameId", "callStackId", NULL, NULL, NULL, 0
     };
     static const struct thread_span_source functions = { "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, NULL, NULL, 0 };
-    int code;
+    int code = has_stacks(report) ? thread_spans_read(&events->calls, report, &calls, &all, err) : 0;
 
-    if ((code = thread_spans_read(&events->calls, report, &calls, &all, err)) != 0 ||
-        (code = thread_spans_read(&events->operators, report, &operators, &all, err)) != 0 ||
+    if (code != 0 || (code = thread_spans_read(&events->operators, report, &operators, &all, err)) != 0 ||
         (code = thread_spans_read(&events->functions, report, &functions, &all, err)) != 0 ||
         (code = thread_spans_ranges(&events->ranges, report, &all, err)) != 0)
         return code;

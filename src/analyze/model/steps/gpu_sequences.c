@@ -37,6 +37,7 @@ struct gpu_launches {
     struct items items;
     uint32_t *order;            /* owned; the items by process and start */
     struct keys threads;        /* that made calls */
+    int differing;              /* contents that make another sequence if they are there, or are not */
 };
 
 /* While calls are joined with their work. */
@@ -101,18 +102,13 @@ static const struct work_table {
     { "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SEQUENCE_GRAPH, { "graphId", NULL }, 0, 0 },
 };
 
-static int64_t extra_or_0(const struct gpu_ops *ops, size_t column, size_t row)
-{
-    return gpu_extra_is_null(ops, column, row) ? 0 : gpu_extra(ops, column, row);
-}
-
 static uint32_t symbol_of_work(struct gpu_launches *launches, const struct work_table *table, const struct gpu_ops *ops,
                                size_t row)
 {
-    int64_t key[SYMBOL_WIDTH] = { table->kind, extra_or_0(ops, 0, row) };
+    int64_t key[SYMBOL_WIDTH] = { table->kind, gpu_extra(ops, 0, row) };
 
     for (size_t i = 0; table->details && i < SYMBOL_WIDTH - SYMBOL_DETAILS; i++)
-        key[SYMBOL_DETAILS + i] = extra_or_0(ops, table->details + i, row);
+        key[SYMBOL_DETAILS + i] = gpu_extra(ops, table->details + i, row);
     return add_symbol(launches, key, key[SYMBOL_NAME]);
 }
 
@@ -143,7 +139,7 @@ static int add_work(struct reading *reading, const struct work_table *table, con
         if (call == NO_CALL)
             continue;
         reading->works[call].is_graph |= table->kind == SEQUENCE_GRAPH ||
-                                         (table->graph && extra_or_0(ops, table->graph, row) != 0);
+                                         (table->graph && gpu_extra(ops, table->graph, row) != 0);
         add_to_call(launches, &reading->works[call], symbol);
         reading->works[call].work_ns = saturating_add(reading->works[call].work_ns, work_ns);
     }
@@ -157,6 +153,8 @@ static int read_work(struct reading *reading, struct error *err)
         int code = gpu_read_table(&ops, reading->launches->report, work_tables[i].name, work_tables[i].extra, err);
         if (code != 0)
             return code;
+        for (size_t c = OP_COLUMNS; c < ops.columns.column_count; c++)
+            columns_fill_nulls(&ops.columns, c, 0);
         code = add_work(reading, &work_tables[i], &ops);
         gpu_free(&ops);
         if (code != 0)
@@ -193,7 +191,7 @@ static int add_calls(struct reading *reading)
 {
     const struct calls *calls = &reading->calls;
     struct gpu_launches *launches = reading->launches;
-    int64_t name = -1;
+    int64_t name = -1, thread = 0;
     uint32_t wait = NO_KEY, symbol;
 
     for (size_t row = 0; row < calls->count; row++) {
@@ -205,10 +203,15 @@ static int add_calls(struct reading *reading)
         symbol = wait;
         if (reading->works[row].symbol != NO_KEY && symbol_of_call(launches, &reading->works[row], &symbol) != 0)
             return ERR_NO_MEMORY;
-        struct item item = { calls->start[row], calls->end[row], calls->thread[row], reading->works[row].work_ns,
-                             symbol };
-        if (symbol != NO_KEY &&
-            (keys_add(&launches->threads, &calls->thread[row]) == NO_KEY || add_item(&launches->items, &item) != 0))
+        if (symbol == NO_KEY)
+            continue;
+        if (!launches->threads.count || calls->thread[row] != thread) {
+            thread = calls->thread[row];
+            if (keys_add(&launches->threads, &thread) == NO_KEY)
+                return ERR_NO_MEMORY;
+        }
+        struct item item = { calls->start[row], calls->end[row], thread, reading->works[row].work_ns, symbol };
+        if (add_item(&launches->items, &item) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
@@ -287,6 +290,24 @@ done:
     return code;
 }
 
+/* What of the contents of a sequence these launches have. */
+static int find_differing(const struct gpu_launches *launches)
+{
+    const struct report_table *ranges = report_table(launches->report, "NVTX_EVENTS");
+    int differing = (launches->plain.count < launches->symbols.count ? SEQUENCE_GRIDS : 0) |
+                    (ranges && ranges->rows ? SEQUENCE_RANGES : 0);
+
+    for (size_t i = 1; i < launches->items.count; i++) {
+        const struct item *item = &launches->items.list[launches->order[i]],
+                          *before = &launches->items.list[launches->order[i - 1]];
+        if (global_process(item->thread) != global_process(before->thread))
+            continue;
+        differing |= item->thread != before->thread ? SEQUENCE_ONE_THREAD : 0;
+        differing |= saturating_subtract(item->start_ns, before->end_ns) >= PAUSE_NS ? SEQUENCE_PAUSES : 0;
+    }
+    return differing;
+}
+
 static int arrange_all(struct gpu_launches *launches)
 {
     size_t count = launches->items.count;
@@ -297,7 +318,10 @@ static int arrange_all(struct gpu_launches *launches)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
         launches->order[i] = (uint32_t)i;
-    return arrange(&launches->items, launches->order);
+    if (arrange(&launches->items, launches->order) != 0)
+        return ERR_NO_MEMORY;
+    launches->differing = find_differing(launches);
+    return 0;
 }
 
 static int read_launches(struct gpu_launches *launches, struct error *err)
@@ -328,6 +352,11 @@ int gpu_launches_open(struct gpu_launches **out, struct report *report, struct e
         *out = NULL;
     }
     return code;
+}
+
+int gpu_launches_differ(const struct gpu_launches *launches, int contents)
+{
+    return ((contents ^ SEQUENCE_GRIDS) & launches->differing) != 0;
 }
 
 void gpu_launches_close(struct gpu_launches *launches)
@@ -367,10 +396,12 @@ static int busiest_thread(const struct items *items, const uint32_t *order, size
 {
     struct keys threads = { .width = 1 };
     size_t *calls = NULL, room = 0, most = 0;
+    uint32_t thread = NO_KEY;
     int code = ERR_NO_MEMORY;
 
     for (size_t i = 0; i < count; i++) {
-        uint32_t thread = keys_add(&threads, &items->list[order[i]].thread);
+        if (i == 0 || items->list[order[i]].thread != items->list[order[i - 1]].thread)
+            thread = keys_add(&threads, &items->list[order[i]].thread);
         if (thread == NO_KEY || array_reserve_zeroed(&calls, &room, threads.count, sizeof *calls) != 0)
             goto done;
         if (++calls[thread] > most) {

@@ -48,6 +48,10 @@ struct gpu_launches;
 int gpu_launches_open(struct gpu_launches **out, struct report *report, struct error *err);
 void gpu_launches_close(struct gpu_launches *launches);
 
+/* Whether a loop may be found in sequences of these contents that is not in those of SEQUENCE_GRIDS alone: 0 if both
+ * are the same, but for a pause before all else. */
+int gpu_launches_differ(const struct gpu_launches *launches, int contents);
+
 /* Makes the sequences of all processes, which do not depend on the launches any more. */
 int gpu_sequences_make(struct gpu_sequences *out, struct gpu_launches *launches, int contents, struct error *err);
 void gpu_sequences_free(struct gpu_sequences *sequences);

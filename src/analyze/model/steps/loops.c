@@ -34,16 +34,24 @@ static void find_places(struct loop_index *index)
     index->first[0] = 0;
 }
 
-static void add_up(struct loop_index *index)
+static int add_up(struct loop_index *index)
 {
     const struct sequence *sequence = index->sequence;
+    uint64_t *weights = malloc((sequence->symbol_count + 1) * sizeof *weights); /* by symbol */
 
+    if (!weights)
+        return ERR_NO_MEMORY;
+    for (uint32_t s = 0; s < sequence->symbol_count; s++)
+        weights[s] = hash_bytes(&s, sizeof s);
     index->sums[0] = 0;
     index->counted[0] = 0;
     for (size_t i = 0; i < sequence->count; i++) {
-        index->sums[i + 1] = index->sums[i] + hash_bytes(&sequence->symbols[i], sizeof *sequence->symbols);
-        index->counted[i + 1] = index->counted[i] + (sequence->roles[sequence->symbols[i]] >= SYMBOL_COUNTS);
+        uint32_t symbol = sequence->symbols[i];
+        index->sums[i + 1] = index->sums[i] + weights[symbol];
+        index->counted[i + 1] = index->counted[i] + (sequence->roles[symbol] >= SYMBOL_COUNTS);
     }
+    free(weights);
+    return 0;
 }
 
 /* What counts in the usual bodies, and around them as far as it may be parts of one more. */
@@ -82,9 +90,10 @@ static struct loop measure(const struct loop_index *index, uint32_t symbol)
         loop.last = places[i];
         loop.length = places[i + 1] - places[i];
     }
-    for (uint32_t i = 0; i + 1 < count; i++)
+    int is_usual = 2 * (uint64_t)loop.usual > loop.bodies;
+    for (uint32_t i = 0; is_usual && i + 1 < count; i++)
         shorter += places[i + 1] - places[i] < loop.length;
-    if (2 * (uint64_t)loop.usual <= loop.bodies || SHORT_PART * shorter > loop.usual)
+    if (!is_usual || SHORT_PART * shorter > loop.usual)
         loop.length = 0;
     else
         loop.covered = cover(index, &loop);
@@ -104,7 +113,8 @@ int loop_index_open(struct loop_index *index, const struct sequence *sequence)
     if (!index->first || !index->counted || !index->places || !index->sums || !index->loops)
         return ERR_NO_MEMORY;
     find_places(index);
-    add_up(index);
+    if (add_up(index) != 0)
+        return ERR_NO_MEMORY;
     for (uint32_t s = 0; s < symbols; s++)
         index->loops[s] = measure(index, s);
     return 0;

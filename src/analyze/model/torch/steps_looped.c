@@ -110,6 +110,8 @@ int steps_find_looped(struct steps_search *search, struct error *err)
 
     for (size_t i = 0; i < sizeof contents_tried / sizeof *contents_tried; i++) {
         struct gpu_sequences sequences;
+        if (!gpu_launches_differ(search->launches, contents_tried[i]))
+            continue;
         if (code != 0 || search->steps->count ||
             (code = gpu_sequences_make(&sequences, search->launches, contents_tried[i], err)) != 0)
             return code;

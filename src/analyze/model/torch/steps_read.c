@@ -148,7 +148,7 @@ static int try_sources(struct steps_search *search, int are_guesses, struct erro
             continue;
         if ((code = sources[i].find(search, err)) != 0)
             return code;
-        if (are_guesses)
+        if (are_guesses && search->steps->count)
             drop_warm_up(search);
     }
     return 0;
