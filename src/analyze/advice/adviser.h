@@ -45,6 +45,10 @@ struct advice_cause {
     int64_t thread;                /* of that event, or 0 */
     int64_t least_percent;         /* of the step: a cause that saves less is dropped; set by adviser_find() */
     struct replay_edits bound, estimate;
+    struct advice_steps {          /* what a step takes without it; 0: not replayed yet */
+        int64_t usual_ns;          /* with the adviser's base */
+        int64_t least_ns;          /* if the profiler took as much as it may have */
+    } bound_step, estimate_step;
     int64_t bound_ns, estimate_ns; /* set by adviser_judge(): per step, or of the run if there are no steps */
     int64_t rank_ns;               /* set by it too: what it is sorted by */
 };
@@ -85,7 +89,7 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
                  struct error *err);
 void adviser_free(struct adviser *adviser);
 
-/* Replays with the base and these edits. Returns the time of a step. */
+/* Replays with the base and these edits. Returns the time of a step: advice_trials.c. */
 int adviser_replay(struct adviser *adviser, const struct replay_edits *edits, int64_t *step_ns, struct error *err);
 /* Sets the bare step, and both bases if the capture has its time: advice_bare.c. */
 int adviser_use_bare_step(struct adviser *adviser, struct error *err);

@@ -110,12 +110,15 @@ static void keep_loaders(struct loaders *loaders)
 }
 
 /* How many workers make batches as fast as the loop takes them, if each takes this long for one. */
-static int64_t enough_workers(struct adviser *adviser, const struct advice_cause *cause, int64_t batch_ns)
+static int64_t enough_workers(struct adviser *adviser, struct advice_cause *cause, int64_t batch_ns)
 {
     struct error err;
-    int64_t step_ns, batches = cause->count / (int64_t)adviser->step_count;
+    int64_t batches = cause->count / (int64_t)adviser->step_count;
 
-    if (adviser_replay(adviser, &cause->bound, &step_ns, &err) != 0 || step_ns <= 0)
+    if (adviser_replay(adviser, &cause->bound, &cause->bound_step.usual_ns, &err) != 0)
+        return 0;
+    int64_t step_ns = cause->bound_step.usual_ns;
+    if (step_ns <= 0)
         return 0;
     return (batch_ns * (batches > 1 ? batches : 1) + step_ns - 1) / step_ns;
 }

@@ -25,18 +25,11 @@ struct launches {
     uint32_t last_step; /* of the last launch */
 };
 
-/* Cuts the gap between a kernel and the work before it. */
-static int cut_gap(struct launches *launches, uint32_t work)
+static int is_kernel(const struct replay_events *events, const struct replay_work *work)
 {
-    const struct replay *replay = &launches->adviser->replay;
-    const struct replay_graph *graph = &replay->graph;
-    uint32_t place = graph->place[replay_work_start(replay, work)];
+    int table = replay_table_of(events, work->at);
 
-    for (uint32_t edge = graph->first[place]; edge < graph->first[place + 1]; edge++)
-        if (graph->kind[edge] == REPLAY_STREAM && graph->lag[edge] <= SHORT_GAP_NS &&
-            replay_edit_cut(&launches->cause.bound, edge, graph->lag[edge]) != 0)
-            return ERR_NO_MEMORY;
-    return 0;
+    return work->call != NO_CALL && (table == REPLAY_KERNEL || table == REPLAY_GRAPH);
 }
 
 static int count_kernels(struct launches *launches)
@@ -48,15 +41,11 @@ static int count_kernels(struct launches *launches)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
-        int table = replay_table_of(events, work->at);
-        if (work->call == NO_CALL || (table != REPLAY_KERNEL && table != REPLAY_GRAPH) ||
-            !adviser_counts(launches->adviser, &events->calls[work->call]))
+        if (!is_kernel(events, work) || !adviser_counts(launches->adviser, &events->calls[work->call]))
             continue;
         launches->launches[work->call] = 1;
         launches->kernels++;
         launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
-        if (cut_gap(launches, i) != 0)
-            return ERR_NO_MEMORY;
     }
     return 0;
 }
@@ -126,14 +115,37 @@ static int cut_thread(struct launches *launches, const struct replay_thread *thr
     return 0;
 }
 
-static int cut_all(struct launches *launches)
+static int cut_calls(struct launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
-    if (count_kernels(launches) != 0)
-        return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < events->thread_count; i++)
         if (cut_thread(launches, &events->threads[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+/* Cuts the gap between a kernel and the work before it. */
+static int cut_gap(struct launches *launches, uint32_t work)
+{
+    const struct replay *replay = &launches->adviser->replay;
+    const struct replay_graph *graph = &replay->graph;
+    uint32_t place = graph->place[replay_work_start(replay, work)];
+
+    for (uint32_t edge = graph->first[place]; edge < graph->first[place + 1]; edge++)
+        if (graph->kind[edge] == REPLAY_STREAM && graph->lag[edge] <= SHORT_GAP_NS &&
+            replay_edit_cut(&launches->cause.bound, edge, graph->lag[edge]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int cut_gaps(struct launches *launches)
+{
+    const struct replay_events *events = &launches->adviser->replay.events;
+
+    for (uint32_t i = 0; i < events->work_count; i++)
+        if (is_kernel(events, &events->works[i]) && launches->launches[events->works[i].call] &&
+            cut_gap(launches, i) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -165,34 +177,34 @@ static void describe(struct launches *launches)
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
 
+/* Whether there are so many short kernels that launches may be what takes the time. */
+static int is_likely(const struct launches *launches)
+{
+    const struct adviser *adviser = launches->adviser;
+
+    return launches->kernels >= adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count &&
+           launches->kernel_ns / launches->kernels <= adviser->thresholds[THRESHOLD_MEAN];
+}
+
 /* Whether the launches cost enough that a change of the whole step is worth it. */
 static int is_bound(struct launches *launches, int *out, struct error *err)
 {
     struct adviser *adviser = launches->adviser;
-    int64_t step_ns;
-    int code;
+    int64_t *step_ns = &launches->cause.estimate_step.usual_ns;
+    int code = adviser_replay(adviser, &launches->cause.estimate, step_ns, err);
 
-    *out = 0;
-    if (launches->kernels < adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count ||
-        launches->kernel_ns / launches->kernels > adviser->thresholds[THRESHOLD_MEAN])
-        return 0;
-    if ((code = adviser_replay(adviser, &launches->cause.estimate, &step_ns, err)) != 0)
-        return code;
-    *out = saturating_subtract(adviser->step_ns, step_ns) >=
-           adviser->step_ns / 100 * adviser->thresholds[THRESHOLD_SHARE];
-    return 0;
+    *out = code == 0 && saturating_subtract(adviser->step_ns, *step_ns) >=
+                            adviser->step_ns / 100 * adviser->thresholds[THRESHOLD_SHARE];
+    return code;
 }
 
 static int find_launch_bound(struct adviser *adviser, struct error *err)
 {
     struct launches launches = { .adviser = adviser, .last_step = NO_STEP - 1 };
-    int is_found, code = cut_all(&launches);
+    int is_found, code;
 
-    if (code != 0) {
-        error_set(err, ERR_NO_MEMORY, "not enough memory for the launches");
-        goto free_cause;
-    }
-    if ((code = is_bound(&launches, &is_found, err)) != 0 || !is_found)
+    if ((code = count_kernels(&launches)) != 0 || !is_likely(&launches) || (code = cut_calls(&launches)) != 0 ||
+        (code = is_bound(&launches, &is_found, err)) != 0 || !is_found || (code = cut_gaps(&launches)) != 0)
         goto free_cause;
     describe(&launches);
     free(launches.launches);
@@ -200,7 +212,7 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
 free_cause:
     free(launches.launches);
     advice_cause_free(&launches.cause);
-    return code;
+    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the launches") : code;
 }
 
 ADVICE_RUN(launch_bound)

@@ -143,6 +143,17 @@ static int is_matrix(const struct grids *grids, const struct advice_kernel *kern
     return grids->kernels->named[kernel->name].cores.is_matrix || op_class_is_matrix(kernel->class);
 }
 
+/* Whether any kernel may count: if not, neither grids nor neighbours of millions of short ones need be looked at. */
+static int has_long_kernel(const struct grids *grids)
+{
+    const struct advice_kernels *kernels = grids->kernels;
+    size_t i = 0;
+
+    while (i < kernels->count && kernels->list[i].run_ns < LEAST_NS)
+        i++;
+    return grids->gpus.count && i < kernels->count;
+}
+
 static int add_kernel(struct grids *grids, size_t number)
 {
     const struct advice_kernel *kernel = &grids->kernels->list[number];
@@ -207,7 +218,7 @@ static int find_small_grids(struct adviser *adviser, struct error *err)
 
     if ((code = advice_groups_open(&grids.groups, adviser, err)) != 0 ||
         (code = adviser_kernels(adviser, &grids.kernels, err)) != 0 ||
-        (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 ||
+        (code = occupancy_gpus_read(&grids.gpus, adviser->report, err)) != 0 || !has_long_kernel(&grids) ||
         (code = gpu_read(&grids.ops, adviser->report, GPU_KERNEL, columns, err)) != 0)
         goto done;
     code = find_alone(&grids);
