@@ -1,6 +1,7 @@
-/* Rows that are nearly in order are sorted by insertion, and rows that consist of some long runs in order by merging
- * those. All others are sorted by radix: eleven bits a pass, only over the bits in which the times differ. Threads are
- * few, so rows are first distributed by thread, and then each thread's rows are sorted by time. */
+/* Rows that consist of a few runs in order are sorted by merging those, and rows that are nearly in order by insertion.
+ * All others are merged if they have some long runs, and else sorted by radix: eleven bits a pass, only over the bits
+ * in which the times differ. Threads are few, so rows are first distributed by thread, and then each thread's rows are
+ * sorted by time. */
 #include "order.h"
 
 #include <stdlib.h>
@@ -10,7 +11,10 @@
 #include "keys.h"
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
-enum { MOST_RUNS = 1024 }; /* that are merged */
+enum {
+    FEW_RUNS = 16,    /* are merged at once: a table behind another one takes insertion to its limit */
+    MOST_RUNS = 1024, /* that are merged */
+};
 
 /* Moves rows that are a little late to their places. This is enough for tables that several streams write as their work
  * ends. Gives up, with the rows in some order, when it would take longer than a radix sort. */
@@ -48,18 +52,10 @@ static void merge_two(uint32_t *to, const uint32_t *a, const uint32_t *a_end, co
     memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof *to);
 }
 
-/* Merges neighbouring runs until one is left. Leaves the rows as they are if there are too many runs. Either array may
- * hold the result: it is returned. */
-static uint32_t *sort_by_merging(uint32_t *from, uint32_t *to, size_t count, const int64_t *time)
+/* Merges neighbouring runs until one is left; run i lies between ends[i] and ends[i + 1]. Either array may hold the
+ * result: it is returned. */
+static uint32_t *merge_runs(uint32_t *from, uint32_t *to, size_t *ends, size_t runs, const int64_t *time)
 {
-    size_t ends[MOST_RUNS + 1] = { 0 }, runs = 0; /* run i lies between ends[i] and ends[i + 1] */
-
-    while (ends[runs] < count) {
-        if (runs == MOST_RUNS)
-            return NULL;
-        ends[runs + 1] = end_of_run(from, ends[runs], count, time);
-        runs++;
-    }
     while (runs > 1) {
         size_t merged = 0;
         for (size_t i = 0; i < runs; i += 2, merged++) {
@@ -119,18 +115,35 @@ static int sort_by_radix(uint32_t *order, size_t count, const int64_t *time)
     return 0;
 }
 
-int order_by_time(uint32_t *order, size_t count, const int64_t *time)
+/* Leaves the rows as they are if there are more runs. ERR_NO_MEMORY or 0. */
+static int sort_by_merging(uint32_t *order, size_t count, const int64_t *time, size_t most_runs, int *is_sorted)
 {
-    if (sort_by_insertion(order, count, time))
+    size_t ends[MOST_RUNS + 1], runs = 0;
+
+    ends[0] = 0;
+    for (; ends[runs] < count && runs < most_runs; runs++)
+        ends[runs + 1] = end_of_run(order, ends[runs], count, time);
+    *is_sorted = ends[runs] == count;
+    if (!*is_sorted || runs < 2)
         return 0;
     uint32_t *other = malloc(count * sizeof *other);
     if (!other)
         return ERR_NO_MEMORY;
-    const uint32_t *sorted = sort_by_merging(order, other, count, time);
-    if (sorted && sorted != order)
+    const uint32_t *sorted = merge_runs(order, other, ends, runs, time);
+    if (sorted != order)
         memcpy(order, sorted, count * sizeof *order);
     free(other);
-    return sorted ? 0 : sort_by_radix(order, count, time);
+    return 0;
+}
+
+int order_by_time(uint32_t *order, size_t count, const int64_t *time)
+{
+    int is_sorted, code = sort_by_merging(order, count, time, FEW_RUNS, &is_sorted);
+
+    if (code != 0 || is_sorted || sort_by_insertion(order, count, time))
+        return code;
+    code = sort_by_merging(order, count, time, MOST_RUNS, &is_sorted);
+    return code != 0 || is_sorted ? code : sort_by_radix(order, count, time);
 }
 
 /* Distributes rows by thread. */

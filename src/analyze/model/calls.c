@@ -1,6 +1,9 @@
-/* Calls by correlation id. Ids are assigned one after another, and lookups come in nearly that order, so entries with
- * neighbouring ids are neighbours in the index, which is good for the cache. Such runs are short: an entry of another
- * process, or of other ids, that falls into a run has its place behind it. */
+/* Calls by correlation id. Ids are assigned one after another, and lookups come in nearly that order. So the calls of a
+ * single process have a list by id.
+ *
+ * Those of several processes, and ids with large gaps, have an index in which entries with neighbouring ids are
+ * neighbours, which is good for the cache. Such runs are short: an entry of another process, or of other ids, that
+ * falls into a run has its place behind it. */
 #include "calls.h"
 
 #include <stdlib.h>
@@ -9,7 +12,10 @@
 #include "analyze/engine/event_columns.h"
 #include "base/hash.h"
 
-enum { RUN_BITS = 4 }; /* low bits of an id that are its place in a run: two cache lines */
+enum {
+    RUN_BITS = 4,  /* low bits of an id that are its place in a run: two cache lines */
+    MOST_GAPS = 4, /* a list has at most so many ids for each call */
+};
 
 static inline uint32_t hash_call(int64_t process, int64_t correlation)
 {
@@ -52,6 +58,58 @@ static void fill_index(struct calls *calls)
     }
 }
 
+/* Whether ids are dense and of one process; then makes their list. */
+static int open_list(struct calls *calls)
+{
+    const int64_t *id = calls->columns.values[CALL_CORRELATION];
+    int64_t least = INT64_MAX, last = INT64_MIN;
+
+    calls->list_process = global_process(calls->thread[0]);
+    for (size_t row = 0; row < calls->count; row++) {
+        if (global_process(calls->thread[row]) != calls->list_process)
+            return 0;
+        if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
+            continue;
+        least = id[row] < least ? id[row] : least;
+        last = id[row] > last ? id[row] : last;
+    }
+    if (least > last || (uint64_t)last - (uint64_t)least >= (uint64_t)calls->count * MOST_GAPS)
+        return 0;
+    calls->least_id = least;
+    calls->list_count = (size_t)((uint64_t)last - (uint64_t)least) + 1;
+    calls->list = malloc(calls->list_count * sizeof *calls->list);
+    return calls->list != NULL;
+}
+
+/* From the last row to the first, as fill_index(). */
+static void fill_list(struct calls *calls)
+{
+    memset(calls->list, 0xff, calls->list_count * sizeof *calls->list); /* NO_CALL */
+    for (size_t row = calls->count; row-- > 0;) {
+        calls->next[row] = NO_CALL;
+        if (columns_is_null(&calls->columns, CALL_CORRELATION, row))
+            continue;
+        uint32_t *first = &calls->list[calls->columns.values[CALL_CORRELATION][row] - calls->least_id];
+        calls->next[row] = *first;
+        *first = (uint32_t)row;
+    }
+}
+
+static int make_index(struct calls *calls)
+{
+    calls->next = malloc((calls->count + 1) * sizeof *calls->next);
+    if (!calls->next)
+        return ERR_NO_MEMORY;
+    if (open_list(calls)) {
+        fill_list(calls);
+        return 0;
+    }
+    if (hash_index_reserve(&calls->index, calls->count) != 0)
+        return ERR_NO_MEMORY;
+    fill_index(calls);
+    return 0;
+}
+
 int calls_read(struct calls *calls, struct report *report, struct error *err)
 {
     static const char *const names[CALL_COLUMNS] = { "start", "end", "globalTid", "correlationId", "nameId" };
@@ -74,12 +132,10 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     calls->end = calls->columns.values[CALL_END];
     calls->thread = calls->columns.values[CALL_THREAD];
     calls->name = calls->columns.values[CALL_NAME];
-    calls->next = malloc((calls->count + 1) * sizeof *calls->next);
-    if (!calls->next || hash_index_reserve(&calls->index, calls->count) != 0) {
+    if (calls->count && make_index(calls) != 0) {
         calls_free(calls);
         return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their GPU work");
     }
-    fill_index(calls);
     return 0;
 }
 
@@ -88,11 +144,16 @@ void calls_free(struct calls *calls)
     report_columns_free(&calls->columns);
     hash_index_free(&calls->index);
     free(calls->next);
+    free(calls->list);
     *calls = (struct calls){ 0 };
 }
 
 uint32_t calls_find(const struct calls *calls, int64_t process, int64_t correlation)
 {
+    if (calls->list) {
+        uint64_t at = (uint64_t)correlation - (uint64_t)calls->least_id;
+        return process == calls->list_process && at < calls->list_count ? calls->list[at] : NO_CALL;
+    }
     const struct hash_entry *entry = find_entry(calls, hash_call(process, correlation), process, correlation);
 
     return entry ? (uint32_t)hash_entry_number(entry) : NO_CALL;

@@ -475,7 +475,7 @@ int replay_read(struct replay *replay, struct report *report, struct error *err)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
         goto failed;
     }
-    calls_free(&replay->events.rows);
+    replay_rows_free(&replay->events);
     return 0;
 failed:
     replay_free(replay);

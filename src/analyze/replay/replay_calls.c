@@ -7,10 +7,20 @@
 #include "base/array.h"
 #include "replay_events.h"
 
+/* The number of the name of a row. Threads launch kernel after kernel, so that of the last call is the first guess. */
+static uint32_t number_name(struct replay_events *events, uint32_t row)
+{
+    uint32_t last = events->call_count ? events->calls[events->call_count - 1].name : NO_KEY;
+
+    if (last != NO_KEY && *keys_get(&events->names, last) == events->rows.name[row])
+        return last;
+    return keys_add(&events->names, &events->rows.name[row]);
+}
+
 /* Adds a call. Calls of a thread cannot overlap, but clocks and rounding can make them. */
 static int add_call(struct replay_events *events, uint32_t row, int64_t start, int64_t end)
 {
-    uint32_t name = keys_add(&events->names, &events->rows.name[row]);
+    uint32_t name = number_name(events, row);
 
     if (name == NO_KEY)
         return ERR_NO_MEMORY;
@@ -49,7 +59,7 @@ static int take_row(struct replay_events *events, uint32_t row)
         if (start == last->start_ns && end > last->end_ns) {
             last->end_ns = end;
             last->row = row;
-            last->name = keys_add(&events->names, &rows->name[row]);
+            last->name = number_name(events, row);
             events->call_of[row] = events->call_count - 1;
             return last->name == NO_KEY ? ERR_NO_MEMORY : 0;
         }
@@ -163,6 +173,16 @@ int replay_calls_read(struct replay_events *events, struct report *report, struc
                : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
 }
 
+void replay_rows_free(struct replay_events *events)
+{
+    calls_free(&events->rows);
+    free(events->call_of);
+    free(events->purpose);
+    free(events->turn);
+    events->call_of = events->turn = NULL;
+    events->purpose = NULL;
+}
+
 void replay_events_free(struct replay_events *events)
 {
     free(events->calls);
@@ -180,10 +200,7 @@ void replay_events_free(struct replay_events *events)
     free(events->is_full);
     free(events->handovers);
     free(events->links);
-    calls_free(&events->rows);
-    free(events->call_of);
-    free(events->purpose);
-    free(events->turn);
+    replay_rows_free(events);
     *events = (struct replay_events){ 0 };
 }
 

@@ -96,7 +96,7 @@ struct replay_events {
     uint32_t handover_count;
     struct replay_link *links;
     size_t link_count, link_room;
-    struct calls rows; /* the table of calls, until the graph is built */
+    struct calls rows; /* the table of calls, until replay_rows_free(), as all below */
     uint32_t *call_of; /* by row of it: the call that holds it */
     size_t row_count;
     uint8_t *purpose;  /* by row: enum replay_purpose; NULL: no id is that of several calls, see replay_call_take() */
@@ -118,6 +118,8 @@ enum replay_purpose {
 /* Reads the calls, and then the work. replay_events_free() is safe after an error. */
 int replay_calls_read(struct replay_events *events, struct report *report, struct error *err);
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err);
+/* Frees what replay_call_take() needs. */
+void replay_rows_free(struct replay_events *events);
 void replay_events_free(struct replay_events *events);
 
 /* The thread with this id; NULL: it makes no calls. */

@@ -100,8 +100,7 @@ static void end_work(const struct replay *replay, const struct steps *steps, str
     for (uint32_t i = 0; steps->count && i < events->work_count; i++) {
         uint32_t call = events->works[i].call, step = call == NO_CALL ? NO_STEP : replay->step_of[call];
         if (step != NO_STEP)
-            extend(&list[step], replay_measured(replay, replay_work_end(replay, i)),
-                   replay_replayed(replay, replay_work_end(replay, i)));
+            extend(&list[step], events->works[i].end_ns, replay_replayed(replay, replay_work_end(replay, i)));
     }
 }
 
