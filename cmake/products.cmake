@@ -91,6 +91,20 @@ if(library_sources)
   install(TARGETS tacho-libraries LIBRARY DESTINATION lib/tacho)
 endif()
 
+# ---- lib/tacho/tacho-gpu: a program that loads NVML and CUPTI, which bin/tacho cannot. The start file of today's glibc works on 2.28:
+# what it leaves to libc there is to run constructors of the program, and it has none.
+file(GLOB_RECURSE gpu_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/gpu/*.c)
+file(GLOB gpu_base_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/text.c)
+if(gpu_sources)
+  execute_process(COMMAND ${compiler} -print-file-name=Scrt1.o OUTPUT_VARIABLE start_file OUTPUT_STRIP_TRAILING_WHITESPACE)
+  add_executable(tacho-gpu ${gpu_sources} ${gpu_base_sources})
+  set_target_properties(tacho-gpu PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tacho)
+  target_link_options(tacho-gpu PRIVATE -pie)
+  target_compile_options(tacho-gpu PRIVATE -fPIC) # no copy relocations of libc's data
+  tacho_for_old_glibc(tacho-gpu ${start_file})
+  install(TARGETS tacho-gpu RUNTIME DESTINATION lib/tacho)
+endif()
+
 # ---- lib/libtacho.so: the public API, where linkers look. The reader inside it is the one of src/report.
 file(GLOB api_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/libtacho/*.c)
 if(api_sources)

@@ -1,0 +1,213 @@
+/* The program gets one socket as its standard input and output. It shares standard error with us only if
+ * TACHO_GPU_DEBUG is set: libraries of others write there. */
+#include "gpu_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+extern char **environ;
+
+#define PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
+
+enum { LONGEST_PATH = 4096, OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000 };
+
+static void find_program(char path[LONGEST_PATH + sizeof PLACE])
+{
+    const char *chosen = getenv("TACHO_GPU_HELPER");
+    ssize_t length = readlink("/proc/self/exe", path, LONGEST_PATH - 1);
+
+    if (chosen && *chosen) {
+        snprintf(path, LONGEST_PATH, "%s", chosen);
+        return;
+    }
+    path[length > 0 ? length : 0] = 0;
+    for (int levels = 0; levels < 2; levels++) { /* the program's name, then bin */
+        char *slash = strrchr(path, '/');
+        if (slash)
+            *slash = 0;
+    }
+    strcat(path, "/" PLACE);
+}
+
+static int spawn(struct gpu_link *link, char *const *words, int socket)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+    if (!getenv("TACHO_GPU_DEBUG"))
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawn(&link->pid, words[0], &actions, &attributes, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *options, struct error *err)
+{
+    char path[LONGEST_PATH + sizeof PLACE];
+    const char *words[OPTIONS_MOST + 3] = { path, mode };
+    int ends[2], words_count = 2;
+
+    *link = (struct gpu_link){ .fd = -1 };
+    find_program(path);
+    for (; *options && words_count < OPTIONS_MOST + 2; options++)
+        words[words_count++] = *options;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return error_set_errno(err, "cannot make a socket for %s", path);
+    int failed = spawn(link, (char *const *)words, ends[1]);
+    close(ends[1]);
+    if (failed) {
+        close(ends[0]);
+        link->pid = 0;
+        return error_set(err, ERR_NOT_FOUND, "cannot run %s, which reads the GPUs: %s (it needs glibc 2.28 or later)",
+                         path, strerror(failed));
+    }
+    link->fd = ends[0];
+    return 0;
+}
+
+static void hang_up(struct gpu_link *link)
+{
+    if (link->fd >= 0)
+        close(link->fd);
+    link->fd = -1;
+}
+
+static int fail(struct gpu_link *link, struct error *err, const char *why)
+{
+    hang_up(link);
+    return error_set(err, ERR_BAD_FORMAT, "tacho-gpu sent %s", why);
+}
+
+/* Moves what is left to the front, so that frames stay aligned, and makes room behind it. */
+static int make_room(struct gpu_link *link, size_t bytes)
+{
+    if (link->from)
+        memmove(link->bytes, link->bytes + link->from, link->to - link->from);
+    link->to -= link->from;
+    link->from = 0;
+    return array_reserve(&link->bytes, &link->capacity, link->to + bytes, 1);
+}
+
+/* 1: bytes have come; 0: none yet, or the end. */
+static int receive(struct gpu_link *link, int wait, struct error *err)
+{
+    for (;;) {
+        ssize_t got = recv(link->fd, link->bytes + link->to, link->capacity - link->to, wait ? 0 : MSG_DONTWAIT);
+        if (got > 0) {
+            link->to += (size_t)got;
+            return 1;
+        }
+        if (got < 0 && errno == EINTR) {
+            if (wait)
+                return error_set(err, ERR_CANCELLED, "interrupted");
+            continue;
+        }
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        int is_cut = link->to > link->from;
+        hang_up(link);
+        return is_cut ? fail(link, err, "half a frame and ended") : 0;
+    }
+}
+
+/* Takes the frame at the front if it is whole: 1. */
+static int take(struct gpu_link *link, struct gpu_frame *frame, const void **payload, struct error *err)
+{
+    size_t has = link->to - link->from;
+
+    if (has < sizeof *frame)
+        return 0;
+    memcpy(frame, link->bytes + link->from, sizeof *frame);
+    if (frame->bytes > GPU_FRAME_MOST_BYTES || frame->bytes % 8)
+        return fail(link, err, "a damaged frame");
+    if (has < sizeof *frame + frame->bytes)
+        return 0;
+    *payload = link->bytes + link->from + sizeof *frame;
+    link->from += sizeof *frame + frame->bytes;
+    return 1;
+}
+
+static int greet(struct gpu_link *link, const struct gpu_frame *frame, const void *payload, struct error *err)
+{
+    uint64_t magic = 0;
+
+    if (frame->type == GPU_FRAME_HELLO && frame->bytes == sizeof magic)
+        memcpy(&magic, payload, sizeof magic);
+    link->is_greeted = magic == GPU_HELLO_MAGIC;
+    return link->is_greeted ? 0 : fail(link, err, "frames of another version of tacho; install both from one archive");
+}
+
+int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, const void **payload, struct error *err)
+{
+    for (;;) {
+        int got = take(link, frame, payload, err);
+        if (got == 1 && !link->is_greeted) {
+            int refused = greet(link, frame, *payload, err);
+            if (refused)
+                return refused;
+            continue;
+        }
+        if (got || link->fd < 0)
+            return got;
+        if (make_room(link, READ_BYTES)) {
+            hang_up(link);
+            return error_set(err, ERR_NO_MEMORY, "out of memory for frames of tacho-gpu");
+        }
+        got = receive(link, wait, err);
+        if (got != 1)
+            return got;
+    }
+}
+
+const struct gpu_values *gpu_frame_values(const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_values *values = payload;
+
+    return frame->bytes >= sizeof *values && (frame->bytes - sizeof *values) / sizeof *values->values >= values->count
+               ? values
+               : NULL;
+}
+
+const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload, const struct gpu_refusal **refusal)
+{
+    *refusal = payload;
+    return frame->bytes > sizeof **refusal && ((const char *)payload)[frame->bytes - 1] == 0 ? (*refusal)->text : NULL;
+}
+
+/* A library of the driver may hang in its own exit: after two seconds the program is killed. */
+int gpu_link_end(struct gpu_link *link)
+{
+    int status = -1;
+
+    hang_up(link);
+    free(link->bytes);
+    link->bytes = NULL;
+    link->from = link->to = link->capacity = 0;
+    for (int waited_ms = 0; link->pid && waitpid(link->pid, &status, WNOHANG) == 0; waited_ms++) {
+        if (waited_ms == END_MS)
+            kill(link->pid, SIGKILL);
+        poll(NULL, 0, 1);
+    }
+    link->pid = 0;
+    return status;
+}

@@ -1,0 +1,81 @@
+/* Standard input and output are one socket: the other side never writes, and a hang-up of it ends this program, even if
+ * the other side was killed. */
+#include "frames_out.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+enum { SEND_BYTES = 1 << 16, LONGEST_REFUSAL = 1024 };
+
+static struct text pending;
+static int is_over;
+
+void frames_begin(void)
+{
+    uint64_t magic = GPU_HELLO_MAGIC;
+
+    frames_add(GPU_FRAME_HELLO, &magic, sizeof magic);
+}
+
+void frames_add(enum gpu_frame_type type, const void *payload, size_t bytes)
+{
+    size_t padded = (bytes + 7) & ~(size_t)7;
+    struct gpu_frame frame = { (uint32_t)type, (uint32_t)padded };
+
+    text_add_bytes(&pending, &frame, sizeof frame);
+    text_add_bytes(&pending, payload, bytes);
+    text_add_repeat(&pending, 0, padded - bytes);
+    if (pending.length >= SEND_BYTES)
+        frames_send();
+}
+
+void frames_add_refusal(enum gpu_origin origin, uint32_t device, const char *format, ...)
+{
+    struct {
+        struct gpu_refusal head;
+        char text[LONGEST_REFUSAL];
+    } refusal = { { .device = device, .origin = (uint32_t)origin }, { 0 } };
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(refusal.text, sizeof refusal.text, format, arguments);
+    va_end(arguments);
+    frames_add(GPU_FRAME_REFUSAL, &refusal, sizeof refusal.head + strlen(refusal.text) + 1);
+}
+
+int frames_send(void)
+{
+    size_t sent = 0;
+
+    while (!is_over && sent < pending.length) {
+        ssize_t wrote = write(STDOUT_FILENO, pending.bytes + sent, pending.length - sent);
+        if (wrote > 0)
+            sent += (size_t)wrote;
+        else if (errno != EINTR)
+            is_over = 1;
+    }
+    is_over |= text_failed(&pending);
+    text_clear(&pending);
+    return is_over ? -1 : 0;
+}
+
+int frames_wait_until(int64_t time_ns)
+{
+    struct pollfd other = { .fd = STDIN_FILENO, .events = POLLIN };
+
+    for (;;) {
+        int64_t left_ns = time_ns - clock_monotonic_ns();
+        if (left_ns <= 0)
+            return 0;
+        struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
+        if (ppoll(&other, 1, &left, NULL) > 0)
+            return -1;
+    }
+}

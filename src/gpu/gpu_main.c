@@ -1,0 +1,59 @@
+/* tacho-gpu: what Tacho knows from NVIDIA's libraries, in a program of its own.
+ *
+ * bin/tacho is static and cannot load libraries; and a library that crashes or hangs takes only this program with it.
+ * It writes frames (wire/wire_gpu.h) to the socket that is its standard input and output, and ends when that hangs up.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu_mode.h"
+
+#include "gpu/frames/frames_out.h"
+
+static const struct {
+    const char *name;
+    int (*run)(char **options);
+} modes[] = {
+#define GPU_MODE(name) { #name, gpu_mode_##name },
+#include "gpu_modes.def"
+#undef GPU_MODE
+};
+
+const char *gpu_option(char **options, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *options; options++)
+        if (strncmp(*options, name, length) == 0 && (*options)[length] == '=')
+            return *options + length + 1;
+    return NULL;
+}
+
+uint64_t gpu_option_number(char **options, const char *name, uint64_t fallback)
+{
+    const char *digit = gpu_option(options, name);
+    uint64_t number = 0;
+
+    if (!digit)
+        return fallback;
+    for (; *digit >= '0' && *digit <= '9'; digit++)
+        number = number * 10 + (uint64_t)(*digit - '0');
+    return number;
+}
+
+int main(int argc, char **argv)
+{
+    /* Ctrl-C is for the program that started this one; its end is a hang-up. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(argv[1], modes[i].name) == 0) {
+            frames_begin();
+            int status = modes[i].run(argv + 2);
+            frames_send();
+            return status;
+        }
+    fputs("tacho-gpu is a part of tacho, which starts it: see tacho help\n", stderr);
+    return 2;
+}

@@ -1,0 +1,111 @@
+/* A GPU that NVML cannot open (no permission for its device file, fallen off the bus) is left out with a sentence. */
+#include "nvml_devices.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gpu/frames/frames_out.h"
+#include "nvml_library.h"
+
+static void learn(struct nvml_gpu *gpu, uint32_t device)
+{
+    struct nvml_pci pci = { 0 };
+    struct nvml_memory memory = { 0 };
+    struct nvml_gpm_support support = { .version = NVML_GPM_V1 };
+    int major = 0, minor = 0;
+
+    gpu->facts = (struct gpu_device){ .device = device, .minor = GPU_ALL };
+    NVML(nvmlDeviceGetName, gpu->handle, gpu->facts.name, sizeof gpu->facts.name);
+    NVML(nvmlDeviceGetUUID, gpu->handle, gpu->facts.uuid, sizeof gpu->facts.uuid);
+    NVML(nvmlDeviceGetMinorNumber, gpu->handle, &gpu->facts.minor);
+    if (NVML(nvmlDeviceGetPciInfo_v3, gpu->handle, &pci) == NVML_SUCCESS)
+        snprintf(gpu->facts.bus_id, sizeof gpu->facts.bus_id, "%.31s", pci.bus_id);
+    if (NVML(nvmlDeviceGetCudaComputeCapability, gpu->handle, &major, &minor) == NVML_SUCCESS)
+        gpu->facts.capability = (uint32_t)(major * 10 + minor);
+    if (NVML(nvmlDeviceGetMemoryInfo, gpu->handle, &memory) == NVML_SUCCESS)
+        gpu->facts.memory_bytes = memory.total;
+    if (NVML(nvmlGpmQueryDeviceSupport, gpu->handle, &support) == NVML_SUCCESS)
+        gpu->facts.has_gpm = support.is_supported != 0;
+}
+
+/* Whether a word of the user's list means this GPU. Bus ids come with a domain of four or of eight digits. */
+static int is_meant(const struct gpu_device *facts, const char *word, size_t length)
+{
+    char number[16];
+    const char *bus_id = facts->bus_id;
+    size_t bus_length = strlen(bus_id);
+
+    snprintf(number, sizeof number, "%u", facts->device);
+    if ((strlen(number) == length && memcmp(number, word, length) == 0) ||
+        (strlen(facts->uuid) == length && strncasecmp(facts->uuid, word, length) == 0))
+        return 1;
+    return length >= strlen("00:00.0") && length <= bus_length &&
+           strncasecmp(bus_id + bus_length - length, word, length) == 0;
+}
+
+static int is_in_list(const struct gpu_device *facts, const char *list)
+{
+    for (const char *word = list; word; word = *word ? word + 1 : NULL) {
+        size_t length = strcspn(word, ",");
+        if (is_meant(facts, word, length))
+            return 1;
+        word += length;
+    }
+    return 0;
+}
+
+/* The first word of the list that means no GPU; NULL: each means one. */
+static const char *unknown_word(const struct nvml_gpus *gpus, const char *list)
+{
+    for (const char *word = list; word && *word;) {
+        size_t length = strcspn(word, ",");
+        int is_known = 0;
+        for (uint32_t i = 0; i < gpus->count; i++)
+            is_known |= is_meant(&gpus->gpus[i].facts, word, length);
+        if (!is_known)
+            return word;
+        word += length + (word[length] == ',');
+    }
+    return NULL;
+}
+
+const char *nvml_devices_find(struct nvml_gpus *gpus, const char *list)
+{
+    static char sentence[256];
+    uint32_t count = 0, kept = 0;
+    int result = NVML(nvmlDeviceGetCount_v2, &count);
+
+    gpus->count = 0;
+    if (result) {
+        snprintf(sentence, sizeof sentence, "Cannot count GPUs: %s.", nvml_result_text((uint32_t)result));
+        return sentence;
+    }
+    for (uint32_t i = 0; i < count && gpus->count < NVML_DEVICES_MOST; i++) {
+        struct nvml_gpu *gpu = &gpus->gpus[gpus->count];
+        result = NVML(nvmlDeviceGetHandleByIndex_v2, i, &gpu->handle);
+        if (result) {
+            frames_add_refusal(GPU_ORIGIN_NVML, i, "GPU %u cannot be read: %s.", i, nvml_result_text((uint32_t)result));
+            continue;
+        }
+        learn(gpu, i);
+        gpus->count++;
+    }
+    const char *unknown = unknown_word(gpus, list);
+    if (unknown) {
+        snprintf(sentence, sizeof sentence, "There is no GPU '%.*s' here; nvidia-smi -L lists them.",
+                 (int)strcspn(unknown, ","), unknown);
+        return sentence;
+    }
+    for (uint32_t i = 0; i < gpus->count; i++)
+        if (!list || is_in_list(&gpus->gpus[i].facts, list))
+            gpus->gpus[kept++] = gpus->gpus[i];
+    gpus->count = kept;
+    return kept ? NULL : "There is no GPU on this machine.";
+}
+
+void nvml_devices_tell(const struct nvml_gpus *gpus)
+{
+    for (uint32_t i = 0; i < gpus->count; i++)
+        frames_add(GPU_FRAME_DEVICE, &gpus->gpus[i].facts, sizeof gpus->gpus[i].facts);
+}

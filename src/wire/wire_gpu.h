@@ -1,0 +1,87 @@
+/* Frames that the program tacho-gpu writes to the process that started it, tacho or its collector.
+ *
+ * bin/tacho is static and loads no libraries, so NVML and CUPTI live in that second program. Both come from the same
+ * build; the first frame says so. A frame is a head and `bytes` bytes, a multiple of 8. The reader checks both before
+ * it uses them: a program that loads other people's libraries may write anything. */
+#ifndef TACHO_WIRE_WIRE_GPU_H
+#define TACHO_WIRE_WIRE_GPU_H
+
+#include <stdint.h>
+
+#define GPU_HELLO_MAGIC 0x31757067686361ull /* "achgpu1": change it with any struct below */
+
+enum gpu_reading {
+#define GPU_READING(id, name, unit) GPU_READING_##id,
+#define GPM_READING(id, number, name, unit) GPU_READING_##id,
+#include "gpu_readings.def"
+    GPU_READINGS
+};
+
+enum gpu_frame_type {
+    GPU_FRAME_HELLO = 1, /* uint64_t GPU_HELLO_MAGIC */
+    GPU_FRAME_DEVICE,    /* struct gpu_device: each GPU, before its first reading */
+    GPU_FRAME_VALUES,    /* struct gpu_values: readings of one GPU */
+    GPU_FRAME_PROCESS,   /* struct gpu_process: a process on a GPU */
+    GPU_FRAME_ROUND,     /* struct gpu_round: all GPUs have been read */
+    GPU_FRAME_REFUSAL,   /* struct gpu_refusal: a source that is not available, and why */
+};
+
+struct gpu_frame {
+    uint32_t type, bytes; /* bytes: of what follows */
+};
+
+enum { GPU_FRAME_MOST_BYTES = 1 << 20 };
+#define GPU_ALL UINT32_MAX /* in place of a device's number: all of them */
+
+struct gpu_device {
+    uint32_t device;     /* NVML's number, which is the order of the PCI bus */
+    uint32_t minor;      /* /dev/nvidia<minor> */
+    uint32_t capability; /* 90: compute capability 9.0 */
+    uint32_t has_gpm;
+    uint64_t memory_bytes;
+    char name[96], uuid[96], bus_id[32];
+};
+
+/* A value that could not be read is a NaN; `result` is then NVML's answer. */
+struct gpu_value {
+    uint32_t reading; /* enum gpu_reading */
+    uint32_t result;
+    double value;
+};
+
+struct gpu_values {
+    int64_t time_ns; /* CLOCK_MONOTONIC */
+    uint32_t device, count;
+    struct gpu_value values[];
+};
+
+enum gpu_process_type { GPU_PROCESS_COMPUTE = 1, GPU_PROCESS_GRAPHICS = 2, GPU_PROCESS_MPS = 4 };
+
+/* Utilisation: %, of the time since the round before; negative: not known. */
+struct gpu_process {
+    uint32_t device, pid;
+    uint32_t types;                          /* bits of enum gpu_process_type */
+    uint32_t gpu_instance, compute_instance; /* GPU_ALL: the GPU is not divided */
+    int32_t sm, memory, encoder, decoder, jpeg, ofa;
+    uint32_t reserved;
+    uint64_t memory_bytes, protected_bytes;  /* UINT64_MAX: not known */
+};
+
+struct gpu_round {
+    int64_t time_ns; /* CLOCK_MONOTONIC */
+    uint64_t number; /* from 0 */
+};
+
+enum gpu_origin { GPU_ORIGIN_NVML, GPU_ORIGIN_GPM, GPU_ORIGIN_COUNTERS };
+
+struct gpu_refusal {
+    uint32_t device; /* GPU_ALL: all */
+    uint32_t origin; /* enum gpu_origin */
+    char text[];     /* a sentence, NUL-terminated */
+};
+
+_Static_assert(sizeof(struct gpu_device) == 24 + 224, "shared layout");
+_Static_assert(sizeof(struct gpu_values) == 16 && sizeof(struct gpu_value) == 16, "shared layout");
+_Static_assert(sizeof(struct gpu_process) == 64, "shared layout");
+
+#endif
