@@ -137,6 +137,81 @@ def struct_checks(text):
                    f"sizeof(((struct {ours} *)0)->{mine}) == sizeof((({vendor} *)0)->{theirs}), \"{ours} {mine}\");")
 
 
+PROFILER_HEADERS = ("cupti_target.h", "cupti_profiler_target.h", "cupti_profiler_host.h", "cupti_pmsampling.h", "cupti_range_profiler.h")
+PROFILER_NUMBERS = """
+CUPTI_PROFILER_RANGE CUPTI_PROFILER_TYPE_RANGE_PROFILER
+CUPTI_PROFILER_SAMPLING CUPTI_PROFILER_TYPE_PM_SAMPLING
+CUPTI_METRIC_COUNTER CUPTI_METRIC_TYPE_COUNTER
+CUPTI_METRIC_RATIO CUPTI_METRIC_TYPE_RATIO
+CUPTI_METRIC_THROUGHPUT CUPTI_METRIC_TYPE_THROUGHPUT
+CUPTI_METRIC_TYPES CUPTI_METRIC_TYPE__COUNT
+CUPTI_TRIGGER_CYCLES CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL
+CUPTI_TRIGGER_TIME CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL
+CUPTI_APPEND_KEEP_OLDEST CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST
+CUPTI_APPEND_KEEP_LATEST CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST
+CUPTI_DECODE_OTHER CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER
+CUPTI_DECODE_FULL CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
+CUPTI_DECODE_END CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS
+CUPTI_RANGE_AUTO CUPTI_AutoRange
+CUPTI_RANGE_USER CUPTI_UserRange
+CUPTI_REPLAY_APPLICATION CUPTI_ApplicationReplay
+CUPTI_REPLAY_KERNEL CUPTI_KernelReplay
+CUPTI_REPLAY_USER CUPTI_UserReplay
+CUPTI_CACHE_NONE CUPTI_CACHE_CONTROL_MODE_NONE
+CUPTI_CACHE_ALL CUPTI_CACHE_CONTROL_MODE_ALL
+CUPTI_CACHE_L2 CUPTI_CACHE_CONTROL_MODE_L2
+"""
+
+
+def profiler_sizes(version):
+    """{call: structSize} as our table has it for that version, by asking the code itself."""
+    program = """#include <stdio.h>
+#include "cupti_profiler.h"
+#define CUPTI_CALL(call, function, struct_name) printf("%s %zu\\n", #call, cupti_call_bytes(VERSION, CUPTI_CALL_##call));
+#define CUPTI_ARGUMENT(call, type, ours, theirs, since)
+#define CUPTI_END(call)
+int main(void)
+{
+#include "cupti_profiler.def"
+    return 0;
+}
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "sizes.c")
+        with open(source, "w") as text:
+            text.write(program)
+        subprocess.run([CC, "-std=gnu11", "-w", f"-DVERSION={version}u", "-I" + ABI, "-o", source[:-2], source,
+                        os.path.join(ABI, "cupti_profiler.c")], check=True)
+        answer = subprocess.run([source[:-2]], capture_output=True, text=True, check=True).stdout
+    return {call: int(size) for call, size in (line.split() for line in answer.splitlines())}
+
+
+def profiler_checks(version, text):
+    """Lines of C on the calls of cupti_profiler.def: their structs, the sizes of this version, and the functions."""
+    table = without_comments(read(ABI, "cupti_profiler.def"))
+    sizes, structs = profiler_sizes(version), {}
+    for call, function, struct in re.findall(r"CUPTI_CALL\((\w+), (\w+), (\w+)\)", table):
+        structs[call] = f"CUpti_{struct}_Params"
+        if not re.search(r"CUPTIAPI\s+%s\s*\(\s*%s\s*\*\s*pParams\s*\)" % (function, structs[call]), text):
+            fail(f"{version}: there is no {function}({structs[call]} *)")
+        yield f"_Static_assert({structs[call]}_STRUCT_SIZE == {sizes[call]}, \"size of {call}\");"
+    for call, ours, theirs in re.findall(r"CUPTI_ARGUMENT\((\w+), [^,]+, (\w+), (\w+), \w+\)", table):
+        if re.search(r"typedef struct (%s)?\s*\{[^}]*\b%s;[^}]*\}\s*%s;" % (structs[call], theirs, structs[call]), text):
+            yield (f"_Static_assert(offsetof(struct cupti_{call}, {ours}) == offsetof({structs[call]}, {theirs}) && "
+                   f"sizeof(((struct cupti_{call} *)0)->{ours}) == sizeof((({structs[call]} *)0)->{theirs}), \"{call} {ours}\");")
+    for ours, theirs in (line.split() for line in PROFILER_NUMBERS.split("\n") if line):
+        if re.search(r"\b%s\b" % theirs, text):
+            yield f"_Static_assert((int){ours} == (int){theirs}, \"{ours}\");"
+
+
+def compile_profiler_checks(version, include, cuda):
+    """The same for the profiler interfaces, which are there since 12.6."""
+    text = without_comments("".join(read(include, name) for name in PROFILER_HEADERS))
+    if "cuptiProfilerHostInitialize" not in text:
+        return 0
+    return compile_lines(include, cuda, "cupti_profiler.h", PROFILER_HEADERS, list(profiler_checks(version, text)))
+
+
 def compile_checks(include, cuda):
     """Compiles a program of assertions; returns how many there were."""
     text = "".join(read(include, name) for name in os.listdir(include) if name.startswith("cupti")) + read(cuda, "cuda.h")
@@ -145,13 +220,18 @@ def compile_checks(include, cuda):
     lines = [f"_Static_assert((uint32_t){ours} == (uint32_t){theirs}, \"{ours}\");"
              for ours, theirs in number_pairs() if re.search(r"\b%s\b" % theirs, text)]
     lines += list(struct_checks(text)) + list(parameter_checks(meta))
+    return compile_lines(include, cuda, "cupti.h", ("cupti_activity.h", "cupti_callbacks.h", "cupti_driver_cbid.h", "driver_types.h"), lines)
+
+
+def compile_lines(include, cuda, ours, headers, lines):
+    """Compiles assertions on one of our headers and these of the vendor's; returns how many there were."""
     with tempfile.TemporaryDirectory() as folder:
         layouts.stand_in(os.path.join(folder, "crt"))
+        open(os.path.join(folder, "string"), "w").close()  # 13.0 includes that of C++ and uses nothing of it
         with open(os.path.join(folder, "check.c"), "w") as source:
             # Ours first: macros of cuda.h give functions the names of their newest versions (cuDeviceGetUuid, since 13.0).
-            source.write(f'#include <stddef.h>\n#include <stdint.h>\n#include "{ABI}/cupti.h"\n'
-                         "#include <cupti_activity.h>\n#include <cupti_callbacks.h>\n#include <cupti_driver_cbid.h>\n#include <driver_types.h>\n" +
-                         "\n".join(lines) + "\n")
+            source.write(f'#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include "{ABI}/{ours}"\n' +
+                         "".join(f"#include <{name}>\n" for name in headers) + "\n".join(lines) + "\n")
         answer = subprocess.run([CC, "-std=gnu11", "-w", "-fsyntax-only", "-I" + include, "-I" + cuda, "-idirafter", folder,
                                  os.path.join(folder, "check.c")], capture_output=True, text=True)
     if answer.returncode != 0:
@@ -263,7 +343,7 @@ def main():
         if not include or not cuda:
             continue
         version, found = layouts.probe(include, cuda)
-        print(f"{version}: {compile_checks(include, cuda)} numbers and offsets, {function_checks(version, include, cuda)} "
+        print(f"{version}: {compile_checks(include, cuda) + compile_profiler_checks(version, include, cuda)} numbers and offsets, {function_checks(version, include, cuda)} "
               f"functions, {layout_checks(version, found, include)} fields of {len(found)} records")
         checked += 1
     if checked == 0:
