@@ -94,14 +94,16 @@ endif()
 # ---- lib/tacho/tacho-gpu: a program that loads NVML and CUPTI, which bin/tacho cannot. The start file of today's glibc works on 2.28:
 # what it leaves to libc there is to run constructors of the program, and it has none.
 file(GLOB_RECURSE gpu_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/gpu/*.c)
-file(GLOB gpu_base_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/text.c)
+file(GLOB_RECURSE gpu_ground_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/abi/*.c)
+list(FILTER gpu_ground_sources EXCLUDE REGEX "/newfile\\.c$") # it calls stat(), which 2.28 had under another name
 if(gpu_sources)
   execute_process(COMMAND ${compiler} -print-file-name=Scrt1.o OUTPUT_VARIABLE start_file OUTPUT_STRIP_TRAILING_WHITESPACE)
-  add_executable(tacho-gpu ${gpu_sources} ${gpu_base_sources})
+  add_executable(tacho-gpu ${gpu_sources} ${gpu_ground_sources})
   set_target_properties(tacho-gpu PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tacho)
-  target_link_options(tacho-gpu PRIVATE -pie)
-  target_compile_options(tacho-gpu PRIVATE -fPIC) # no copy relocations of libc's data
-  tacho_for_old_glibc(tacho-gpu ${start_file})
+  target_compile_options(tacho-gpu PRIVATE -fPIC -ffunction-sections -ftls-model=initial-exec) # PIC: no copy relocations of libc's data
+  target_link_options(tacho-gpu PRIVATE -pie -Wl,--gc-sections)
+  find_library(xxhash_archive libxxhash.a REQUIRED)
+  tacho_for_old_glibc(tacho-gpu ${start_file} ${xxhash_archive})
   install(TARGETS tacho-gpu RUNTIME DESTINATION lib/tacho)
 endif()
 

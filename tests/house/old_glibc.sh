@@ -34,6 +34,10 @@ output=$(run_old "$TACHO" profile -t osrt,cublas --osrt-threshold=0 -o "$folder/
 grep -qF "libtacho-libraries.so" <<<"$output" || complain "the stubs did not load: $(cat "$folder/log")"
 "$TACHO" stats -r osrt_sum --format csv "$folder/stubs.tacho" | grep -q ',read$' || complain "with the stubs, no read() of the program was recorded"
 
+# The program that loads NVIDIA's libraries.
+output=$("$loader" --library-path "$libraries" "$HELPERS/tacho-gpu" 2>&1)
+[ "$?" = 2 ] && grep -qF 'tacho-gpu is a part of tacho' <<<"$output" || complain "tacho-gpu does not run: $output"
+
 # Threads, whose functions were in libpthread.
 seq 300000 -1 1 >"$folder/numbers"
 output=$("$TACHO" profile --osrt-threshold=0 -o "$folder/threads" "$loader" --library-path "$libraries" "$old/usr/bin/sort" --parallel=2 -n "$folder/numbers" 2>"$folder/log" | tail -n 1)
