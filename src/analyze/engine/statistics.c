@@ -71,9 +71,9 @@ static void sort_few(int64_t *values, size_t count)
     }
 }
 
-/* The number of this rank among values, which are shuffled. Each round keeps one bucket, whose width is at most a
+/* Each round keeps one bucket, whose width is at most a
  * sixty-fourth of its distance from the least number, so there are eleven rounds at worst. */
-static int64_t select_rank(int64_t *values, size_t count, uint64_t rank)
+int64_t statistics_select(int64_t *values, size_t count, uint64_t rank)
 {
     while (count > 32) {
         uint32_t counts[BUCKETS] = { 0 };
@@ -117,7 +117,7 @@ static uint64_t count_up_to(const struct statistics_piece *pieces, int64_t value
     return count;
 }
 
-/* The first round of select_rank(), over the pieces. It copies the numbers that remain to scratch. */
+/* The first round of statistics_select(), over the pieces. It copies the numbers that remain to scratch. */
 static int64_t lower_middle(const struct statistics_piece *pieces, uint64_t count, int64_t min, int64_t *scratch)
 {
     uint32_t counts[BUCKETS] = { 0 };
@@ -132,7 +132,7 @@ static int64_t lower_middle(const struct statistics_piece *pieces, uint64_t coun
         for (uint32_t i = 0; i < piece->used; i++)
             if (bucket_of((uint64_t)piece->values[i] - (uint64_t)min) == bucket)
                 scratch[kept++] = piece->values[i];
-    return select_rank(scratch, kept, rank);
+    return statistics_select(scratch, kept, rank);
 }
 
 static double median_of_few(const struct statistics_piece *pieces, uint64_t count, int64_t *scratch)
@@ -167,7 +167,7 @@ double statistics_median_of(const int64_t *values, size_t count, int64_t *scratc
     if (count == 0)
         return 0;
     memcpy(scratch, values, count * sizeof *scratch);
-    int64_t low = select_rank(scratch, count, (count - 1) / 2), above = INT64_MAX;
+    int64_t low = statistics_select(scratch, count, (count - 1) / 2), above = INT64_MAX;
     size_t up_to = 0;
     for (size_t i = 0; i < count; i++) {
         up_to += values[i] <= low;

@@ -46,7 +46,10 @@ struct statistics_piece {
 double statistics_median(const struct statistics_piece *pieces, uint64_t count, int64_t min, int64_t max,
                          int64_t *scratch);
 
-/* The same of an array; 0 of nothing. */
+/* The number of this rank, from 0, among values, which are shuffled. */
+int64_t statistics_select(int64_t *values, size_t count, uint64_t rank);
+
+/* The median of an array; 0 of nothing. */
 double statistics_median_of(const int64_t *values, size_t count, int64_t *scratch);
 
 #endif

@@ -1,0 +1,58 @@
+/* Samples of GPU metrics (GPU_METRICS), from counters or from NVML: for each metric of each GPU its values in order of
+ * time, and the stretch of time that each value is about.
+ *
+ * The value of a counter's sample is about the interval that begins at its timestamp, as in files of nsys: it lasts
+ * until the next sample. The value of a reading of NVML or GPM, which Tacho records, is about the interval that ends
+ * there. In a gap of more than one and a half periods samples were lost: the interval next to it lasts one period, and
+ * the rest of the gap is unsampled. */
+#ifndef TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
+#define TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
+
+#include "analyze/engine/analysis.h"
+#include "base/text.h"
+
+/* The times of the samples of one or more metrics of one type. */
+struct gpu_clock {
+    int64_t gpu, type;
+    int64_t period_ns;    /* the median */
+    int64_t *start, *end; /* owned; in order, without overlap */
+    size_t count;
+};
+
+struct gpu_metric {
+    int64_t gpu, type, id;
+    int64_t name;   /* in the string pool; -1: the report has none */
+    int64_t source; /* in the string pool: NVML, GPM; "" or -1: counters */
+    uint32_t clock;
+    double *values; /* owned; by sample of its clock; in the unit of gpu_metric_add_unit() */
+};
+
+struct gpu_metrics {
+    struct gpu_metric *list;  /* owned; by GPU, then type and id */
+    size_t count;
+    struct gpu_clock *clocks; /* owned; by GPU */
+    size_t clock_count;
+};
+
+extern const char *const gpu_metrics_tables[];
+
+/* Reads the samples in the request's span, on the request's device. Rows with a NULL or a value that is no number do
+ * not count, and of two samples of a metric at one time the later row does. Metrics without samples are left out. */
+int gpu_metrics_read(struct gpu_metrics *metrics, struct report *report, const struct analysis_request *request,
+                     struct error *err);
+void gpu_metrics_free(struct gpu_metrics *metrics); /* of {0} too */
+
+/* Append its name, "metric 3" if the report has none; and its unit, if it has one. */
+void gpu_metric_add_name(struct text *out, struct report *report, const struct gpu_metric *metric);
+void gpu_metric_add_unit(struct text *out, struct report *report, const struct gpu_metric *metric);
+
+/* Its name without the unit, not terminated. */
+const char *gpu_metric_short_name(struct report *report, const struct gpu_metric *metric, size_t *length);
+
+/* The metrics of a GPU in the list. */
+struct gpu_metrics_part {
+    size_t first, count;
+};
+struct gpu_metrics_part gpu_metrics_of(const struct gpu_metrics *metrics, int64_t gpu);
+
+#endif

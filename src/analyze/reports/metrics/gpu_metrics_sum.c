@@ -1,0 +1,171 @@
+/* gpu_metrics_sum: figures of each GPU metric over all its samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/engine/statistics.h"
+#include "analyze/model/metrics/gpu_metrics.h"
+#include "analyze/registry.h"
+
+struct figures {
+    double mean, min, median, upper, max, deviation;
+};
+
+/* The order of numbers as doubles is that of these as integers. */
+static int64_t to_ordered(double value)
+{
+    union {
+        double real;
+        int64_t bits;
+    } number = { .real = value + 0.0 }; /* -0 becomes 0 */
+
+    return number.bits < 0 ? number.bits ^ INT64_MAX : number.bits;
+}
+
+static double from_ordered(int64_t ordered)
+{
+    union {
+        int64_t bits;
+        double real;
+    } number = { .bits = ordered < 0 ? ordered ^ INT64_MAX : ordered };
+
+    return number.real;
+}
+
+static double value_at_rank(int64_t *scratch, const double *values, size_t count, size_t rank)
+{
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = to_ordered(values[i]);
+    return from_ordered(statistics_select(scratch, count, rank));
+}
+
+/* The mean is weighted by time; a sample without a length has no weight, unless all are so. */
+static double mean_of(const double *values, const struct gpu_clock *clock)
+{
+    double sum = 0, time = 0, plain = 0;
+
+    for (size_t i = 0; i < clock->count; i++) {
+        double length = (double)(clock->end[i] - clock->start[i]);
+        sum += values[i] * length;
+        time += length;
+        plain += values[i];
+    }
+    return time > 0 ? sum / time : plain / (double)clock->count;
+}
+
+static double deviation_of(const double *values, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double off = values[i] - mean;
+        mean += off / (double)(i + 1);
+        squares += off * (values[i] - mean);
+    }
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+static struct figures measure(const double *values, const struct gpu_clock *clock, int64_t *scratch)
+{
+    size_t count = clock->count;
+    struct figures figures = { .mean = mean_of(values, clock), .deviation = deviation_of(values, count) };
+
+    figures.min = figures.max = values[0];
+    for (size_t i = 1; i < count; i++) {
+        figures.min = values[i] < figures.min ? values[i] : figures.min;
+        figures.max = values[i] > figures.max ? values[i] : figures.max;
+    }
+    figures.median = value_at_rank(scratch, values, count, (count - 1) / 2);
+    if (count % 2 == 0)
+        figures.median = (figures.median + value_at_rank(scratch, values, count, count / 2)) / 2;
+    figures.upper = value_at_rank(scratch, values, count, (count * 95 + 99) / 100 - 1);
+    return figures;
+}
+
+enum { GPU, METRIC, UNIT, SAMPLES, MEAN, LEAST, MEDIAN, UPPER, GREATEST, DEVIATION, PERIOD, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    [GPU] = { "GPU", CELL_INT, UNIT_ID, 0 },         [METRIC] = { "Metric", CELL_TEXT, UNIT_NAME, 0 },
+    [UNIT] = { "Unit", CELL_TEXT, UNIT_NONE, 0 },    [SAMPLES] = { "Samples", CELL_INT, UNIT_NONE, 0 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_NONE, 3 },     [LEAST] = { "Min", CELL_REAL, UNIT_NONE, 3 },
+    [MEDIAN] = { "Med", CELL_REAL, UNIT_NONE, 3 },   [UPPER] = { "P95", CELL_REAL, UNIT_NONE, 3 },
+    [GREATEST] = { "Max", CELL_REAL, UNIT_NONE, 3 }, [DEVIATION] = { "StdDev", CELL_REAL, UNIT_NONE, 3 },
+    [PERIOD] = { "Period", CELL_INT, UNIT_NS, 0 },
+};
+
+static int set_names(struct table *table, struct table_cell *row, struct report *report,
+                     const struct gpu_metric *metric, struct text *text)
+{
+    gpu_metric_add_name(text, report, metric);
+    if (cell_set_built(table, &row[METRIC], text) != 0)
+        return ERR_NO_MEMORY;
+    text_clear(text);
+    gpu_metric_add_unit(text, report, metric);
+    return text->length ? cell_set_built(table, &row[UNIT], text) : 0;
+}
+
+static int add_row(struct table *table, struct report *report, const struct gpu_metrics *metrics,
+                   const struct gpu_metric *metric, int64_t *scratch)
+{
+    const struct gpu_clock *clock = &metrics->clocks[metric->clock];
+    struct figures figures = measure(metric->values, clock, scratch);
+    struct table_cell *row = table_add_row(table);
+    struct text text = { 0 };
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[GPU], metric->gpu);
+    cell_set_int(&row[SAMPLES], (int64_t)clock->count);
+    cell_set_real(&row[MEAN], figures.mean);
+    cell_set_real(&row[LEAST], figures.min);
+    cell_set_real(&row[MEDIAN], figures.median);
+    cell_set_real(&row[UPPER], figures.upper);
+    cell_set_real(&row[GREATEST], figures.max);
+    cell_set_real(&row[DEVIATION], figures.deviation);
+    if (clock->period_ns > 0)
+        cell_set_int(&row[PERIOD], clock->period_ns);
+    int code = set_names(table, row, report, metric, &text);
+    text_free(&text);
+    return code;
+}
+
+static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < metrics->clock_count; i++)
+        most = metrics->clocks[i].count > most ? metrics->clocks[i].count : most;
+    int64_t *scratch = malloc((most + 1) * sizeof *scratch);
+    int code = scratch ? 0 : ERR_NO_MEMORY;
+    for (size_t i = 0; i < metrics->count && scratch; i++)
+        if ((code = add_row(table, report, metrics, &metrics->list[i], scratch)) != 0)
+            break;
+    free(scratch);
+    return code;
+}
+
+static int gpu_metrics_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
+{
+    struct table *table = table_new(columns, COLUMNS);
+    struct gpu_metrics metrics;
+    int code = gpu_metrics_read(&metrics, report, request, err);
+
+    if (code != 0)
+        goto done;
+    code = table ? fill(table, report, &metrics) : ERR_NO_MEMORY;
+    gpu_metrics_free(&metrics);
+done:
+    return table_hand_over(table, code, out, err);
+}
+
+const struct analysis analysis_gpu_metrics_sum = {
+    .name = "gpu_metrics_sum",
+    .title = "GPU Metrics Summary",
+    .usage = "",
+    .help = "Each metric that was sampled on each GPU: its mean over time, and of the values of its samples the least, "
+            "the median, the 95th percentile, the greatest and the standard deviation. Period is the median time "
+            "between two samples.",
+    .needs = { { "GPU metrics", gpu_metrics_tables } },
+    .run = gpu_metrics_sum,
+};

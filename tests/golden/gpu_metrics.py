@@ -1,0 +1,147 @@
+"""Reports on GPU metrics: their figures must be those that plain loops over the rows give, for a real capture of nsys 2025.3
+and for files made here with several GPUs, gaps, lost samples and damaged rows.
+
+What a sample is about is checked, too: SM activity in the capture must go with the kernels of the interval that begins at the
+timestamp, not of the one that ends there."""
+
+import math
+import os
+import sqlite3
+import statistics
+import sys
+
+from lib import HERE, Made, check, output, run, status, table, unpack
+
+UNITS = {"Throughput %": ("%", 1), "MHz": ("MHz", 1e-6), "Avg": ("", 1), "Avg Warps per Cycle": ("warps/cycle", 1)}
+READINGS = ("NVML", "GPM")
+
+
+# ---- plain loops over the rows ----
+
+def unit_of(name):
+    if not name.endswith("]") or " [" not in name:
+        return "", 1
+    bracket = name[name.rindex("[") + 1:-1]
+    return UNITS.get(bracket, (bracket, 1))
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def read_metrics(database):
+    """{(gpu, type, metric): {"name", "unit", "samples": [(start, end, value)]}}, in the order of the reports."""
+    names = {(row[0], row[1]): (row[2], row[3]) for row in database.execute("SELECT typeId, metricId, metricName, typeName FROM TARGET_INFO_GPU_METRICS")}
+    values = {}
+    for time, kind, metric, value in database.execute("SELECT timestamp, typeId, metricId, value FROM GPU_METRICS ORDER BY rowid"):
+        if None not in (time, kind, metric, value):
+            values.setdefault((kind & 255, kind, metric), {})[time] = value
+    found = {}
+    for key in sorted(values):
+        name, source = names.get(key[1:], (None, ""))
+        unit, scale = unit_of(name or "")
+        times = sorted(values[key])
+        steps = [after - before for before, after in zip(times, times[1:])]
+        period = int(statistics.median(steps)) if steps else 0
+        steps = [step if step <= 1.5 * period else period for step in steps]
+        lengths = [period] + steps if source in READINGS else steps + [period]
+        found[key] = {"name": name or f"metric {key[2]}", "unit": unit, "period": period, "samples": [
+            ((time - length, time) if source in READINGS else (time, time + length)) + (values[key][time] * scale,) for time, length in zip(times, lengths)]}
+    return found
+
+
+def summary(metric):
+    samples = metric["samples"]
+    values = sorted(value for _, _, value in samples)
+    time = sum(end - start for start, end, _ in samples)
+    mean = sum((end - start) * value for start, end, value in samples) / time if time else statistics.mean(values)
+    return [mean, values[0], statistics.median(values), values[math.ceil(0.95 * len(values)) - 1], values[-1],
+            statistics.stdev(values) if len(values) > 1 else 0.0]
+
+
+def near(what, expected, got, most=1e-3):
+    """Reports have three decimals."""
+    same = len(expected) == len(got) and all((a is None) == (b is None) and (a is None or abs(a - b) <= most * max(1, abs(a) * 1e-6))
+                                             for a, b in zip(expected, got))
+    check(what, (expected, True), (expected if same else got, same))
+
+
+def check_summary(file, database):
+    found = read_metrics(database)
+    rows = table("gpu_metrics_sum", file)
+    check(f"metrics of {file}", [(key[0], metric["name"], metric["unit"] or None, len(metric["samples"]), metric["period"] or None) for key, metric in found.items()],
+          [(row["GPU"], row["Metric"], row["Unit"] or None, row["Samples"], row["Period (ns)"] or None) for row in rows])
+    for metric, row in zip(found.values(), rows):
+        near(f"{metric['name']} of {file}", summary(metric), [row[name] for name in ("Avg", "Min", "Med", "P95", "Max", "StdDev")])
+
+
+# ---- files ----
+
+def gpu_type(gpu, source):
+    """A type as in files of nsys, whose last byte is the GPU."""
+    return 1 << 48 | source << 32 | gpu
+
+
+def add_metric(made, gpu, source, metric, name, samples, source_name=""):
+    made.add("TARGET_INFO_GPU_METRICS", typeId=gpu_type(gpu, source), sourceId=gpu_type(gpu, source), typeName=source_name, metricId=metric, metricName=name)
+    for time, value in samples:
+        made.add("GPU_METRICS", rawTimestamp=time, timestamp=time, typeId=gpu_type(gpu, source), metricId=metric, value=value)
+
+
+def make_gpus():
+    """Two GPUs; counters whose samples come in turn, with a gap; readings of NVML, whose values end at their times."""
+    made = Made("gpus.sqlite")
+    times = [1000 + 100 * i for i in range(40) if i not in (20, 21, 22)]
+    for gpu in (0, 1):
+        for metric, name in enumerate(("SMs Active [Throughput %]", "Tensor Active [Throughput %]", "GPC Clock Frequency [MHz]")):
+            add_metric(made, gpu, 1, metric, name, [(time, (time * (metric + 3 + gpu)) % 97 * (10**7 if metric == 2 else 1)) for time in times])
+        add_metric(made, gpu, 2, 0, "Power [W]", [(950 + 1000 * i, 300 + 7 * i) for i in range(5)], "NVML")
+    return made.write()
+
+
+def make_damaged():
+    """Rows without times, types, metrics or values, samples out of order and twice, a metric without a name, one with one sample."""
+    made = Made("damaged.sqlite")
+    kind = gpu_type(3, 1)
+    add_metric(made, 3, 1, 0, "SMs Active [Throughput %]", [(500, 5), (300, 3), (400, 4), (300, 33), (700, 7)])
+    add_metric(made, 3, 1, 1, "[", [(300, 1), (400, -4), (500, 0)])
+    add_metric(made, 3, 1, 2, "", [(300, 9)])
+    made.add("GPU_METRICS", rawTimestamp=1, timestamp=600, typeId=kind, metricId=9, value=11)
+    made.add("GPU_METRICS", rawTimestamp=1, timestamp=None, typeId=kind, metricId=0, value=1000)
+    made.add("GPU_METRICS", rawTimestamp=1, timestamp=600, typeId=None, metricId=0, value=1000)
+    made.add("GPU_METRICS", rawTimestamp=1, timestamp=600, typeId=kind, metricId=None, value=1000)
+    made.add("GPU_METRICS", rawTimestamp=1, timestamp=600, typeId=kind, metricId=0, value=None)
+    made.add("TARGET_INFO_GPU_METRICS", typeId=None, sourceId=None, typeName=None, metricId=None, metricName=None)
+    made.add("TARGET_INFO_GPU_METRICS", typeId=7, sourceId=7, typeName="", metricId=7, metricName="Of no sample")
+    return made.write()
+
+
+def check_part():
+    """A part of the time, and one GPU."""
+    rows = table("gpu_metrics_sum", "gpus.sqlite", "--filter-time", "1550ns/1850ns")
+    found = read_metrics(sqlite3.connect("gpus.sqlite"))
+    for row, metric in zip(rows, (metric for metric in found.values() if any(end >= 1550 and start <= 1850 for start, end, _ in metric["samples"]))):
+        inside = [(max(start, 1550), min(end, 1850), value) for start, end, value in metric["samples"] if end >= 1550 and start <= 1850]
+        near(f"{metric['name']} in a part", [len(inside), summary({"samples": inside})[0]], [row["Samples"], row["Avg"]])
+    check("GPUs of a filter", {1}, {row["GPU"] for row in table("gpu_metrics_sum", "gpus.sqlite", "--filter-device", "1")})
+
+
+def check_time(database):
+    """In the capture of nsys, SM activity goes with the kernels of [t, t + period), and clearly less with those before t."""
+    kernels = database.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall()
+    samples = next(metric for metric in read_metrics(database).values() if metric["name"].startswith("SMs Active"))["samples"]
+
+    def correlation(shift):
+        busy = [sum(max(0, min(end + shift, until) - max(start + shift, since)) for since, until in kernels) for start, end, _ in samples]
+        return statistics.correlation(busy, [value for _, _, value in samples])
+    after, before = correlation(0), correlation(samples[0][0] - samples[0][1])
+    check(f"a sample is about what follows it: correlation with kernels {after:.3f} after, {before:.3f} before", True, after > 0.9 > before)
+
+
+unpack(os.path.join(HERE, "nsys", "mix.sqlite.gz"), "mix.sqlite")
+for path in ("mix.sqlite", make_gpus(), make_damaged()):
+    check_summary(path, sqlite3.connect(path))
+check_part()
+check_time(sqlite3.connect("mix.sqlite"))
+check("a file without samples says so", True, "does not contain GPU metrics" in "".join(run("stats", "-r", "gpu_metrics_sum", os.path.join(HERE, "kineto", "train.json.gz"))[1:]))
+sys.exit(status())
