@@ -9,10 +9,11 @@
 #include "counter_points.h"
 #include "gather.h"
 
-enum { TIME, VALUE, KEY, COLUMNS = KEY + KEY_PARTS - 1 };
+enum { TIME, VALUE, EXACT, KEY, COLUMNS = KEY + KEY_PARTS - 1 };
 
 struct counter_source {
     const char *table, *time, *value;
+    const char *exact;              /* a column of reals that is used where it has a value; NULL: there is none */
     int is_real;                    /* of the value's column */
     int is_sum;                     /* values are changes, to be added up in order of time */
     enum row_type type;
@@ -78,7 +79,7 @@ static const struct counter_source counters[] = {
       .take = take_torch_memory },
     { .table = "TACHO_COUNTER", .time = "timestamp", .value = "value", .is_real = 1, .type = ROW_PROCESS_COUNTER,
       .key = { "globalTid", "domainId", "counterId", NULL, "nameId" }, .take = take_counter },
-    { .table = "GPU_METRICS", .time = "timestamp", .value = "value", .type = ROW_GPU_METRIC,
+    { .table = "GPU_METRICS", .time = "timestamp", .value = "value", .exact = "exact", .type = ROW_GPU_METRIC,
       .key = { NULL, "typeId", "metricId" }, .label = "Metric", .take = take_gpu_metric,
       .names_table = "TARGET_INFO_GPU_METRICS" },
     { .table = "SOC_METRICS", .time = "timestamp", .value = "value", .type = ROW_COUNTER,
@@ -147,6 +148,10 @@ static int take(const struct counting *counting, size_t row, int64_t key[KEY_PAR
     if (columns_is_null(columns, VALUE, row) || columns_is_null(columns, TIME, row))
         return 0;
     *value = counting->source->is_real ? raw.real : (double)raw.bits;
+    if (!columns_is_null(columns, EXACT, row)) {
+        raw.bits = columns->values[EXACT][row];
+        *value = raw.real;
+    }
     key[KEY_TYPE] = counting->source->type;
     for (int part = 0; part < KEY_PARTS - 1; part++)
         key[KEY_A + part] = counting->source->key[part] && !columns_is_null(columns, (size_t)(KEY + part), row)
@@ -216,7 +221,7 @@ static int add_points(struct counting *counting, struct error *err)
 static int count_table(struct view *view, const struct counter_source *source, struct error *err)
 {
     struct counting counting = { .view = view, .source = source, .keys.width = KEY_PARTS };
-    const char *names[COLUMNS] = { source->time, source->value };
+    const char *names[COLUMNS] = { source->time, source->value, source->exact ? source->exact : "" };
     int code;
 
     for (int part = 0; part < KEY_PARTS - 1; part++)
