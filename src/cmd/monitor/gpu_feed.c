@@ -1,0 +1,203 @@
+/* Signals are blocked from the start and read as data, so that there is no moment at which one could be missed. */
+#include "gpu_feed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+/* One that is ignored stays so: a shell does that to jobs in the background. */
+static int open_signals(void)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action;
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&set, ends[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, struct error *err)
+{
+    struct text devices = { 0 }, readings = { 0 };
+    char interval[48], rounds[48];
+    const char *options[8];
+    size_t count = 0;
+
+    *feed = (struct gpu_feed){ .link = { .fd = -1 },
+                               .wanted_rounds = wish->rounds,
+                               .ends_with_stdout = wish->ends_with_stdout,
+                               .signals = open_signals() };
+    text_addf(&devices, "devices=%s", wish->devices ? wish->devices : "");
+    text_add(&readings, "readings=");
+    for (size_t i = 0; i < wish->reading_count; i++)
+        text_addf(&readings, "%s%u", i ? "," : "", (unsigned)wish->readings[i]);
+    snprintf(interval, sizeof interval, "interval_us=%" PRId64, wish->interval_us);
+    snprintf(rounds, sizeof rounds, "rounds=%" PRIu64, wish->rounds);
+    if (wish->devices)
+        options[count++] = text_string(&devices);
+    options[count++] = text_string(&readings);
+    options[count++] = interval;
+    options[count++] = rounds;
+    if (wish->has_processes)
+        options[count++] = "processes=1";
+    options[count] = NULL;
+    int code = gpu_link_start(&feed->link, "monitor", options, err);
+    text_free(&devices);
+    text_free(&readings);
+    return code;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------------------- */
+
+static int take_device(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    if (frame->bytes < sizeof(struct gpu_device))
+        return 0;
+    if (array_reserve(&feed->gpus, &feed->gpu_capacity, feed->gpu_count + 1, sizeof *feed->gpus))
+        return ERR_NO_MEMORY;
+    struct gpu_feed_gpu *gpu = &feed->gpus[feed->gpu_count++];
+    *gpu = (struct gpu_feed_gpu){ 0 };
+    memcpy(&gpu->facts, payload, sizeof gpu->facts);
+    gpu->facts.name[sizeof gpu->facts.name - 1] = 0;
+    gpu->facts.uuid[sizeof gpu->facts.uuid - 1] = 0;
+    gpu->facts.bus_id[sizeof gpu->facts.bus_id - 1] = 0;
+    for (size_t i = 0; i < GPU_READINGS; i++)
+        gpu->now[i] = NAN;
+    return 0;
+}
+
+static void take_values(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_values *values = gpu_frame_values(frame, payload);
+
+    for (size_t i = 0; values && i < feed->gpu_count; i++) {
+        struct gpu_feed_gpu *gpu = &feed->gpus[i];
+        if (gpu->facts.device != values->device)
+            continue;
+        memcpy(gpu->before, gpu->now, sizeof gpu->before);
+        gpu->before_ns = gpu->time_ns;
+        gpu->time_ns = values->time_ns;
+        for (uint32_t k = 0; k < values->count; k++)
+            if (values->values[k].reading < GPU_READINGS)
+                gpu->now[values->values[k].reading] = values->values[k].value;
+    }
+}
+
+static int take_process(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    if (frame->bytes < sizeof *feed->processes)
+        return 0;
+    if (array_reserve(&feed->processes, &feed->process_capacity, feed->process_count + 1, sizeof *feed->processes))
+        return ERR_NO_MEMORY;
+    memcpy(&feed->processes[feed->process_count++], payload, sizeof *feed->processes);
+    return 0;
+}
+
+static void take_refusal(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_refusal *refusal;
+    const char *sentence = gpu_frame_refusal(frame, payload, &refusal);
+
+    if (sentence)
+        text_addf(&feed->notes, "%s\n", sentence);
+}
+
+static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    switch (frame->type) {
+    case GPU_FRAME_DEVICE: return take_device(feed, frame, payload);
+    case GPU_FRAME_PROCESS: return take_process(feed, frame, payload);
+    case GPU_FRAME_VALUES: take_values(feed, frame, payload); return 0;
+    case GPU_FRAME_REFUSAL: take_refusal(feed, frame, payload); return 0;
+    default: return 0;
+    }
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+/* Until frames have come: 1; 0: there is nothing more to wait for. */
+static int wait_for_frames(struct gpu_feed *feed)
+{
+    struct pollfd wait[] = {
+        { .fd = feed->link.fd, .events = POLLIN },
+        { .fd = feed->signals, .events = POLLIN },
+        { .fd = feed->ends_with_stdout ? STDOUT_FILENO : -1 },
+    };
+
+    while (poll(wait, sizeof wait / sizeof *wait, -1) < 0)
+        if (errno != EINTR)
+            return 0;
+    return !wait[1].revents && !(wait[2].revents & (POLLERR | POLLHUP));
+}
+
+/* The program has ended: by itself after its last round, or because it cannot go on. Then its last sentence says why.
+ */
+static int explain_end(struct gpu_feed *feed, struct error *err)
+{
+    if (feed->rounds && feed->rounds == feed->wanted_rounds)
+        return 0;
+    if (feed->notes.length && !feed->rounds) {
+        text_cut(&feed->notes, feed->notes.length - 1);
+        const char *line = strrchr(text_string(&feed->notes), '\n');
+        error_set(err, ERR_NOT_FOUND, "%s", line ? line + 1 : text_string(&feed->notes));
+        text_clear(&feed->notes);
+        return ERR_NOT_FOUND;
+    }
+    int status = gpu_link_end(&feed->link);
+    return error_set(err, ERR_IO, "tacho-gpu, which reads the GPUs, ended with %s %d after %" PRIu64 " readings",
+                     WIFSIGNALED(status) ? "signal" : "status",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), feed->rounds);
+}
+
+int gpu_feed_next(struct gpu_feed *feed, struct error *err)
+{
+    struct gpu_frame frame;
+    const void *payload;
+
+    feed->process_count = 0;
+    while (!feed->is_over) {
+        int got = gpu_link_next(&feed->link, 0, &frame, &payload, err);
+        if (got < 0)
+            return got;
+        if (!got && feed->link.fd < 0)
+            return explain_end(feed, err);
+        if (!got) {
+            feed->is_over = !wait_for_frames(feed);
+            continue;
+        }
+        if (take(feed, &frame, payload))
+            return error_set(err, ERR_NO_MEMORY, "out of memory for what the GPUs report");
+        if (frame.type == GPU_FRAME_ROUND) {
+            feed->utc_offset_ns = clock_utc_ns() - clock_monotonic_ns();
+            feed->rounds++;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void gpu_feed_end(struct gpu_feed *feed)
+{
+    gpu_link_end(&feed->link);
+    if (feed->signals >= 0)
+        close(feed->signals);
+    free(feed->gpus);
+    free(feed->processes);
+    text_free(&feed->notes);
+    *feed = (struct gpu_feed){ .link = { .fd = -1 }, .signals = -1 };
+}

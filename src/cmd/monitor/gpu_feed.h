@@ -1,0 +1,46 @@
+/* What tacho-gpu reads of the GPUs, round after round: for the commands that show it as it comes. */
+#ifndef TACHO_CMD_MONITOR_GPU_FEED_H
+#define TACHO_CMD_MONITOR_GPU_FEED_H
+
+#include "base/text.h"
+#include "collect/gpu/gpu_link.h"
+
+/* What to ask for. */
+struct gpu_feed_wish {
+    const char *devices;  /* numbers, UUIDs or PCI bus ids with commas between them; NULL: all */
+    const enum gpu_reading *readings;
+    size_t reading_count;
+    int has_processes;    /* with the processes on each GPU */
+    int64_t interval_us;
+    uint64_t rounds;      /* 0: without end */
+    int ends_with_stdout; /* the feed ends when nobody reads stdout any more */
+};
+
+/* A GPU. Values are in base units (wire/gpu_readings.def); NaN: not available. */
+struct gpu_feed_gpu {
+    struct gpu_device facts;
+    int64_t time_ns, before_ns; /* CLOCK_MONOTONIC, of this round and the one before; 0: there was none */
+    double now[GPU_READINGS], before[GPU_READINGS];
+};
+
+struct gpu_feed {
+    struct gpu_link link;
+    struct gpu_feed_gpu *gpus;     /* in the order of their numbers */
+    struct gpu_process *processes; /* of this round, those of one GPU together */
+    size_t gpu_count, gpu_capacity, process_count, process_capacity;
+    int64_t utc_offset_ns;         /* from CLOCK_MONOTONIC to UTC, as of this round */
+    struct text notes; /* sentences about what is missing, a line each; the command prints and clears them */
+    uint64_t rounds, wanted_rounds;
+    int signals;       /* a signalfd, so that Ctrl-C ends a round of any length; -1: none */
+    int ends_with_stdout, is_over;
+};
+
+int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, struct error *err);
+
+/* Waits for the next round: 1. 0: the rounds are over, the user pressed Ctrl-C or nobody reads stdout. Without NVML or
+ * a GPU, and when tacho-gpu ends too early, an error. */
+int gpu_feed_next(struct gpu_feed *feed, struct error *err);
+
+void gpu_feed_end(struct gpu_feed *feed);
+
+#endif

@@ -1,0 +1,211 @@
+#include "monitor.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+
+#define DAY_S 86400
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+int monitor_take_delay(void *settings, const char *value, struct error *err)
+{
+    struct monitor_settings *monitor = settings;
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (end == value || *end || !(seconds >= 1e-3 && seconds <= DAY_S))
+        return error_set(err, ERR_BAD_ARGUMENT, "--delay must be a number of seconds from 0.001 to %d, not '%s'", DAY_S,
+                         value);
+    monitor->interval_us = (int64_t)(seconds * 1e6 + 0.5);
+    return 0;
+}
+
+int monitor_take_count(void *settings, const char *value, struct error *err)
+{
+    struct monitor_settings *monitor = settings;
+    char *end;
+    unsigned long long count = (errno = 0, strtoull(value, &end, 10));
+
+    if (*value < '0' || *value > '9' || *end || errno || !count)
+        return error_set(err, ERR_BAD_ARGUMENT, "--count must be a number from 1, not '%s'", value);
+    monitor->rounds = count;
+    return 0;
+}
+
+const char *const *monitor_format_names(void)
+{
+    static const char *const names[] = { "csv", "nounit", "noheader", NULL };
+
+    return names;
+}
+
+int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,
+                      struct error *err)
+{
+    char **words = option_split(list, NULL);
+    int code = 0;
+
+    if (!words)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (char **word = words; *word; word++)
+        if ((code = take(context, *word, err)) != 0)
+            goto free_words;
+free_words:
+    free(words);
+    return code;
+}
+
+static int take_format(void *context, const char *word, struct error *err)
+{
+    struct monitor_table *table = context;
+    int *flags[] = { &table->is_csv, &table->without_units, &table->without_names };
+    const char *const *names = monitor_format_names();
+
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(names[i], word) == 0) {
+            *flags[i] = 1;
+            return 0;
+        }
+    const char *nearest = nearest_name(word, names);
+    if (nearest)
+        return error_set(err, ERR_BAD_ARGUMENT, "--format cannot be '%s'; did you mean '%s'?", word, nearest);
+    return error_set(err, ERR_BAD_ARGUMENT, "--format cannot be '%s'; use csv, nounit or noheader", word);
+}
+
+static int take_formats(struct monitor *monitor, struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; i < monitor->settings->formats.count; i++)
+        if ((code = monitor_each_word(monitor->settings->formats.values[i], take_format, &monitor->table, err)) != 0)
+            return code;
+    return 0;
+}
+
+static int take_times(struct monitor *monitor, struct error *err)
+{
+    for (size_t i = 0; i < monitor->settings->options.count; i++) {
+        const char *value = monitor->settings->options.values[i];
+        if (!*value || value[strspn(value, "DT")])
+            return error_set(err, ERR_BAD_ARGUMENT, "--options must be D (date), T (time) or DT, not '%s'", value);
+        monitor->table.has_date |= strchr(value, 'D') != NULL;
+        monitor->table.has_time |= strchr(value, 'T') != NULL;
+    }
+    return 0;
+}
+
+int monitor_options(const struct command *self, int argc, char **argv, struct monitor_settings *settings, int *status)
+{
+    const char *operands[argc];
+    size_t count;
+    struct error err = { 0 };
+
+    if (!command_options(self, argc, argv, settings, operands, &count, status))
+        return 0;
+    if (!count)
+        return 1;
+    error_set(&err, ERR_BAD_ARGUMENT, "takes options only, not '%s'; GPUs are chosen with -i", operands[0]);
+    *status = command_fail(self, &err);
+    return 0;
+}
+
+int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, struct error *err)
+{
+    const char *unknown = monitor_table_select(&monitor->table, columns, count, monitor->settings->letters);
+    char letters[32] = "";
+
+    if (!unknown)
+        return 0;
+    for (size_t i = 0, length = 0; i < count && length + 3 < sizeof letters; i++)
+        if (columns[i].letter && !strchr(letters, columns[i].letter))
+            length += (size_t)snprintf(letters + length, sizeof letters - length, "%s%c", length ? " " : "",
+                                       columns[i].letter);
+    return error_set(err, ERR_BAD_ARGUMENT, "--select cannot have '%c'; its letters are %s", *unknown, letters);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------------------- */
+
+/* On a terminal the heading comes again before it has left the screen. */
+static unsigned lines_per_heading(const struct monitor *monitor)
+{
+    struct winsize size;
+
+    if (monitor->settings->file || monitor->table.is_csv || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 8)
+        return 0;
+    return size.ws_row - 4u;
+}
+
+static void print_notes(const struct monitor *monitor, struct gpu_feed *feed)
+{
+    for (const char *line = text_string(&feed->notes); *line;) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "tacho %s: %.*s\n", monitor->self->name, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    text_clear(&feed->notes);
+}
+
+/* Each round is out before the next one is awaited, in a pipe and in a file too. */
+static int deliver(FILE *file, const struct text *out, struct error *err)
+{
+    if (text_failed(out))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!file && command_print(out))
+        return error_set_errno(err, "cannot write the output");
+    if (file && (fwrite(out->bytes, 1, out->length, file) != out->length || fflush(file)))
+        return error_set_errno(err, "cannot write the file of -f");
+    return 0;
+}
+
+static int run_rounds(struct monitor *monitor, FILE *file, struct error *err)
+{
+    struct gpu_feed feed;
+    struct text out = { 0 };
+    int code;
+
+    if ((code = gpu_feed_start(&feed, &monitor->wish, err)) != 0)
+        goto end_feed;
+    while ((code = gpu_feed_next(&feed, err)) == 1) {
+        print_notes(monitor, &feed);
+        text_clear(&out);
+        monitor->add_round(monitor, &feed, &out);
+        if ((code = deliver(file, &out, err)) != 0)
+            goto end_feed;
+    }
+    print_notes(monitor, &feed);
+end_feed:
+    text_free(&out);
+    gpu_feed_end(&feed);
+    return code;
+}
+
+int monitor_run(struct monitor *monitor)
+{
+    const struct monitor_settings *settings = monitor->settings;
+    struct error err = { 0 };
+    FILE *file = NULL;
+
+    if (take_formats(monitor, &err) || take_times(monitor, &err))
+        return command_fail(monitor->self, &err);
+    if (settings->file && !(file = fopen(settings->file, "we"))) {
+        error_set_errno(&err, "cannot write %s", settings->file);
+        return command_fail(monitor->self, &err);
+    }
+    monitor->table.is_json = settings->is_json;
+    monitor->table.lines_per_heading = lines_per_heading(monitor);
+    monitor->wish.devices = settings->devices;
+    monitor->wish.interval_us = settings->interval_us;
+    monitor->wish.rounds = settings->rounds;
+    monitor->wish.ends_with_stdout = !file;
+    int status = run_rounds(monitor, file, &err) ? command_fail(monitor->self, &err) : EXIT_OK;
+    if (file)
+        fclose(file); /* all of it is written */
+    return status;
+}

@@ -1,0 +1,64 @@
+/* What dmon and pmon share: nvidia-smi's options, the loop over rounds, and where lines go. */
+#ifndef TACHO_CMD_MONITOR_MONITOR_H
+#define TACHO_CMD_MONITOR_MONITOR_H
+
+#include "cmd/command.h"
+#include "gpu_feed.h"
+#include "monitor_table.h"
+
+/* Filled by the options; the first member of a command's settings. */
+struct monitor_settings {
+    const char *devices, *letters, *file;
+    struct option_list options, formats;
+    int is_json;
+    int64_t interval_us;
+    uint64_t rounds;
+};
+
+/* The rows of these options: MONITOR_OPTIONS(type, member, help of -s). */
+#define MONITOR_OPTIONS(type, member, select_help)                                                                     \
+    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = offsetof(type, member.devices), .value = "LIST",     \
+      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },                  \
+    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,           \
+      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },                             \
+    { .name = "count", .letter = 'c', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_count,                 \
+      .help = "Stop after N readings. Default: run until Ctrl-C." },                                                   \
+    { .name = "select", .letter = 's', .kind = OPTION_TEXT, .offset = offsetof(type, member.letters),                  \
+      .value = "LETTERS", .help = select_help },                                                                       \
+    { .name = "options", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.options), .value = "DT",  \
+      .help = "Begin each line with the date (D), the time (T) or both (DT)." },                                       \
+    { .name = "filename", .letter = 'f', .kind = OPTION_TEXT, .offset = offsetof(type, member.file),                   \
+      .value = "FILE", .help = "Write to FILE instead of stdout." },                                                   \
+    { .name = "format", .kind = OPTION_LIST, .offset = offsetof(type, member.formats), .value = "LIST",                \
+      .choices = monitor_format_names,                                                                                 \
+      .help = "Output format: csv (commas between values), nounit (no line of units), noheader (no line of "           \
+              "names); several are separated by commas. Default: columns." },                                          \
+    { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.is_json),                                   \
+      .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
+int monitor_take_delay(void *settings, const char *value, struct error *err);
+int monitor_take_count(void *settings, const char *value, struct error *err);
+const char *const *monitor_format_names(void);
+
+struct monitor {
+    const struct command *self;
+    const struct monitor_settings *settings;
+    struct monitor_table table; /* its columns are the command's */
+    struct gpu_feed_wish wish;  /* readings and processes are */
+    /* Adds the lines of a round. */
+    void (*add_round)(struct monitor *monitor, const struct gpu_feed *feed, struct text *out);
+};
+
+/* Runs until the rounds are over; returns the exit status. */
+int monitor_run(struct monitor *monitor);
+
+/* Parses the options and checks that there is nothing else: 1; 0: *status is the exit status. */
+int monitor_options(const struct command *self, int argc, char **argv, struct monitor_settings *settings, int *status);
+
+/* Hands each word of a list with commas to take(), until that fails. */
+int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,
+                      struct error *err);
+
+/* Chooses the columns of -s; ERR_BAD_ARGUMENT names a letter that is none. */
+int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, struct error *err);
+
+#endif

@@ -1,0 +1,243 @@
+"""tacho dmon and pmon beside what nvidia-smi prints, byte by byte.
+
+The expected texts are outputs of nvidia-smi that people have published, with the blanks at the ends of lines; the script of the stand-in of NVML
+(tests/fake/nvml.c) gives the values in them. None is copied from tacho:
+- dmon: github.com/NVIDIA/DCGM/issues/232, an A10 in May 2025; -s pcut: two of eight GPUs in a log of 2026
+- -s pucvmet -o DT, pmon -s um -o DT: notes of August 2026, whose editor has cut the blanks at the ends of lines
+- dmon --gpm-metrics 1,2,13: leimao.github.io/blog/NVIDIA-NVML-GPU-Statistics, December 2025
+- pmon: output of driver 595.84 in the tests of a parser; -s um: the same columns, and a name of 15 characters, in another one's
+- --format csv: the heading `#gpu, rxpci, txpci`, `#Idx, MB/s, MB/s` and the row ` 0, 12, 34` in the tests of a parser
+Drivers before 550 have narrower columns for the date, the time (535) and all others (525)."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import lib
+from lib import TACHO, check, output, refusal, run
+
+KEEP = []
+
+
+def nvml(*lines):
+    """The stand-in answers so from now on."""
+    with open("script.nvml", "w") as file:
+        file.write("\n".join(lines) + "\n")
+    os.environ["FAKE_NVML"] = os.path.abspath("script.nvml")
+
+
+def gpu(number, power, temperature, sm, memory, memory_clock, clock, *more):
+    """Lines of a GPU whose engines for video are idle."""
+    return [f"DeviceGetUUID {number} GPU-{number}", f"DeviceGetPowerUsage {number} {power}", f"DeviceGetTemperature[0] {number} {temperature}",
+            f"DeviceGetUtilizationRates {number} {sm}:{memory}", f"DeviceGetClockInfo[2] {number} {memory_clock}",
+            f"DeviceGetClockInfo[1] {number} {clock}", *(f"DeviceGet{engine}Utilization {number} 0" for engine in ("Encoder", "Decoder", "Jpg", "Ofa")), *more]
+
+
+def process(name):
+    """A process of that name; its id."""
+    path = os.path.abspath(name)
+    shutil.copy(shutil.which("sleep"), path)
+    KEEP.append(subprocess.Popen([path, "600"]))
+    return KEEP[-1].pid
+
+
+# ---- dmon ----
+
+def dmon_is_that_of_nvidia_smi():
+    rates = "30:27 30:27 100:95 100:95 85:80 85:80 98:93"  # asked for twice in each round
+    nvml("DeviceGetCount_v2 - 1", f"DeviceGetUtilizationRates 0 {rates}", *gpu(0, "86123 267500 280999 284000", "33 39 41 42", 0, 0, 6250, 1710))
+    check("dmon", """\
+# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk 
+# Idx      W      C      C      %      %      %      %      %      %    MHz    MHz 
+    0     86     33      -     30     27      0      0      0      0   6250   1710 
+    0    267     39      -    100     95      0      0      0      0   6250   1710 
+    0    280     41      -     85     80      0      0      0      0   6250   1710 
+    0    284     42      -     98     93      0      0      0      0   6250   1710 
+""", output("dmon", "-d", "0.01", "-c", "4"))
+
+
+def letters_order_the_columns():
+    rates = [f"DeviceGetPcieThroughput[{which}] {number} {value}" for number, which, value in ((0, 1, 21846000), (0, 0, 6849000), (1, 1, 19397000), (1, 0, 11676000))]
+    nvml("DeviceGetCount_v2 - 2", *gpu(0, 365000, 55, 99, 58, 12481, 2415), *gpu(1, 372000, 53, 100, 58, 12481, 2407), *rates)
+    check("-s pcut of two GPUs", """\
+# gpu    pwr  gtemp  mtemp   mclk   pclk     sm    mem    enc    dec    jpg    ofa  rxpci  txpci 
+# Idx      W      C      C    MHz    MHz      %      %      %      %      %      %   MB/s   MB/s 
+    0    365     55      -  12481   2415     99     58      0      0      0      0  21846   6849 
+    1    372     53      -  12481   2407    100     58      0      0      0      0  19397  11676 
+""", output("dmon", "-s", "pcut", "-c", "1"))
+    check("-i chooses", ["    1  19397  11676 "], output("dmon", "-i", "1", "-s", "t", "-c1").splitlines()[2:])
+
+
+def times(text):
+    """Without the blanks at the ends of lines, dates and times as in the expected text if they are near to now."""
+    now = time.time()
+    near = {time.strftime(form, time.localtime(now - back)) for back in range(60) for form in ("%Y%m%d", "%H:%M:%S")}
+    text = re.sub(r"\b\d{8}\b", lambda found: "20260816" if found.group() in near else found.group(), text)
+    text = re.sub(r"\b\d\d:\d\d:\d\d\b", lambda found: "09:22:34" if found.group() in near else found.group(), text)
+    return [line.rstrip() for line in text.splitlines()]
+
+
+EVERYTHING = ["DeviceGetViolationStatus[0] 0 1:500 1:500 1:1000000000000", "DeviceGetViolationStatus[1] 0 1:7 1:7 1:8", f"DeviceGetMemoryInfo 0 {8 << 30}:0:{2 << 20}",
+              f"DeviceGetBAR1MemoryInfo 0 {8 << 30}:{2 << 20}", f"DeviceGetConfComputeProtectedMemoryUsage 0 {8 << 30}:0",
+              "DeviceGetPcieReplayCounter 0 0", "DeviceGetPcieThroughput[1] 0 0", "DeviceGetPcieThroughput[0] 0 2100"]
+
+
+def everything_with_times():
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180, *EVERYTHING))
+    check("-s pucvmet -o DT", """\
+#Date        Time         gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk  pviol  tviol     fb   bar1   ccpm  sbecc  dbecc    pci  rxpci  txpci
+#YYYYMMDD    HH:MM:SS     Idx      W      C      C      %      %      %      %      %      %    MHz    MHz      %   bool     MB     MB     MB   errs   errs   errs   MB/s   MB/s
+ 20260816    09:22:34       0      6     38      -      0      0      0      0      0      0    405    180      0      0      2      2      0      -      -      0      0      2
+""".splitlines(), times(output("dmon", "--select=pucvmet", "--options=DT", "--count=1")))
+    check("violations are changes", [["0", "0", "0"], ["0", "0", "0"], ["0", "100", "1"]], [line.split() for line in output("dmon", "-s", "v", "-d", "0.01", "-c", "3").splitlines()[2:]])
+    check("-o T", ["#Time         gpu    pwr  gtemp  mtemp", "#HH:MM:SS     Idx      W      C      C", " 09:22:34       0      6     38      -"],
+          times(output("dmon", "-s", "p", "-o", "T", "-c", "1")))
+
+
+def gpm():
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, "12000 11000", 43, 0, 1, 7001, 682), "GpmQueryDeviceSupport 0 1", "GpmMetricsGet[1] 0 1", "GpmMetricsGet[2] 0 1", "GpmMetricsGet[13] 0 0",
+         "GpmMetricsGet[21] 0 1234.5")
+    check("--gpm-metrics", """\
+# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk      gract     smutil       fp16 
+# Idx      W      C      C      %      %      %      %      %      %    MHz    MHz      GPM:%      GPM:%      GPM:% 
+    0     12     43      -      0      1      0      0      0      0   7001    682          -          -          - 
+    0     11     43      -      0      1      0      0      0      0   7001    682          1          1          0 
+""", output("dmon", "--gpm-metrics", "1,2,13", "--gpm-options", "d", "-d", "0.01", "-c", "2"))
+    check("rates of GPM, by name", ["#gpu, pwr, gtemp, mtemp, pcirx", "#Idx, W, C, C, GPM:MiB/s", " 0, 12, 43, -, -", " 0, 11, 43, -, 1234"],
+          output("dmon", "-s", "p", "--gpm-metrics=pcirx", "--format=csv", "-d", "0.01", "-c", "2").splitlines())
+
+
+def csv():
+    nvml("DeviceGetCount_v2 - 2", "DeviceGetPcieThroughput[1] - 12000", "DeviceGetPcieThroughput[0] - 34000")
+    names, units, rows = "#gpu, rxpci, txpci\n", "#Idx, MB/s, MB/s\n", " 0, 12, 34\n 1, 12, 34\n"
+    check("csv", names + units + rows, output("dmon", "-s", "t", "-c", "1", "--format", "csv"))
+    check("csv,nounit", names + rows, output("dmon", "-s", "t", "-c", "1", "--format", "csv,nounit"))
+    check("csv,nounit,noheader", rows, output("dmon", "-s=t", "-c=1", "--format=csv,nounit,noheader"))
+    check("nothing on stdout", "", output("dmon", "-s", "t", "-c", "1", "--format", "csv", "-f", "out.csv"))
+    check("-f", names + units + rows, open("out.csv").read())
+
+
+def json_lines():
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6999, 38, 50, 7, 405, 180, *EVERYTHING))
+    began = time.time()
+    lines = [json.loads(line) for line in output("dmon", "--json", "-s", "pucvmet", "-d", "0.01", "-c", "2").splitlines()]
+    check("lines", 2, len(lines))
+    check("base units", (0, "GPU-0", 6.999, None, 405e6, 2 << 20, 2.1e6, None), tuple(lines[0][name] for name in ("gpu", "uuid", "pwr", "mtemp", "mclk", "fb", "txpci", "sbecc")))
+    stamp = lines[1]["time"]
+    check(f"time {stamp}", True, bool(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", stamp)) and time.strftime("%Y-%m-%d", time.gmtime(began)) <= stamp)
+    check("times grow", True, lines[0]["time"] < stamp)
+
+
+# ---- pmon ----
+
+ALL = 0xffffffff
+
+
+def pmon_is_that_of_nvidia_smi():
+    shell, python, server = process("gnome-shell"), process("python"), process("gnome-remote-desktop")
+    nvml("DeviceGetCount_v2 - 2", f"DeviceGetGraphicsRunningProcesses_v3 0 {shell}:4194304:{ALL}:{ALL};{server}:117440512:{ALL}:{ALL}",
+         f"DeviceGetComputeRunningProcesses_v3 0 {python}:1000:{ALL}:{ALL};{server}:117440512:{ALL}:{ALL}",
+         f"DeviceGetProcessesUtilizationInfo 0 100:{python}:45:12:0:0:0:0", "DeviceGetConfComputeProtectedMemoryUsage 0 1:0")
+    got = output("pmon", "-c", "1").split("\n")
+    check("headings", ["# gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command ", "# Idx           #    C/G      %      %      %      %      %      %    name "], got[:2])
+    check("lines", sorted([f"    0 {python:>10}     C     45     12      -      -      -      -    python         ",
+                           f"    0 {shell:>10}     G      -      -      -      -      -      -    gnome-shell    ",
+                           f"    0 {server:>10}   C+G      -      -      -      -      -      -    gnome-remote-de"]), sorted(got[2:5]))
+    check("a GPU without processes", ["    1          -     -      -      -      -      -      -      -    -              ", ""], got[5:])
+    got = output("pmon", "-s", "um", "-c", "1", "-i", "0").split("\n")
+    check("headings with memory", ["# gpu         pid   type     sm    mem    enc    dec    jpg    ofa     fb   ccpm    command ",
+                                   "# Idx           #    C/G      %      %      %      %      %      %     MB     MB    name "], got[:2])
+    check("memory", True, f"    0 {shell:>10}     G      -      -      -      -      -      -      4      0    gnome-shell    " in got)
+    check("memory of two kinds, once", True, f"    0 {server:>10}   C+G      -      -      -      -      -      -    112      0    gnome-remote-de" in got)
+    check("-o DT", ["#Date        Time         gpu         pid   type     sm    mem    enc    dec    jpg    ofa     fb   ccpm    command",
+                    "#YYYYMMDD    HH:MM:SS     Idx           #    C/G      %      %      %      %      %      %     MB     MB    name",
+                    " 20260816    09:22:34       1          -     -      -      -      -      -      -      -      -      -    -"],
+          times(output("pmon", "--select=um", "--options=DT", "--count=1", "-i", "1")))
+    check("csv", ["#gpu, pid, type, sm, mem, enc, dec, jpg, ofa, command", "#Idx, #, C/G, %, %, %, %, %, %, name", " 1, -, -, -, -, -, -, -, -, -"],
+          output("pmon", "-c", "1", "-i", "1", "--format", "csv").splitlines())
+    rows = {row["pid"]: row for row in map(json.loads, output("pmon", "-c", "1", "-s", "um", "--json").splitlines())}
+    check("JSON has processes only", {shell, python, server}, set(rows))
+    check("JSON", (0, "C", 45, None, 1000, "python"), tuple(rows[python][name] for name in ("gpu", "type", "sm", "enc", "fb", "command")))
+
+
+# ---- how it ends ----
+
+def start(*arguments):
+    return subprocess.Popen([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def it_ends_well():
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180))
+    for end in (signal.SIGINT, signal.SIGTERM):
+        running = start("dmon", "-d", "600")
+        first = [running.stdout.readline() for _ in range(3)]  # they are out although the next reading is minutes away
+        check("lines in a pipe", b"    0      6", first[2][:12])
+        running.send_signal(end)
+        rest, said = running.communicate(timeout=60)
+        check(f"after {end.name}", (0, b"", b""), (running.returncode, rest, said))
+    running = start("dmon", "-d", "600")
+    running.stdout.readline()
+    running.stdout.close()
+    check("nobody reads", True, running.wait(timeout=60) in (0, -signal.SIGPIPE))
+    check("without a word", b"", running.stderr.read())
+    running.stderr.close()
+
+
+def a_terminal_keeps_the_heading():
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 200, 0, 0))
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180))
+    running = subprocess.Popen([TACHO, "dmon", "-c", "20", "-d", "0.01"], stdout=follower)
+    os.close(follower)
+    lines = lib.read_terminal(leader).decode().splitlines()
+    running.wait()
+    check("headings", [0, 10, 20], [at for at, line in enumerate(lines) if line.startswith("# gpu")])
+    check("lines", 20 + 3 * 2, len(lines))
+
+
+def bad_options():
+    check("letter", "tacho dmon: --select cannot have 'x'; its letters are p u c v m e t\n", refusal("dmon", "-s", "px"))
+    check("letter of pmon", "tacho pmon: --select cannot have 'p'; its letters are u m\n", refusal("pmon", "-s", "p"))
+    for words in (["-d", "0"], ["-d", "soon"], ["-c", "0"], ["-c", "-1"], ["-c", "2x"], ["-o", "DTX"], ["--gpm-options", "x"], ["--gpm-metrics", "8"], ["more"]):
+        check(f"status of {words}", 2, run("dmon", *words)[0])
+        refusal("dmon", *words)
+    check("format", True, "did you mean 'nounit'?" in refusal("dmon", "--format", "csv,nounits"))
+    check("metric", True, "did you mean smutil (2)?" in refusal("dmon", "--gpm-metrics", "smutl"))
+    check("option", True, "did you mean --delay?" in refusal("dmon", "--dely", "2"))
+    check("GPU", "tacho dmon: There is no GPU '7' here; nvidia-smi -L lists them.\n", refusal("dmon", "-i", "7"))
+
+
+def without_nvml():
+    library = os.environ["TACHO_NVML"]
+    os.environ["TACHO_NVML"] = "/nowhere/libnvidia-ml.so.1"
+    for command in ("dmon", "pmon"):
+        check("no NVML", True, refusal(command, "-c", "1").startswith(f"tacho {command}: Cannot load NVML: /nowhere/libnvidia-ml.so.1"))
+        check("its status", 1, run(command, "-c", "1")[0])
+    os.environ["TACHO_NVML"] = library
+    with open("helper", "w") as file:
+        file.write("#!/bin/sh\nexit 9\n")
+    os.chmod("helper", 0o700)
+    os.environ["TACHO_GPU_HELPER"] = os.path.abspath("helper")
+    check("a helper that dies", "tacho dmon: tacho-gpu, which reads the GPUs, ended with status 9 after 0 readings\n", refusal("dmon", "-c", "1"))
+    del os.environ["TACHO_GPU_HELPER"]
+
+
+os.environ["TACHO_NVML"] = os.path.join(os.environ["FAKE"], "lib", "libnvidia-ml.so.1")
+try:
+    for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, pmon_is_that_of_nvidia_smi, it_ends_well,
+                 a_terminal_keeps_the_heading, bad_options, without_nvml):
+        test()
+finally:
+    for child in KEEP:
+        child.kill()
+        child.wait()
+sys.exit(lib.status())
