@@ -4,7 +4,7 @@
     bench/tables.py [--json FILE] [--times N]
 
 Inputs are made by bench/report/make_events.c and make_samples.c with a fixed seed: 2 M kernels and as many calls, once in no order and once as 5,000 steps; 1 M kernels in 2 M
-nested NVTX ranges; and 1 M samples with 21 M frames. make_calls.c makes 4 M OS calls, a quarter of them waits for locks. Takes Tacho from the variable TACHO or from build/bin/tacho, the others from PROGRAMS or build/bench
+nested NVTX ranges; and 1 M samples with 21 M frames. make_calls.c makes 4 M OS calls, a quarter of them waits for locks; make_metrics.c 12 M samples of GPU metrics and 1 M kernels. Takes Tacho from the variable TACHO or from build/bin/tacho, the others from PROGRAMS or build/bench
 (`cmake --build build --target all bench`). Each figure is the median, the start of the program included; CPU time counts all
 cores, and on a busy machine it is the one that tells.
 """
@@ -21,10 +21,10 @@ import time
 BUILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build")
 TACHO = os.environ.get("TACHO", os.path.join(BUILD, "bin", "tacho"))
 PROGRAMS = os.environ.get("PROGRAMS", os.path.join(BUILD, "bench"))
-MAKE_EVENTS, MAKE_SAMPLES, MAKE_CALLS = (os.path.join(PROGRAMS, name) for name in ("make_events", "make_samples", "make_calls"))
+MAKE_EVENTS, MAKE_SAMPLES, MAKE_CALLS, MAKE_METRICS = (os.path.join(PROGRAMS, name) for name in ("make_events", "make_samples", "make_calls", "make_metrics"))
 
 INPUTS = {"events": (MAKE_EVENTS, 2_000_000, 0, 1), "steps": (MAKE_EVENTS, 2_000_000, 0, 1, 400), "answer": (MAKE_EVENTS, 50_000, 0, 1), "ranges": (MAKE_EVENTS, 1_000_000, 2_000_000, 1),  # kernels, ranges, seed
-          "samples": (MAKE_SAMPLES, 1_000_000, 1), "calls": (MAKE_CALLS, 4_000_000)}
+          "samples": (MAKE_SAMPLES, 1_000_000, 1), "calls": (MAKE_CALLS, 4_000_000), "metrics": (MAKE_METRICS, 60)}
 KERNEL, CALL = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME"
 WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or None)
     ("two summaries, 4 M events", "events", ("stats", "-r", "cuda_api_sum,cuda_gpu_kern_sum"), 0.3, None),
@@ -39,6 +39,9 @@ WORK = (  # what, input, command, aim in seconds (or None), rows for a rate (or 
     ("cpu_sample_sum, 1 M samples with 21 M frames", "samples", ("stats", "-r", "cpu_sample_sum"), 1.0, None),
     ("thread_wait_sum, 4 M OS calls", "calls", ("stats", "-r", "thread_wait_sum"), 1.0, None),
     ("lock_contention, 1 M waits among these", "calls", ("analyze", "-r", "lock_contention"), 1.0, None),
+    ("gpu_metrics_sum, 12 M samples", "metrics", ("stats", "-r", "gpu_metrics_sum"), 2.0, None),
+    ("gpu_metrics_kern_sum, these and 1 M kernels", "metrics", ("stats", "-r", "gpu_metrics_kern_sum"), 2.0, None),
+    ("gpu_metrics_step_sum, the same in 1,000 steps", "metrics", ("stats", "-r", "gpu_metrics_step_sum"), 2.0, None),
     ("sql: sum over two columns, kernels", "events", ("sql", f"SELECT sum(start), sum(end) FROM {KERNEL}"), 0.2, 2_000_000),
     ("sql: sum over two columns, calls", "events", ("sql", f"SELECT sum(start), sum(end) FROM {CALL}"), 0.2, 2_000_000),
     ("sql: one moment", "events", ("sql", f"SELECT start FROM {KERNEL} WHERE start BETWEEN 1000000000 AND 1000001000"), None, None),

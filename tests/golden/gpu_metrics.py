@@ -6,6 +6,7 @@ timestamp, not of the one that ends there."""
 
 import math
 import os
+import random
 import sqlite3
 import statistics
 import sys
@@ -60,7 +61,8 @@ def summary(metric):
 
 
 def near(what, expected, got, most=1e-3):
-    """Reports have three decimals."""
+    """Reports have three decimals; an empty cell is no figure."""
+    got = [None if cell == "" else cell for cell in got]
     same = len(expected) == len(got) and all((a is None) == (b is None) and (a is None or abs(a - b) <= most * max(1, abs(a) * 1e-6))
                                              for a, b in zip(expected, got))
     check(what, (expected, True), (expected if same else got, same))
@@ -73,6 +75,43 @@ def check_summary(file, database):
           [(row["GPU"], row["Metric"], row["Unit"] or None, row["Samples"], row["Period (ns)"] or None) for row in rows])
     for metric, row in zip(found.values(), rows):
         near(f"{metric['name']} of {file}", summary(metric), [row[name] for name in ("Avg", "Min", "Med", "P95", "Max", "StdDev")])
+
+
+def joined(metric, stretches, percent=50):
+    """Sampled time, samples, mean, least, greatest of the samples that stretches cover; each sample is held against each stretch."""
+    sampled = []
+    for start, end, value in metric["samples"]:
+        inside = sorted((max(start, since), min(end, until)) for since, until in stretches if since < end and until > start)
+        covered, reached = 0, start
+        for since, until in inside:
+            covered += max(0, until - max(since, reached))
+            reached = max(reached, until)
+        if covered and 100 * covered >= percent * (end - start):
+            sampled.append((covered, value))
+    time = sum(covered for covered, _ in sampled)
+    if not sampled:
+        return [0, 0, None, None, None]
+    return [time, len(sampled), sum(covered * value for covered, value in sampled) / time, min(value for _, value in sampled), max(value for _, value in sampled)]
+
+
+def union(stretches):
+    time, reached = 0, -1
+    for since, until in sorted(stretches):
+        time += max(0, until - max(since, reached))
+        reached = max(reached, until)
+    return time
+
+
+def check_joined(report, file, groups, percent=50):
+    """groups: {(name, gpu): [(start, end)]}"""
+    metrics = read_metrics(sqlite3.connect(file))
+    expected = {(name, gpu, metric["name"]): [union(stretches)] + joined(metric, stretches, percent)
+                for (name, gpu), stretches in groups.items() for key, metric in metrics.items() if key[0] == gpu}
+    rows = {(row["Name"], row["GPU"], row["Metric"]): row for row in table(report, file)}
+    check(f"rows of {report}", sorted(expected), sorted(rows))
+    check(f"{report} has sampled and unsampled groups", {True, False}, {figures[2] > 0 for figures in expected.values()})
+    for key in expected.keys() & rows.keys():
+        near(f"{report} of {file}, {key}", expected[key], [rows[key][name] for name in ("GPU Time (ns)", "Sampled (ns)", "Samples", "Avg", "Min", "Max")])
 
 
 # ---- files ----
@@ -97,6 +136,85 @@ def make_gpus():
             add_metric(made, gpu, 1, metric, name, [(time, (time * (metric + 3 + gpu)) % 97 * (10**7 if metric == 2 else 1)) for time in times])
         add_metric(made, gpu, 2, 0, "Power [W]", [(950 + 1000 * i, 300 + 7 * i) for i in range(5)], "NVML")
     return made.write()
+
+
+THREAD = 1 << 48 | 77 << 24 | 5
+DEVICES = {0: 1, 1: 0}  # GPUs, by the program's own numbers
+
+
+def make_work():
+    """Kernels and copies on two streams of two GPUs, launched in steps and in operators of emit_nvtx; samples of 100 ns with a gap, and of 1000 ns.
+    Returns the stretches of kernels, ranges, steps and operators by name and GPU."""
+    dice = random.Random(16)
+    made = Made("work.sqlite")
+    for device, gpu in DEVICES.items():
+        made.add("TARGET_INFO_CUDA_DEVICE", gpuId=gpu, cudaId=device, pid=77)
+        for metric, name in enumerate(("SMs Active [Throughput %]", "Tensor Active [Throughput %]")):
+            add_metric(made, gpu, 1, metric, name, [(10 + 100 * i, dice.randrange(101)) for i in range(300) if not 120 <= i < 140])
+        add_metric(made, gpu, 3, 0, "DRAM Bandwidth [%]", [(1000 * i + 10 * gpu, dice.randrange(101)) for i in range(31)], "GPM")
+    kernels, ranges, steps, operators = {}, {}, {}, {}
+    free = {(device, stream): 0 for device in DEVICES for stream in (7, 8)}
+    for number in range(250):
+        called = 100 * number
+        step, operator, kernel = number // 25, dice.choice(("aten::mm", "aten::add", "aten::copy_")), dice.choice(("gemm", "relu", "softmax", "scan"))
+        place = dice.choice(sorted(free))
+        start = max(called + dice.randrange(20, 60), free[place])
+        end = free[place] = start + dice.choice((7, 30, 90, 260))
+        made.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=called + 5, end=called + 15, eventClass=0, globalTid=THREAD, correlationId=number, nameId=made.text("cudaLaunchKernel"), returnValue=0)
+        work = {"start": start, "end": end, "deviceId": place[0], "contextId": 1, "streamId": place[1], "correlationId": number, "globalPid": THREAD & ~0xffffff}
+        stretch, gpu = (start, end), DEVICES[place[0]]
+        if operator == "aten::copy_":
+            made.add("CUPTI_ACTIVITY_KIND_MEMCPY", **work, bytes=64, copyKind=1)
+        else:
+            made.add("CUPTI_ACTIVITY_KIND_KERNEL", **work, demangledName=made.text(kernel + "()"), shortName=made.text(kernel))
+            kernels.setdefault((kernel + "()", gpu), []).append(stretch)
+        made.add("NVTX_EVENTS", start=called + 1, end=called + 20, eventType=59, text=f"{operator}, seq = {number}, op_id = {number}", globalTid=THREAD, domainId=0)
+        operators.setdefault((operator, gpu), []).append(stretch)
+        steps.setdefault((f"step {step}", gpu), []).append(stretch)
+        ranges.setdefault((f":step {step}", gpu), []).append(stretch)
+        ranges.setdefault((f":{operator}, seq = {number}, op_id = {number}", gpu), []).append(stretch)
+    for step in range(10):
+        made.add("NVTX_EVENTS", start=2500 * step, end=2500 * step + 2500, eventType=59, text=f"step {step}", globalTid=THREAD, domainId=0)
+    made.write()
+    return kernels, ranges, steps, operators
+
+
+def check_work():
+    kernels, ranges, steps, operators = make_work()
+    for report, groups in (("kern", kernels), ("nvtx", ranges), ("step", steps), ("op", operators)):
+        check_joined(f"gpu_metrics_{report}_sum", "work.sqlite", groups)
+    check_joined("gpu_metrics_kern_sum:base:covered=90", "work.sqlite", {(name[:-2], gpu): stretches for (name, gpu), stretches in kernels.items()}, 90)
+    rows = table("gpu_metrics_step_sum:metric=Tensor", "work.sqlite")
+    check("one metric, steps in their order", [("Tensor Active [Throughput %]", f"step {step}", gpu) for step in range(10) for gpu in (0, 1)],
+          [(row["Metric"], row["Name"], row["GPU"]) for row in rows])
+    times = [row["GPU Time (ns)"] for row in table("gpu_metrics_kern_sum", "work.sqlite")]
+    check("kernels with most GPU time first", sorted(times, reverse=True), times)
+    folded = {row["Name"] for row in table("gpu_metrics_nvtx_sum:fold=true", "work.sqlite")}
+    check("folded ranges", True, {"aten::mm", "step 3"} <= folded and len(folded) == 13)
+
+
+def check_fuzz():
+    """Random rows, NULLs among them, in all tables: reports and rules end with a table or a sentence."""
+    dice = random.Random(2)
+    tables = {
+        "GPU_METRICS": "timestamp typeId metricId value", "TARGET_INFO_GPU_METRICS": "typeId metricId metricName typeName", "NVTX_EVENTS": "start end eventType textId globalTid",
+        "CUPTI_ACTIVITY_KIND_KERNEL": "start end deviceId streamId correlationId globalPid demangledName shortName",
+        "CUPTI_ACTIVITY_KIND_RUNTIME": "start end globalTid correlationId nameId", "TACHO_TORCH_OP": "start end globalTid nameId",
+    }
+    numbers = (0, 1, 2, 3, 7, 59, 100, -1, 256, 1 << 40, (1 << 63) - 1, -(1 << 63))
+    for number in range(4):
+        made = Made(f"fuzz{number}.sqlite")
+        names = [made.text(text) for text in ("k", "step 1", "aten::mm")]
+        words = ("SMs Active [Throughput %]", "Clock [MHz]", "]", "[", " [", "", "NVML", "SM Clock [Hz]")
+        for name, columns in tables.items():
+            for _ in range(200):
+                row = {column: dice.choice(words if column in ("metricName", "typeName") else names if column in ("nameId", "textId", "demangledName", "shortName") else numbers)
+                       for column in columns.split()}
+                made.add(name, **{column: dice.choice((value, value, value, None)) for column, value in row.items()})
+        made.write()
+        for report in ("gpu_metrics_sum", "gpu_metrics_kern_sum:covered=0", "gpu_metrics_nvtx_sum", "gpu_metrics_step_sum", "gpu_metrics_op_sum"):
+            got, said, _ = run("stats", "-q", "-f", "json", "-r", report, made.path)
+            check(f"{report} of {made.path}: {said}", True, got == 0 or (got in (1, 2) and said.count("\n") <= 1))
 
 
 def make_damaged():
@@ -142,6 +260,8 @@ unpack(os.path.join(HERE, "nsys", "mix.sqlite.gz"), "mix.sqlite")
 for path in ("mix.sqlite", make_gpus(), make_damaged()):
     check_summary(path, sqlite3.connect(path))
 check_part()
+check_work()
+check_fuzz()
 check_time(sqlite3.connect("mix.sqlite"))
 check("a file without samples says so", True, "does not contain GPU metrics" in "".join(run("stats", "-r", "gpu_metrics_sum", os.path.join(HERE, "kineto", "train.json.gz"))[1:]))
 sys.exit(status())

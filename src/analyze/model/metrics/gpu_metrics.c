@@ -18,7 +18,8 @@
 const char *const gpu_metrics_tables[] = { "GPU_METRICS", NULL };
 
 enum { TIME, TYPE, METRIC, VALUE, EXACT, COLUMNS };
-enum { GPU_OF_TYPE = 0xff }; /* the last byte of a type is its GPU */
+enum { GPU_OF_TYPE = 0xff };  /* the last byte of a type is its GPU */
+enum { MOST_METRICS = 4096 }; /* more are no metrics of GPUs, but a damaged file */
 
 /* The samples of one metric, before its clock is known. */
 struct series {
@@ -108,6 +109,8 @@ static int number_rows(struct reading *reading)
         uint32_t number = last == NO_KEY ? NO_KEY : reading->after[last];
         if (!is_key(reading, number, key) && (number = add_key(reading, key)) == NO_KEY)
             return ERR_NO_MEMORY;
+        if (number >= MOST_METRICS)
+            return ERR_UNSUPPORTED;
         if (last != NO_KEY)
             reading->after[last] = number;
         reading->key_of[row] = last = number;
@@ -186,10 +189,14 @@ static int read_series(struct reading *reading, struct error *err)
         return code;
     if (reading->rows.rows >= UINT32_MAX)
         return error_set(err, ERR_UNSUPPORTED, "the table GPU_METRICS has too many rows to sort");
-    if (number_rows(reading) != 0 || fill_series(reading) != 0)
+    if ((code = number_rows(reading)) == ERR_UNSUPPORTED)
+        return error_set(err, code, "the table GPU_METRICS has more than %d metrics", MOST_METRICS);
+    if (code != 0 || fill_series(reading) != 0)
         return no_memory(err);
     report_columns_free(&reading->rows);
     reading->rows = (struct report_columns){ 0 };
+    free(reading->key_of);
+    reading->key_of = NULL;
     for (size_t i = 0; i < reading->keys.count; i++)
         if (sort_series(&reading->series[i]) != 0)
             return no_memory(err);

@@ -58,11 +58,11 @@ static double deviation_of(const double *values, size_t count)
 {
     double mean = 0, squares = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        double off = values[i] - mean;
-        mean += off / (double)(i + 1);
-        squares += off * (values[i] - mean);
-    }
+    for (size_t i = 0; i < count; i++)
+        mean += values[i];
+    mean /= (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
     return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
 }
 

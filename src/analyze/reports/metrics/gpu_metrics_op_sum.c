@@ -1,0 +1,105 @@
+/* gpu_metrics_op_sum: GPU metrics while the work ran that operators of PyTorch launched, by the operators' names. */
+#include <stdlib.h>
+
+#include "analyze/engine/order.h"
+#include "analyze/model/torch/operators.h"
+#include "analyze/registry.h"
+#include "gpu_metrics_by.h"
+
+static const char *const operator_tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", NULL };
+
+/* Finds the innermost operator around each launch. out has room for all works. */
+static int find_operators(const struct launched_works *works, const struct operators *operators, uint32_t *out)
+{
+    size_t count = works->count;
+    struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
+    int64_t *times = malloc((count + 1) * sizeof *times);
+    uint32_t *order = malloc((count + 1) * sizeof *order);
+    int code = ERR_NO_MEMORY;
+
+    if (!moments || !times || !order)
+        goto done;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t call = works->list[i].call;
+        moments[i] = (struct operators_moment){ works->calls.thread[call], works->calls.start[call] };
+        times[i] = works->calls.start[call];
+        order[i] = (uint32_t)i;
+    }
+    if ((code = order_by_time(order, count, times)) != 0)
+        goto done;
+    code = operators_at(operators, moments, order, count, out);
+done:
+    free(moments);
+    free(times);
+    free(order);
+    return code;
+}
+
+static int add_works(struct gpu_metrics_by *by, const struct launched_works *works, const struct operators *operators)
+{
+    uint32_t *found = malloc((works->count + 1) * sizeof *found);
+    int code = ERR_NO_MEMORY;
+
+    if (!found || find_operators(works, operators, found) != 0)
+        goto free_found;
+    for (size_t i = 0; i < works->count; i++) {
+        const struct launched_work *work = &works->list[i];
+        if (found[i] == NO_OPERATOR)
+            continue;
+        int64_t key[STRETCH_PARTS] = { work->gpu, operators->list[found[i]].name };
+        if (gpu_stretches_add(&by->stretches, key, work->start_ns, work->end_ns) != 0)
+            goto free_found;
+    }
+    code = 0;
+free_found:
+    free(found);
+    return code;
+}
+
+static int collect(struct gpu_metrics_by *by, struct error *err)
+{
+    struct operators *operators = by->context;
+    struct launched_works works = { 0 };
+    int code;
+
+    if ((code = operators_read(operators, by->report, by->request, err)) != 0 ||
+        (code = launched_works_read(&works, by, err)) != 0)
+        goto free_works;
+    if (operators_nest(operators) != 0 || add_works(by, &works, operators) != 0)
+        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+free_works:
+    launched_works_free(&works);
+    return code;
+}
+
+static void label(struct gpu_metrics_by *by, struct text *out, const int64_t key[STRETCH_PARTS])
+{
+    struct intern_string name = operators_text(by->context, (uint32_t)key[STRETCH_A]);
+
+    text_add_bytes(out, name.bytes, name.length);
+}
+
+static int gpu_metrics_op_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                              struct error *err)
+{
+    static const struct gpu_metrics_kind kind = { .collect = collect, .label = label };
+    struct operators operators = { 0 };
+    int code = gpu_metrics_by_run(&kind, &operators, report, request, out, err);
+
+    operators_free(&operators);
+    return code;
+}
+
+const struct analysis analysis_gpu_metrics_op_sum = {
+    .name = "gpu_metrics_op_sum",
+    .title = "GPU Metrics by PyTorch Operator",
+    .usage = GPU_METRICS_BY_USAGE,
+    .help = "GPU metrics while the work ran (kernels, copies, fills, graphs) that the operators of each name launched: "
+            "work belongs to the innermost operator around its launch." GPU_METRICS_BY_HELP,
+    .needs = { { "GPU metrics", gpu_metrics_tables },
+               { "PyTorch operators", operator_tables },
+               { "CUDA trace data", gpu_call_tables },
+               { 0 } },
+    .overlap = "operators whose work ran side by side share their samples",
+    .run = gpu_metrics_op_sum,
+};
