@@ -13,9 +13,9 @@
 #include "base/path.h"
 #include "command.h"
 #include "export/export.h"
+#include "foreign_rep.h"
 #include "import/import.h"
 #include "install_paths.h"
-#include "nsys_rep.h"
 #include "open_report.h"
 #include "report/schema/enums.h"
 #include "report/schema/schema.h"
@@ -197,27 +197,22 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* A .nsys-rep is first exported by nsys, to a file beside it. */
+/* A .nsys-rep is first exported by nsys, and a .ncu-rep by ncu, to a file beside it. */
 static int import_file(const struct command *self, const char *file, const char *output,
                        const struct settings *settings, struct error *err)
 {
-    struct text found = { 0 }; /* the export of a .nsys-rep, or the file itself */
-    char *sqlite = with_ending(file, ".", "sqlite");
+    struct text found = { 0 }; /* the export, or the file itself */
     const struct importer *importer;
     int code;
 
     if ((code = refuse_stdout(output, err)) != 0)
         goto done;
-    if (!sqlite) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto done;
-    }
-    if ((code = nsys_rep_find(file, &(struct nsys_rep_settings){ .sqlite = sqlite }, &found, err)) != 0)
+    if ((code = foreign_rep_find(file, &(struct foreign_rep_settings){ .is_import = 1 }, &found, err)) != 0)
         goto done;
     if (!(importer = importer_for(text_string(&found)))) {
         code = error_set(err, ERR_BAD_FORMAT,
-                         "cannot import '%s': it is neither an SQLite export of nsys nor a trace of torch.profiler, or "
-                         "cannot be read",
+                         "cannot import '%s': it is neither an SQLite export of nsys, a CSV of ncu nor a trace of "
+                         "torch.profiler, or cannot be read",
                          file);
         goto done;
     }
@@ -230,7 +225,6 @@ static int import_file(const struct command *self, const char *file, const char 
         say_what_is_missing(self, output);
 done:
     text_free(&found);
-    free(sqlite);
     return code;
 }
 
@@ -253,6 +247,7 @@ static int run_import(const struct command *self, int argc, char **argv)
 static const struct entry import_examples[] = {
     { "tacho import trace.json.gz", "Write trace.tacho from a trace of torch.profiler." },
     { "tacho import -o run.tacho nsys.sqlite", "Write run.tacho from the SQLite export of nsys." },
+    { "tacho import kernels.ncu-rep", "Have ncu print the counters of its report, and write kernels.tacho from them." },
     { 0 },
 };
 
@@ -261,12 +256,13 @@ const struct command command_import = {
     .arguments = "FILE",
     .summary = "Convert another profiler's file to a .tacho report",
     .about =
-        "Convert an SQLite export of nsys (nsys export --type sqlite) or a trace of torch.profiler (.json, .json.gz, "
-        ".json.zst) to a .tacho report. The other commands read such files directly; a report is smaller and opens "
-        "faster.",
+        "Convert an SQLite export of nsys (nsys export --type sqlite), a CSV of ncu (ncu --csv, raw or details page) "
+        "or "
+        "a trace of torch.profiler (.json, .json.gz, .json.zst) to a .tacho report. The other commands read such files "
+        "directly; a report is smaller and opens faster.",
     .examples = import_examples,
     .options = import_options,
-    .files = "sqlite,json,gz,zst",
+    .files = "sqlite,csv,json,gz,zst,nsys-rep,ncu-rep",
     .run = run_import,
 };
 

@@ -12,8 +12,8 @@
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
+#include "foreign_rep.h"
 #include "import/import.h"
-#include "nsys_rep.h"
 #include "small_table.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out,
@@ -51,7 +51,7 @@ int open_report_as(const char *path, struct text *found, struct report **out, st
     const struct importer *importer;
     int code;
 
-    if ((code = nsys_rep_find(path, NULL, found, err)) != 0)
+    if ((code = foreign_rep_find(path, NULL, found, err)) != 0)
         return code;
     importer = importer_for(text_string(found));
     code = importer ? import_to_temporary(text_string(found), importer, out, err)

@@ -5,7 +5,7 @@
 #include "analyze/engine/analysis.h"
 #include "cmd/print/print.h"
 #include "command.h"
-#include "nsys_rep.h"
+#include "foreign_rep.h"
 #include "output.h"
 #include "selection.h"
 
@@ -15,7 +15,7 @@ struct run_reports_settings {
     const char *peaks; /* of the GPU, for the reports that take them; NULL: those that are known */
     struct output_settings deliver;
     struct selection_part_settings part;
-    struct nsys_rep_settings input;
+    struct foreign_rep_settings input;
 };
 
 /* The reports or rules that exist, and those that run when no name is given. */

@@ -9,7 +9,7 @@
 #include "cmd/print/print.h"
 #include "cmd/prompt/prompt.h"
 #include "command.h"
-#include "nsys_rep.h"
+#include "foreign_rep.h"
 #include "open_report.h"
 #include "output.h"
 #include "query/query.h"
@@ -20,7 +20,7 @@ enum { ROWS_AT_ONCE = 20000 };
 
 struct settings {
     const char *format;
-    struct nsys_rep_settings input;
+    struct foreign_rep_settings input;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
@@ -29,7 +29,7 @@ static const struct option options[] = {
     { .name = "format", .letter = 'f', .kind = OPTION_TEXT, .offset = FIELD(format), .value = "NAME[:ARGUMENT…]",
       .choices = output_format_names,
       .help = "Output format: column, table, csv, tsv, json, hdoc or htable. Default: column." },
-    NSYS_REP_OPTIONS(struct settings, input),
+    FOREIGN_REP_OPTIONS(struct settings, input),
     { 0 },
 };
 /* clang-format on */
@@ -344,7 +344,7 @@ static int open_session(struct session *session, const struct settings *settings
 
     if ((code = set_format(session, settings->format, err)) != 0)
         return code;
-    if ((code = nsys_rep_find(path, &settings->input, found, err)) != 0)
+    if ((code = foreign_rep_find(path, &settings->input, found, err)) != 0)
         return code;
     if ((code = open_report(text_string(found), report, err)) != 0)
         return code;

@@ -34,7 +34,7 @@ static const struct option options[] = {
               "bf16=989,memory=4800. Default: those of the GPU." },
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
-    NSYS_REP_OPTIONS(struct settings, show.input),
+    FOREIGN_REP_OPTIONS(struct settings, show.input),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the reports; with NAME or ALL, explain them." },

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-const struct importer *const importers[] = { &import_nsys_sqlite, &import_kineto, NULL };
+const struct importer *const importers[] = { &import_nsys_sqlite, &import_ncu, &import_kineto, NULL };
 
 const struct importer *importer_for(const char *path)
 {
-    char bytes[512];
+    char bytes[4096];                                       /* the program of ncu may have printed before the table */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe, which is no file to import */
 
     if (fd < 0)

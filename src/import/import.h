@@ -20,6 +20,6 @@ extern const struct importer *const importers[]; /* NULL-terminated */
 /* Finds the importer by the file's first bytes; NULL if none recognises them, or the file cannot be read. */
 const struct importer *importer_for(const char *path);
 
-extern const struct importer import_nsys_sqlite, import_kineto;
+extern const struct importer import_nsys_sqlite, import_ncu, import_kineto;
 
 #endif

@@ -25,7 +25,7 @@ static int recognise(const void *bytes, size_t length)
 }
 
 /* The bytes from the window's place on. */
-static struct json_scan scan_from(const struct kineto_window *window)
+static struct json_scan scan_from(const struct import_window *window)
 {
     return (struct json_scan){ .at = window->bytes + window->at,
                                .end = window->bytes + window->length,
@@ -39,7 +39,7 @@ enum { STEP_DONE, STEP_BAD, STEP_END };
 static int step(struct kineto *import, int (*read)(struct kineto *import, struct json_scan *scan, void *context),
                 void *context, struct error *err)
 {
-    struct kineto_window *window = &import->window;
+    struct import_window *window = &import->window;
 
     for (;;) {
         struct json_scan scan = scan_from(window);
@@ -53,7 +53,7 @@ static int step(struct kineto *import, int (*read)(struct kineto *import, struct
             return STEP_BAD;
         if (window->whole)
             return STEP_END;
-        int code = kineto_window_more(window, err);
+        int code = import_window_more(window, err);
         if (code == ERR_NO_SPACE)
             return STEP_BAD;
         if (code != 0)
@@ -106,7 +106,7 @@ static int is_event_start(const char *at, const char *end)
 static int skip_damage(struct kineto *import, struct error *err)
 {
     enum { KEPT = 64 }; /* enough of an event to know it by */
-    struct kineto_window *window = &import->window;
+    struct import_window *window = &import->window;
 
     import->damaged++;
     window->at += window->at < window->length;
@@ -124,7 +124,7 @@ static int skip_damage(struct kineto *import, struct error *err)
         }
         if (window->length - window->at > KEPT)
             window->at = window->length - KEPT;
-        int code = kineto_window_more(window, err);
+        int code = import_window_more(window, err);
         if (code != 0)
             return code;
     }
@@ -318,11 +318,11 @@ static int import_file(const char *path, const char *out_path, int overwrite, st
     struct kineto import = { .path = path, .rank = -1, .world_size = -1, .first_ns = INT64_MAX, .last_ns = INT64_MIN };
     int code;
 
-    if ((code = kineto_window_open(&import.window, path, err)) != 0)
+    if ((code = import_window_open(&import.window, path, err)) != 0)
         goto close_window;
     code = write_report(&import, out_path, overwrite, err);
 close_window:
-    kineto_window_close(&import.window);
+    import_window_close(&import.window);
     text_free(&import.scratch);
     text_free(&import.other);
     return code;

@@ -1,6 +1,6 @@
 /* The state of an import of a trace of torch.profiler (Kineto).
  *
- * kineto_window.c reads the file, plain or compressed, through a window of bounded size; json_scan.c finds values in
+ * import_window.c reads the file, plain or compressed, through a window of bounded size; json_scan.c finds values in
  * it; kineto_event.c parses one event; kineto_rows.c makes rows of it; kineto_metadata.c makes rows of the rest;
  * kineto.c goes through the file and notes the losses. */
 #ifndef TACHO_IMPORT_KINETO_H
@@ -8,27 +8,9 @@
 
 #include "base/error.h"
 #include "base/json_scan.h"
+#include "import_window.h"
 #include "report/schema/schema.h"
 #include "report/writer/writer.h"
-
-/* ---- the window ------------------------------------------------------------------------------------------------ */
-
-struct kineto_unpacker; /* zlib's or zstd's state */
-
-struct kineto_window {
-    int fd;
-    struct kineto_unpacker *unpacker; /* owned; NULL: the file is plain */
-    char *bytes;                      /* owned; capacity and the guard behind it */
-    size_t capacity, length;
-    size_t at;                        /* where the next item begins */
-    int whole;                        /* nothing follows */
-    int damaged;                      /* it ended because decompression failed */
-};
-
-int kineto_window_open(struct kineto_window *window, const char *path, struct error *err);
-void kineto_window_close(struct kineto_window *window);
-/* Drops the bytes before `at` and reads on. 0; ERR_NO_SPACE if one item is larger than any window; or another code. */
-int kineto_window_more(struct kineto_window *window, struct error *err);
 
 /* ---- one event ------------------------------------------------------------------------------------------------- */
 
@@ -79,7 +61,7 @@ enum { KINETO_MOST_NAMES = 1024 };
 
 struct kineto {
     const char *path;
-    struct kineto_window window;
+    struct import_window window;
     struct writer *writer;
     struct text scratch, other;
     uint64_t events, damaged, repaired, too_many_args, unknown_phases, no_time;

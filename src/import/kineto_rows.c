@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/saturating.h"
+#include "kernel_text.h"
 #include "report/schema/torch_names.h"
 
 #define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
@@ -306,45 +307,6 @@ static void add_call(struct kineto *import, const struct subject *subject)
     } while (0)
 #define WORK_TAKEN (BIT(EXTERNAL) | BIT(DEVICE) | BIT(CONTEXT) | BIT(STREAM) | BIT(CORRELATION) | BIT(GRAPH_NODE))
 
-/* The name before its parameters and templates, without the scopes around it. */
-static struct json_slice short_name(struct json_slice name)
-{
-    static const char *const nameless = "(anonymous namespace)";
-    size_t first = 0, end = 0, depth = 0, behind = strlen(nameless);
-
-    for (size_t i = 0; i < name.length; i++) {
-        char c = name.bytes[i];
-        if (depth == 0 && name.length - i >= behind && memcmp(name.bytes + i, nameless, behind) == 0) {
-            i += behind - 1;
-        } else if (c == '<' || c == '(' || c == '[' || c == '{') {
-            if (depth++ == 0 && !end)
-                end = i;
-            if (depth == 1 && c == '(')
-                break; /* the parameters are no part of the name */
-        } else if ((c == '>' || c == ')' || c == ']' || c == '}') && depth) {
-            depth--;
-        } else if (depth == 0 && (c == ':' || c == ' ')) {
-            first = i + 1;
-            end = 0;
-        }
-    }
-    end = end > first ? end : name.length;
-    return (struct json_slice){ name.bytes + first, end - first };
-}
-
-/* [x, y, z] */
-static void dimensions(struct json_slice slice, int64_t out[3])
-{
-    out[0] = out[1] = out[2] = 0;
-    for (size_t i = 0, d = 0; i < slice.length && d < 3; i++) {
-        size_t first = i;
-        while (i < slice.length && (unsigned char)(slice.bytes[i] - '0') < 10)
-            i++;
-        if (i > first && json_slice_integer((struct json_slice){ slice.bytes + first, i - first }, &out[d]))
-            d++;
-    }
-}
-
 static void add_kernel(struct kineto *import, const struct subject *subject)
 {
     const struct kineto_event *event = subject->event;
@@ -353,11 +315,11 @@ static void add_kernel(struct kineto *import, const struct subject *subject)
     struct json_slice name = json_slice_text(event->name, &import->scratch);
 
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, demangledName, writer_string(import->writer, name.bytes, name.length));
-    name = short_name(name);
+    name = kernel_short_name(name);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, shortName, writer_string(import->writer, name.bytes, name.length));
     SET_WORK(&row, CUPTI_ACTIVITY_KIND_KERNEL);
-    dimensions(event->by_key[KEY_GRID], grid);
-    dimensions(event->by_key[KEY_BLOCK], block);
+    kernel_dimensions(event->by_key[KEY_GRID], grid);
+    kernel_dimensions(event->by_key[KEY_BLOCK], block);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, registersPerThread, integer_or(event, KEY_REGISTERS, 0));
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridX, grid[0]);
     ROW_SET(&row, CUPTI_ACTIVITY_KIND_KERNEL, gridY, grid[1]);

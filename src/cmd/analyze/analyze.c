@@ -48,7 +48,7 @@ static const struct option options[] = {
     { .name = "python", .kind = OPTION_TEXT, .offset = FIELD(measure.python), .value = "PROGRAM",
       .help = "Python that has torch, for --measure. Default: python3." },
     PART_OPTIONS(struct settings, show.part),
-    NSYS_REP_OPTIONS(struct settings, show.input),
+    FOREIGN_REP_OPTIONS(struct settings, show.input),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the rules; with NAME or ALL, explain them." },

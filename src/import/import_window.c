@@ -1,6 +1,6 @@
-/* Reads a trace a few megabytes at a time: plain, gzip or zstd, recognised by the first bytes. A compressed file
+/* Reads a file a few megabytes at a time: plain, gzip or zstd, recognised by the first bytes. A compressed file
  * that ends early or is damaged yields the part that could be decompressed, as a truncated plain file does. */
-#include "kineto.h"
+#include "import_window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/array.h"
+#include "base/json_scan.h"
 #include "base/sparse_file.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
@@ -18,10 +19,10 @@
 #else
 #define WINDOW_BYTES (4u << 20)
 #endif
-#define WINDOW_LARGEST (64u << 20) /* one event larger than this is no event */
+#define WINDOW_LARGEST (64u << 20) /* one item larger than this is none */
 #define PACKED_BYTES (256u << 10)
 
-struct kineto_unpacker {
+struct import_unpacker {
     z_stream gzip;
     ZSTD_DStream *zstd; /* NULL: it is gzip */
     ZSTD_inBuffer input;
@@ -29,11 +30,11 @@ struct kineto_unpacker {
     unsigned char packed[PACKED_BYTES];
 };
 
-static struct kineto_unpacker *unpacker_new(const unsigned char *magic, size_t length)
+static struct import_unpacker *unpacker_new(const unsigned char *magic, size_t length)
 {
     int is_gzip = length >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
     int is_zstd = length >= 4 && memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0;
-    struct kineto_unpacker *unpacker = is_gzip || is_zstd ? calloc(1, sizeof *unpacker) : NULL;
+    struct import_unpacker *unpacker = is_gzip || is_zstd ? calloc(1, sizeof *unpacker) : NULL;
 
     if (!unpacker)
         return NULL;
@@ -46,7 +47,7 @@ static struct kineto_unpacker *unpacker_new(const unsigned char *magic, size_t l
     return unpacker;
 }
 
-static void unpacker_delete(struct kineto_unpacker *unpacker)
+static void unpacker_delete(struct import_unpacker *unpacker)
 {
     if (!unpacker)
         return;
@@ -69,7 +70,7 @@ static ssize_t read_some(int fd, void *buffer, size_t length)
 }
 
 /* One step of gzip; 1 while there may be more, 0 at the end, -1 for damage. Concatenated gzip files are one stream. */
-static int unpack_gzip(struct kineto_unpacker *unpacker, struct kineto_window *window)
+static int unpack_gzip(struct import_unpacker *unpacker, struct import_window *window)
 {
     z_stream *gzip = &unpacker->gzip;
 
@@ -85,7 +86,7 @@ static int unpack_gzip(struct kineto_unpacker *unpacker, struct kineto_window *w
     return code == Z_OK || code == Z_BUF_ERROR ? 1 : -1;
 }
 
-static int unpack_zstd(struct kineto_unpacker *unpacker, struct kineto_window *window)
+static int unpack_zstd(struct import_unpacker *unpacker, struct import_window *window)
 {
     ZSTD_outBuffer output = { window->bytes, window->capacity, window->length };
     size_t code = ZSTD_decompressStream(unpacker->zstd, &output, &unpacker->input);
@@ -94,9 +95,9 @@ static int unpack_zstd(struct kineto_unpacker *unpacker, struct kineto_window *w
     return ZSTD_isError(code) ? -1 : 1;
 }
 
-static int fill_unpacked(struct kineto_window *window)
+static int fill_unpacked(struct import_window *window)
 {
-    struct kineto_unpacker *unpacker = window->unpacker;
+    struct import_unpacker *unpacker = window->unpacker;
 
     while (window->length < window->capacity && !window->whole) {
         if (unpacker->input.pos == unpacker->input.size && !unpacker->ended) {
@@ -115,7 +116,7 @@ static int fill_unpacked(struct kineto_window *window)
     return 0;
 }
 
-static int fill_plain(struct kineto_window *window)
+static int fill_plain(struct import_window *window)
 {
     while (window->length < window->capacity && !window->whole) {
         ssize_t got = read_some(window->fd, window->bytes + window->length, window->capacity - window->length);
@@ -127,7 +128,7 @@ static int fill_plain(struct kineto_window *window)
     return 0;
 }
 
-int kineto_window_more(struct kineto_window *window, struct error *err)
+int import_window_more(struct import_window *window, struct error *err)
 {
     if (window->at) {
         memmove(window->bytes, window->bytes + window->at, window->length - window->at);
@@ -139,20 +140,20 @@ int kineto_window_more(struct kineto_window *window, struct error *err)
             return ERR_NO_SPACE;
         size_t room = window->capacity + SCAN_GUARD, doubled = window->capacity * 2 + SCAN_GUARD;
         if (array_reserve_up_to(&window->bytes, &room, doubled, doubled, 1) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for an event of the trace");
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for an item of the file");
         window->capacity *= 2;
     }
     if ((window->unpacker ? fill_unpacked(window) : fill_plain(window)) != 0)
-        return error_set_errno(err, "cannot read the trace");
+        return error_set_errno(err, "cannot read the file");
     memset(window->bytes + window->length, 0, SCAN_GUARD);
     return 0;
 }
 
-int kineto_window_open(struct kineto_window *window, const char *path, struct error *err)
+int import_window_open(struct import_window *window, const char *path, struct error *err)
 {
     unsigned char magic[4];
 
-    *window = (struct kineto_window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
+    *window = (struct import_window){ .fd = open(path, O_RDONLY | O_CLOEXEC), .capacity = WINDOW_BYTES };
     if (window->fd < 0)
         return error_set_errno(err, "cannot open '%s'", path);
     int code = sparse_file_check(window->fd, path, err);
@@ -166,11 +167,11 @@ int kineto_window_open(struct kineto_window *window, const char *path, struct er
     return window->bytes ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
-void kineto_window_close(struct kineto_window *window)
+void import_window_close(struct import_window *window)
 {
     unpacker_delete(window->unpacker);
     free(window->bytes);
     if (window->fd >= 0)
         close(window->fd);
-    *window = (struct kineto_window){ .fd = -1 };
+    *window = (struct import_window){ .fd = -1 };
 }

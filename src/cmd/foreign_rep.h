@@ -1,0 +1,31 @@
+/* X.nsys-rep and X.ncu-rep: formats that only nsys and ncu can read. Commands read a file with the same content
+ * instead: an export or an imported report. */
+#ifndef TACHO_CMD_FOREIGN_REP_H
+#define TACHO_CMD_FOREIGN_REP_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "option.h"
+
+/* Filled by the options; a command has it as a member of its settings. */
+struct foreign_rep_settings {
+    const char *sqlite; /* path of nsys's export, existing or new; NULL: beside the report */
+    int force_export;   /* even if an export exists */
+    int is_import;      /* an imported report beside it is what the command is to write, not to read */
+};
+
+/* The rows of these options for a command's table: FOREIGN_REP_OPTIONS(struct settings, input). */
+#define FOREIGN_REP_OPTIONS(type, member)                                                                              \
+    { .name = "sqlite", .kind = OPTION_TEXT, .offset = offsetof(type, member.sqlite), .value = "FILE",                 \
+      .help = "SQLite export of a .nsys-rep: read it if it exists, else have nsys write it. Default: beside the "      \
+              ".nsys-rep." },                                                                                          \
+    { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                      \
+      .help = "Have nsys export a .nsys-rep again (ncu a .ncu-rep), even if an export exists. Default: false." }
+
+/* Finds the file to read for a path. It is path itself, or path.tacho if path is no file that can be read. For a
+ * .nsys-rep (or .qdrep) it is X.tacho or X.sqlite beside it, for a .ncu-rep X.tacho or X.ncu.csv; if there is neither,
+ * an installed nsys or ncu exports it. settings may be NULL. */
+int foreign_rep_find(const char *path, const struct foreign_rep_settings *settings, struct text *out,
+                     struct error *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* A unit is a word, or two words with a '/'. Words for times have a size in ns; others may have a prefix. */
+#include "counter_units.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The first name of each size is the one that is printed. */
+static const struct time_unit {
+    const char *name, *old_name;
+    double ns;
+} times[] = { { "ns", "nsecond", 1 }, { "us", "usecond", 1e3 }, { "ms", "msecond", 1e6 }, { "s", "second", 1e9 } };
+#define TIMES (sizeof times / sizeof *times)
+
+static const struct prefix {
+    char letter;
+    double size;
+} prefixes[] = { { 'K', 1e3 }, { 'M', 1e6 }, { 'G', 1e9 }, { 'T', 1e12 }, { 'P', 1e15 } };
+#define PREFIXES (sizeof prefixes / sizeof *prefixes)
+
+/* Words that may have a prefix, and whether ncu gives them one by itself. */
+static const struct prefixed {
+    const char *name;
+    int is_scaled;
+} prefixed[] = { { "byte", 1 },  { "hz", 1 },   { "inst", 0 },  { "sector", 0 },
+                 { "cycle", 0 }, { "warp", 0 }, { "thread", 0 } };
+#define PREFIXED (sizeof prefixed / sizeof *prefixed)
+
+struct word {
+    const char *bytes;
+    size_t length;
+};
+
+static int word_is(struct word word, const char *name)
+{
+    return word.length == strlen(name) && strncasecmp(word.bytes, name, word.length) == 0;
+}
+
+static const struct time_unit *time_of(struct word word)
+{
+    for (size_t i = 0; i < TIMES; i++)
+        if (word_is(word, times[i].name) || word_is(word, times[i].old_name))
+            return &times[i];
+    return NULL;
+}
+
+/* The word without its prefix. */
+static const char *prefixed_of(struct word word, double *size)
+{
+    for (size_t i = 0; i < PREFIXED; i++)
+        if (word_is(word, prefixed[i].name)) {
+            *size = 1;
+            return prefixed[i].name;
+        }
+    for (size_t p = 0; p < PREFIXES && word.length; p++)
+        for (size_t i = 0; i < PREFIXED; i++)
+            if (word.bytes[0] == prefixes[p].letter &&
+                word_is((struct word){ word.bytes + 1, word.length - 1 }, prefixed[i].name)) {
+                *size = prefixes[p].size;
+                return prefixed[i].name;
+            }
+    return NULL;
+}
+
+double counter_unit_base(struct text *base, const char *unit, size_t length)
+{
+    const char *bar = memchr(unit, '/', length);
+    struct word top = { unit, bar ? (size_t)(bar - unit) : length };
+    struct word bottom = { bar ? bar + 1 : "", bar ? length - top.length - 1 : 0 };
+    const struct time_unit *per = bar ? time_of(bottom) : NULL, *time = bar ? NULL : time_of(top);
+    double size = 1;
+    const char *name = time ? times[0].name : prefixed_of(top, &size);
+
+    if (time)
+        size = time->ns;
+    if (per && name && strcmp(name, "cycle") == 0) {
+        text_add(base, "hz");
+        return size * times[TIMES - 1].ns / per->ns;
+    }
+    if (name)
+        text_add(base, name);
+    else
+        text_add_bytes(base, top.bytes, top.length);
+    if (per)
+        text_addf(base, "/%s", times[TIMES - 1].name);
+    else if (bar)
+        text_add_bytes(base, bar, length - top.length);
+    return per ? size * times[TIMES - 1].ns / per->ns : size;
+}
+
+static double scaled_time(struct text *out, double value)
+{
+    size_t i = TIMES - 1;
+
+    while (i > 0 && value < times[i].ns)
+        i--;
+    text_add(out, times[i].name);
+    return times[i].ns;
+}
+
+double counter_unit_scaled(struct text *out, const char *base, double value)
+{
+    const char *bar = strchr(base, '/');
+    size_t length = bar ? (size_t)(bar - base) : strlen(base), p = PREFIXES, i = 0;
+
+    value = fabs(value);
+    if (strcmp(base, times[0].name) == 0)
+        return scaled_time(out, value);
+    while (i < PREFIXED &&
+           (!prefixed[i].is_scaled || strncmp(base, prefixed[i].name, length) != 0 || prefixed[i].name[length]))
+        i++;
+    while (i < PREFIXED && p > 0 && value < prefixes[p - 1].size)
+        p--;
+    p = i < PREFIXED ? p : 0;
+    if (p)
+        text_add_char(out, prefixes[p - 1].letter);
+    text_add(out, base);
+    return p ? prefixes[p - 1].size : 1;
+}
