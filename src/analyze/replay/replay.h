@@ -32,6 +32,10 @@ struct replay {
 /* Builds the graph. A report without CUDA calls and GPU work has one without points. After an error there is nothing to
  * free. */
 int replay_read(struct replay *replay, struct report *report, struct error *err);
+/* Its two parts. The first runs on the thread of its caller, but for the decoding of columns; the second on all workers
+ * of the report. */
+int replay_read_events(struct replay *replay, struct report *report, struct error *err);
+int replay_build(struct replay *replay, const struct report *report, struct error *err);
 void replay_free(struct replay *replay);
 
 /* The points of a call and of work. */

@@ -21,17 +21,18 @@ struct cause {
     int64_t time_ns, typical_ns;
     enum replay_kind kind;
 };
+struct causes {
+    struct cause list[MOST_CAUSES];
+    int count;
+};
 
 struct build {
     struct replay *replay;
     uint32_t *previous; /* owned, as all below; by work: the last of its stream to end before it starts, or NO_WORK */
-    uint32_t *engine;   /* by work: the copy before it on its engine, or NO_WORK; NULL: no GPU has several streams */
+    uint32_t *engine;   /* by work: the copy before it on its engine, or NO_WORK; NULL: no copy waits for one */
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
-    int64_t *end;       /* by place there: when it ended */
-    size_t ended;       /* place behind the works of the GPU that ended before the last one of this stream started */
-    struct cause causes[MOST_CAUSES];
-    int cause_count;
+    uint32_t *ended;    /* by work: place behind the works of its GPU that ended before it starts */
 };
 
 /* ---- typical lags ---------------------------------------------------------------------------------------------- */
@@ -116,109 +117,86 @@ done:
 /* ---- what work waits for --------------------------------------------------------------------------------------- */
 
 /* Adds a cause unless it came later than the work. */
-static void add_cause(struct build *build, const struct replay_work *work, struct cause cause)
+static void add_cause(struct causes *causes, const struct replay_work *work, struct cause cause)
 {
     if (cause.time_ns <= work->start_ns)
-        build->causes[build->cause_count++] = cause;
+        causes->list[causes->count++] = cause;
 }
 
-static void add_launch(struct build *build, const struct replay_work *work, int table)
+static void add_launch(const struct replay *replay, struct causes *causes, const struct replay_work *work, int table)
 {
-    const struct replay *replay = build->replay;
-
     if (work->call != NO_CALL)
-        add_cause(build, work,
+        add_cause(causes, work,
                   (struct cause){ replay_call_start(work->call), replay->events.calls[work->call].start_ns,
                                   replay->typical_ns[TYPICAL_LAUNCH][table], REPLAY_LAUNCH });
 }
 
-static void add_end(struct build *build, const struct replay_work *work, uint32_t before, int64_t gap_ns,
-                    enum replay_kind kind)
+static void add_end(const struct replay *replay, struct causes *causes, const struct replay_work *work, uint32_t before,
+                    int64_t gap_ns, enum replay_kind kind)
 {
-    const struct replay *replay = build->replay;
-
-    add_cause(build, work,
+    add_cause(causes, work,
               (struct cause){ replay_work_end(replay, before), replay->events.works[before].end_ns, gap_ns, kind });
 }
 
 /* Work of a stream runs in order. Nodes of a graph, and kernels that may start early, overlap the work before them:
  * they start after its start, and after the last of the others to end. Those that ran beside that one were waited for
  * as well, and count once it is shorter. */
-static void add_stream(struct build *build, uint32_t at, int64_t gap_ns)
+static void add_stream(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
 {
-    const struct replay_work *works = build->replay->events.works, *work = &works[at];
+    const struct replay *replay = build->replay;
+    const struct replay_work *works = replay->events.works, *work = &works[at];
     uint32_t previous = build->previous[at];
 
     if (at && works[at - 1].stream == work->stream && works[at - 1].end_ns > work->start_ns)
-        add_cause(build, work,
-                  (struct cause){ replay_work_start(build->replay, at - 1), works[at - 1].start_ns, 0, REPLAY_STREAM });
+        add_cause(causes, work,
+                  (struct cause){ replay_work_start(replay, at - 1), works[at - 1].start_ns, 0, REPLAY_STREAM });
     if (previous == NO_WORK)
         return;
-    add_end(build, work, previous, gap_ns, REPLAY_STREAM);
+    add_end(replay, causes, work, previous, gap_ns, REPLAY_STREAM);
     for (uint32_t i = 1; i <= MOST_BRANCHES && at - i > previous; i++)
-        add_end(build, work, at - i, gap_ns, REPLAY_STREAM);
+        add_end(replay, causes, work, at - i, gap_ns, REPLAY_STREAM);
 }
 
 /* A copy starts behind the one before it on the same engine, whatever its stream. */
-static void add_engine(struct build *build, uint32_t at, int64_t gap_ns)
+static void add_engine(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
 {
     const struct replay_work *works = build->replay->events.works;
     uint32_t before = build->engine ? build->engine[at] : NO_WORK;
 
     if (before != NO_WORK && works[before].stream != works[at].stream)
-        add_end(build, &works[at], before, gap_ns, REPLAY_EVENT);
+        add_end(build->replay, causes, &works[at], before, gap_ns, REPLAY_EVENT);
 }
 
 /* Of many events, those that happened last. */
-static void add_events(struct build *build, const struct replay_work *work, int64_t gap_ns)
+static void add_events(const struct replay *replay, struct causes *causes, const struct replay_work *work,
+                       int64_t gap_ns)
 {
-    const struct replay_link *links = build->replay->events.links;
-    int first = build->cause_count;
+    const struct replay_link *links = replay->events.links;
+    int first = causes->count;
 
     for (uint32_t link = work->events; link != NO_LINK; link = links[link].next) {
-        add_end(build, work, links[link].work, gap_ns, REPLAY_EVENT);
-        if (build->cause_count - first <= MOST_EVENTS)
+        add_end(replay, causes, work, links[link].work, gap_ns, REPLAY_EVENT);
+        if (causes->count - first <= MOST_EVENTS)
             continue;
         int earliest = first;
-        for (int i = first + 1; i < build->cause_count; i++)
-            earliest = build->causes[i].time_ns < build->causes[earliest].time_ns ? i : earliest;
-        build->causes[earliest] = build->causes[--build->cause_count];
+        for (int i = first + 1; i < causes->count; i++)
+            earliest = causes->list[i].time_ns < causes->list[earliest].time_ns ? i : earliest;
+        causes->list[earliest] = causes->list[--causes->count];
     }
 }
 
 /* The cause that came last, with its typical lag; NULL: there is none. */
-static const struct cause *last_cause(const struct build *build)
+static const struct cause *last_cause(const struct causes *causes)
 {
     const struct cause *last = NULL;
 
-    for (int i = 0; i < build->cause_count; i++) {
-        const struct cause *cause = &build->causes[i];
+    for (int i = 0; i < causes->count; i++) {
+        const struct cause *cause = &causes->list[i];
         if (!last ||
             saturating_add(cause->time_ns, cause->typical_ns) > saturating_add(last->time_ns, last->typical_ns))
             last = cause;
     }
     return last;
-}
-
-/* The place behind the works of a GPU that ended by this time. Works of a stream come in order of time, so that the
- * search begins where the last one ended, and looks further and further ahead. */
-static size_t find_ended(const struct build *build, size_t low, size_t end, int64_t time_ns)
-{
-    size_t step = 1, high = low;
-
-    while (high < end && build->end[high] <= time_ns) {
-        low = high + 1;
-        high = end - high > step ? high + step : end;
-        step *= 2;
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (build->end[middle] <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* Whether two works of a GPU compete for it: each has enough blocks for all of it. */
@@ -230,33 +208,36 @@ static int compete(const struct replay_events *events, const struct replay_work 
 /* Work that fills the device starts behind other such work, also where that was not in its way: a replay must not
  * promise that both run at the same time. Work that started late, right behind any other work, waited for that: on the
  * default stream, or in a graph. */
-static void add_ended(struct build *build, const struct replay_work *work, int64_t gap_ns, int is_late)
+static void add_ended(const struct build *build, struct causes *causes, const struct replay_work *work, size_t ended,
+                      int64_t gap_ns, int is_late)
 {
     const struct replay_events *events = &build->replay->events;
     size_t first = build->first_of[events->gpu_of[work->stream]];
 
-    for (size_t i = build->ended; i > first && build->ended - i < LOOK_BACK; i--) {
+    if (!is_late && !replay_fills_device(events, work))
+        return;
+    for (size_t i = ended; i > first && ended - i < LOOK_BACK; i--) {
         uint32_t at = build->by_end[i - 1];
         const struct replay_work *other = &events->works[at];
-        int is_close = saturating_duration(build->end[i - 1], work->start_ns) <= CLOSE_NS;
+        int is_close = saturating_duration(other->end_ns, work->start_ns) <= CLOSE_NS;
         if (other->stream != work->stream && ((is_late && is_close) || compete(events, work, other))) {
-            add_end(build, work, at, gap_ns, REPLAY_EVENT);
+            add_end(build->replay, causes, work, at, gap_ns, REPLAY_EVENT);
             return;
         }
     }
 }
 
 /* Work that started late, while other work filled the device, started when the last blocks of that were running. */
-static void add_running(struct build *build, const struct replay_work *work)
+static void add_running(const struct build *build, struct causes *causes, const struct replay_work *work, size_t ended)
 {
     const struct replay_events *events = &build->replay->events;
     size_t end = build->first_of[events->gpu_of[work->stream] + 1];
 
-    for (size_t i = build->ended; i < end && i - build->ended < LOOK_BACK; i++) {
+    for (size_t i = ended; i < end && i - ended < LOOK_BACK; i++) {
         uint32_t at = build->by_end[i];
         const struct replay_work *other = &events->works[at];
         if (other->start_ns < work->start_ns && compete(events, work, other)) {
-            add_cause(build, work,
+            add_cause(causes, work,
                       (struct cause){ replay_work_start(build->replay, at), other->start_ns,
                                       saturating_duration(other->start_ns, work->start_ns), REPLAY_DEVICE });
             return;
@@ -264,78 +245,91 @@ static void add_running(struct build *build, const struct replay_work *work)
     }
 }
 
-static void find_causes(struct build *build, uint32_t at)
+/* On a GPU with several streams. */
+static void add_others(const struct build *build, struct causes *causes, uint32_t at, int64_t gap_ns)
+{
+    const struct replay_events *events = &build->replay->events;
+    const struct replay_work *work = &events->works[at];
+    const struct cause *last = last_cause(causes);
+    int is_late = last &&
+                  saturating_duration(saturating_add(last->time_ns, last->typical_ns), work->start_ns) > LATE_NS;
+    size_t ended = build->ended[at], end = build->first_of[events->gpu_of[work->stream] + 1];
+
+    while (ended < end && events->works[build->by_end[ended]].end_ns <= work->start_ns) /* at the same time */
+        ended++;
+    add_ended(build, causes, work, ended, gap_ns, is_late);
+    if (is_late)
+        add_running(build, causes, work, ended);
+}
+
+static void find_causes(const struct build *build, uint32_t at, struct causes *causes)
 {
     const struct replay *replay = build->replay;
     const struct replay_work *work = &replay->events.works[at];
     int table = replay_table_of(&replay->events, work->at);
     int64_t gap_ns = replay->typical_ns[TYPICAL_GAP][table];
 
-    build->cause_count = 0;
-    add_launch(build, work, table);
-    add_stream(build, at, gap_ns);
-    add_events(build, work, gap_ns);
-    add_engine(build, at, gap_ns);
-    uint32_t gpu = replay->events.gpu_of[work->stream];
-    if (replay->events.streams_of[gpu] < 2)
-        return;
-    const struct cause *last = last_cause(build);
-    int is_late = last &&
-                  saturating_duration(saturating_add(last->time_ns, last->typical_ns), work->start_ns) > LATE_NS;
-    int is_first = !at || work[-1].stream != work->stream;
-    build->ended = find_ended(build, is_first ? build->first_of[gpu] : build->ended, build->first_of[gpu + 1],
-                              work->start_ns);
-    add_ended(build, work, gap_ns, is_late);
-    if (is_late)
-        add_running(build, work);
+    causes->count = 0;
+    add_launch(replay, causes, work, table);
+    add_stream(build, causes, at, gap_ns);
+    add_events(replay, causes, work, gap_ns);
+    add_engine(build, causes, at, gap_ns);
+    if (replay->events.streams_of[replay->events.gpu_of[work->stream]] > 1)
+        add_others(build, causes, at, gap_ns);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------------------------- */
 
+_Static_assert((int)MOST_CAUSES <= (int)REPLAY_MOST_EDGES, "all causes of work are edges");
+
 /* The last cause has the lag that was measured, so that an unchanged replay is exact. The others have the typical one,
  * so that they count once the last one comes earlier. */
-static int add_work(struct build *build, uint32_t at)
+static size_t edges_to_work_start(const struct build *build, uint32_t at, struct replay_edge *out)
 {
-    struct replay *replay = build->replay;
-    const struct replay_work *work = &replay->events.works[at];
+    const struct replay_work *work = &build->replay->events.works[at];
+    struct causes causes;
 
-    find_causes(build, at);
-    const struct cause *last = last_cause(build);
-    replay_graph_next(&replay->graph);
-    for (int i = 0; i < build->cause_count; i++) {
-        const struct cause *cause = &build->causes[i];
+    find_causes(build, at, &causes);
+    const struct cause *last = last_cause(&causes);
+    for (int i = 0; i < causes.count; i++) {
+        const struct cause *cause = &causes.list[i];
         int64_t lag = saturating_duration(cause->time_ns, work->start_ns);
         lag = cause != last && cause->typical_ns < lag ? cause->typical_ns : lag;
-        if (replay_graph_add(&replay->graph, cause->from, lag, cause->kind) != 0)
-            return ERR_NO_MEMORY;
+        out[i] = (struct replay_edge){ cause->from, cause->kind, lag };
     }
-    replay_graph_next(&replay->graph);
-    return replay_graph_add(&replay->graph, replay_work_start(replay, at),
-                            saturating_duration(work->start_ns, work->end_ns), REPLAY_RUN);
+    return (size_t)causes.count;
 }
 
-static int add_call_start(struct replay *replay, uint32_t at)
+static size_t edges_to_work_end(const struct build *build, uint32_t at, struct replay_edge *out)
 {
-    const struct replay_events *events = &replay->events;
+    const struct replay_work *work = &build->replay->events.works[at];
+
+    out[0] = (struct replay_edge){ replay_work_start(build->replay, at), REPLAY_RUN,
+                                   saturating_duration(work->start_ns, work->end_ns) };
+    return 1;
+}
+
+static size_t edges_to_call_start(const struct build *build, uint32_t at, struct replay_edge *out)
+{
+    const struct replay_events *events = &build->replay->events;
     const struct replay_call *call = &events->calls[at];
     const struct replay_handover *handover = call->handover == NO_HANDOVER ? NULL : &events->handovers[call->handover];
+    size_t count = 0;
 
-    replay_graph_next(&replay->graph);
-    if (at > events->threads[call->thread].first) {
-        int64_t lag = handover ? handover->own_ns : saturating_duration(call[-1].end_ns, call->start_ns);
-        if (replay_graph_add(&replay->graph, replay_call_end(at - 1), lag, REPLAY_HOST) != 0)
-            return ERR_NO_MEMORY;
-    }
-    if (!handover)
-        return 0;
-    return replay_graph_add(&replay->graph, replay_call_end(handover->after),
-                            saturating_duration(events->calls[handover->after].end_ns, call->start_ns),
-                            REPLAY_HANDOVER);
+    if (at > events->threads[call->thread].first)
+        out[count++] = (struct replay_edge){ replay_call_end(at - 1), REPLAY_HOST,
+                                             handover ? handover->own_ns
+                                                      : saturating_duration(call[-1].end_ns, call->start_ns) };
+    if (handover)
+        out[count++] = (struct replay_edge){ replay_call_end(handover->after), REPLAY_HANDOVER,
+                                             saturating_duration(events->calls[handover->after].end_ns,
+                                                                 call->start_ns) };
+    return count;
 }
 
 /* The edge from the work that a call waits for. A call that waited for a copy that ended after it waited since the
  * start of the copy (replay_waits.c). */
-static int add_wait(struct replay *replay, const struct replay_call *call)
+static struct replay_edge edge_of_wait(const struct replay *replay, const struct replay_call *call)
 {
     const struct replay_work *work = &replay->events.works[call->waits_for];
     int has_ended = work->end_ns <= call->end_ns;
@@ -343,8 +337,8 @@ static int add_wait(struct replay *replay, const struct replay_call *call)
             most = call->wait == REPLAY_READY ? replay->events.return_ns : INT64_MAX;
     uint32_t from = has_ended ? replay_work_end(replay, call->waits_for) : replay_work_start(replay, call->waits_for);
 
-    return replay_graph_add(&replay->graph, from, lag < most ? lag : most,
-                            call->wait == REPLAY_QUEUED ? REPLAY_QUEUE : REPLAY_WAIT);
+    return (struct replay_edge){ from, call->wait == REPLAY_QUEUED ? REPLAY_QUEUE : REPLAY_WAIT,
+                                 lag < most ? lag : most };
 }
 
 /* What a call takes apart from its wait. What cudaFree() or a copy does after the wait, it would still do. */
@@ -362,15 +356,29 @@ static int64_t own_time(const struct replay_events *events, const struct replay_
     return own < took ? own : took;
 }
 
-static int add_call_end(struct replay *replay, uint32_t at)
+static size_t edges_to_call_end(const struct build *build, uint32_t at, struct replay_edge *out)
 {
-    const struct replay_call *call = &replay->events.calls[at];
+    const struct replay_events *events = &build->replay->events;
+    const struct replay_call *call = &events->calls[at];
 
-    replay_graph_next(&replay->graph);
-    if (replay_graph_add(&replay->graph, replay_call_start(at), own_time(&replay->events, call), REPLAY_CALL) != 0)
-        return ERR_NO_MEMORY;
-    return call->wait == REPLAY_NO_WAIT ? 0 : add_wait(replay, call);
+    out[0] = (struct replay_edge){ replay_call_start(at), REPLAY_CALL, own_time(events, call) };
+    if (call->wait == REPLAY_NO_WAIT)
+        return 1;
+    out[1] = edge_of_wait(build->replay, call);
+    return 2;
 }
+
+static size_t edges_to(const void *context, uint32_t point, struct replay_edge *out)
+{
+    const struct build *build = context;
+    int is_end = point % 2;
+
+    if (point < 2 * build->replay->events.call_count)
+        return (is_end ? edges_to_call_end : edges_to_call_start)(build, replay_call_of(point), out);
+    return (is_end ? edges_to_work_end : edges_to_work_start)(build, replay_work_of(build->replay, point), out);
+}
+
+/* ---- the graph ------------------------------------------------------------------------------------------------- */
 
 static int set_times(struct replay *replay)
 {
@@ -389,79 +397,69 @@ static int set_times(struct replay *replay)
     return 0;
 }
 
-/* Lists the works of each GPU, in the order of their streams. */
-static void list_by_gpu(struct build *build)
+/* The first place of each GPU in the list of works by end, one place further than it belongs. */
+static void count_by_gpu(struct build *build)
 {
     const struct replay_events *events = &build->replay->events;
-    size_t gpus = events->gpus.count;
 
     for (uint32_t i = 0; i < events->work_count; i++)
         build->first_of[events->gpu_of[events->works[i].stream] + 2]++;
-    for (size_t gpu = 0; gpu < gpus; gpu++)
+    for (size_t gpu = 0; gpu < events->gpus.count; gpu++)
         build->first_of[gpu + 2] += build->first_of[gpu + 1];
-    for (uint32_t i = 0; i < events->work_count; i++)
-        build->by_end[build->first_of[events->gpu_of[events->works[i].stream] + 1]++] = i;
 }
 
+/* Lists works by end: points are sorted by time already. */
 static int list_by_end(struct build *build)
 {
-    const struct replay_events *events = &build->replay->events;
-    size_t works = events->work_count, gpus = events->gpus.count;
-    int64_t *end;
-    int code = ERR_NO_MEMORY;
+    const struct replay *replay = build->replay;
+    const struct replay_events *events = &replay->events;
 
     if (!events->has_shared_gpu)
         return 0;
-    end = malloc((works + 1) * sizeof *end); /* by work */
-    build->by_end = malloc((works + 1) * sizeof *build->by_end);
-    build->end = malloc((works + 1) * sizeof *build->end);
-    build->first_of = calloc(gpus + 2, sizeof *build->first_of);
-    if (!end || !build->by_end || !build->end || !build->first_of)
-        goto free_end;
-    for (uint32_t i = 0; i < works; i++)
-        end[i] = events->works[i].end_ns;
-    list_by_gpu(build);
-    for (size_t gpu = 0; gpu < gpus; gpu++)
-        if ((code = order_by_time(build->by_end + build->first_of[gpu], build->first_of[gpu + 1] - build->first_of[gpu],
-                                  end)) != 0)
-            goto free_end;
-    for (size_t i = 0; i < works; i++)
-        build->end[i] = end[build->by_end[i]];
-free_end:
-    free(end);
-    return code;
+    build->by_end = malloc((events->work_count + 1u) * sizeof *build->by_end);
+    build->ended = malloc((events->work_count + 1u) * sizeof *build->ended);
+    build->first_of = calloc(events->gpus.count + 2, sizeof *build->first_of);
+    if (!build->by_end || !build->ended || !build->first_of)
+        return ERR_NO_MEMORY;
+    count_by_gpu(build);
+    for (size_t i = 0; i < replay->graph.points; i++) {
+        uint32_t point = replay->graph.point[i], work = replay_work_of(replay, point);
+        if (point < replay_work_start(replay, 0))
+            continue;
+        uint32_t *next = &build->first_of[events->gpu_of[events->works[work].stream] + 1];
+        if (point == replay_work_end(replay, work))
+            build->by_end[(*next)++] = work;
+        else
+            build->ended[work] = *next;
+    }
+    return 0;
 }
 
-static int add_edges(struct build *build)
+static int make_graph(struct build *build, const struct report *report)
 {
     struct replay *replay = build->replay;
 
-    if (find_previous(build) != 0 || find_typical_lags(build) != 0 || set_times(replay) != 0 ||
-        list_by_end(build) != 0 || replay_engines_find(&replay->events, &build->engine) != 0)
+    if (find_previous(build) != 0 || find_typical_lags(build) != 0 ||
+        replay_engines_find(&replay->events, &build->engine) != 0 || set_times(replay) != 0 ||
+        replay_graph_sort(&replay->graph) != 0 || list_by_end(build) != 0)
         return ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < replay->events.call_count; i++)
-        if (add_call_start(replay, i) != 0 || add_call_end(replay, i) != 0)
-            return ERR_NO_MEMORY;
-    for (uint32_t i = 0; i < replay->events.work_count; i++)
-        if (add_work(build, i) != 0)
-            return ERR_NO_MEMORY;
-    return replay_graph_arrange(&replay->graph);
+    return replay_graph_arrange(&replay->graph, report, edges_to, build);
 }
 
-static int build_graph(struct replay *replay)
+static int build_graph(struct replay *replay, const struct report *report)
 {
     struct build build = { .replay = replay };
-    int code = add_edges(&build);
+    int code = make_graph(&build, report);
 
     free(build.previous);
     free(build.engine);
     free(build.by_end);
     free(build.first_of);
-    free(build.end);
+    free(build.ended);
     return code;
 }
 
-int replay_read(struct replay *replay, struct report *report, struct error *err)
+int replay_read_events(struct replay *replay, struct report *report, struct error *err)
 {
     int code;
 
@@ -470,16 +468,24 @@ int replay_read(struct replay *replay, struct report *report, struct error *err)
         (code = replay_works_read(&replay->events, report, err)) != 0 ||
         (code = replay_waits_find(&replay->events, report, err)) != 0 ||
         (code = replay_handovers_find(&replay->events, report, err)) != 0)
-        goto failed;
-    if (build_graph(replay) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
-        goto failed;
-    }
+        replay_free(replay);
     replay_rows_free(&replay->events);
-    return 0;
-failed:
-    replay_free(replay);
     return code;
+}
+
+int replay_build(struct replay *replay, const struct report *report, struct error *err)
+{
+    if (build_graph(replay, report) == 0)
+        return 0;
+    replay_free(replay);
+    return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+}
+
+int replay_read(struct replay *replay, struct report *report, struct error *err)
+{
+    int code = replay_read_events(replay, report, err);
+
+    return code != 0 ? code : replay_build(replay, report, err);
 }
 
 void replay_free(struct replay *replay)

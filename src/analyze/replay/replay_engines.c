@@ -27,7 +27,7 @@ int replay_engines_find(const struct replay_events *events, uint32_t **out)
     size_t works = events->work_count, count = 0;
 
     *out = NULL;
-    if (!events->has_shared_gpu)
+    if (!events->has_shared_gpu || events->first_at[REPLAY_COPY] == events->first_at[REPLAY_COPY + 1])
         return 0;
     uint32_t *order = malloc((works + 1) * sizeof *order), *before = malloc((works + 1) * sizeof *before);
     int64_t *engine = calloc(works + 1, sizeof *engine), *start = calloc(works + 1, sizeof *start);

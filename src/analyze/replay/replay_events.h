@@ -128,7 +128,7 @@ const struct replay_thread *replay_thread_of(const struct replay_events *events,
 uint32_t replay_call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns);
 
 /* By work: the copy before it on its engine, or NO_WORK. *out is the caller's to free; NULL: no GPU has several
- * streams. */
+ * streams, or there are no copies. */
 int replay_engines_find(const struct replay_events *events, uint32_t **out);
 /* Finds the work that each call waits for, and the work of other streams that work waits for. */
 int replay_waits_find(struct replay_events *events, struct report *report, struct error *err);

@@ -1,13 +1,25 @@
 /* Points are sorted by their measured time. Edges never lead back in time, so only points of the same time need a
- * search for their order: depth first, with a stack of its own, for a damaged report may have any number of them. */
+ * search for their order: depth first, with a stack of its own, for a damaged report may have any number of them.
+ *
+ * The points are divided into parts, one for each worker. No moment lies in two of them. First all points get their
+ * places, and then each part makes its edges, in a share of the room for all. Shares are larger than they need to be;
+ * memory that is not touched costs nothing. Last, the edges of all parts are moved together. */
 #include "replay_graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/order.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/saturating.h"
+#include "report/reader/reader.h"
+
+enum {
+    MOST_PARTS = 16,
+    LEAST_POINTS = 1 << 16, /* that are worth a part */
+    USUAL_EDGES = 2,        /* of a point, at most; more of them take a second attempt */
+};
 
 int replay_graph_open(struct replay_graph *graph, size_t points)
 {
@@ -15,10 +27,8 @@ int replay_graph_open(struct replay_graph *graph, size_t points)
     if (points >= UINT32_MAX)
         return ERR_NO_MEMORY;
     graph->measured = malloc((points + 1) * sizeof *graph->measured);
-    graph->first = malloc((points + 1) * sizeof *graph->first);
     graph->point = malloc((points + 1) * sizeof *graph->point);
-    graph->place = malloc((points + 1) * sizeof *graph->place);
-    return graph->measured && graph->first && graph->point && graph->place ? 0 : ERR_NO_MEMORY;
+    return graph->measured && graph->point ? 0 : ERR_NO_MEMORY;
 }
 
 void replay_graph_free(struct replay_graph *graph)
@@ -33,167 +43,276 @@ void replay_graph_free(struct replay_graph *graph)
     *graph = (struct replay_graph){ 0 };
 }
 
-void replay_graph_next(struct replay_graph *graph)
+int replay_graph_sort(struct replay_graph *graph)
 {
-    graph->first[graph->entered++] = (uint32_t)graph->edges;
+    for (size_t i = 0; i < graph->points; i++)
+        graph->point[i] = (uint32_t)i;
+    return order_by_time(graph->point, graph->points, graph->measured);
 }
 
-int replay_graph_add(struct replay_graph *graph, uint32_t from, int64_t lag, enum replay_kind kind)
-{
-    size_t edge = graph->edges;
+/* ---- parts ----------------------------------------------------------------------------------------------------- */
 
-    if (graph->measured[from] > graph->measured[graph->entered - 1])
-        return 0;
-    if (array_reserve_up_to(&graph->from, &graph->from_room, edge + 1, UINT32_MAX, sizeof *graph->from) != 0 ||
-        array_reserve_up_to(&graph->lag, &graph->lag_room, edge + 1, UINT32_MAX, sizeof *graph->lag) != 0 ||
-        array_reserve_up_to(&graph->kind, &graph->kind_room, edge + 1, UINT32_MAX, sizeof *graph->kind) != 0)
-        return ERR_NO_MEMORY;
-    graph->from[edge] = from;
-    graph->lag[edge] = lag;
-    graph->kind[edge] = (uint8_t)kind;
-    graph->edges++;
+struct arranging {
+    struct replay_graph *graph;
+    replay_graph_edges *edges_to;
+    const void *context;
+    int64_t *measured;     /* owned; by place */
+    uint8_t *state;        /* owned; by point: see place_point() */
+    struct part {
+        struct arranging *arranging;
+        size_t first, end; /* its places */
+        uint32_t *stack;   /* owned; a point may lie on it once for each of its edges */
+        size_t depth, stack_room;
+        uint32_t *moment;  /* owned */
+        size_t moment_room;
+        size_t placed;     /* points that have their places */
+        size_t edges;      /* places behind its last edge, whether there is room for them or not */
+        int code;
+    } parts[MOST_PARTS];
+    size_t count;
+    size_t edges_of_point; /* that there is room for */
+};
+
+static int64_t time_of(const struct replay_graph *graph, size_t place)
+{
+    return graph->measured[graph->point[place]];
+}
+
+static void divide(struct arranging *arranging, int workers)
+{
+    const struct replay_graph *graph = arranging->graph;
+    size_t most = graph->points / LEAST_POINTS + 1, first = 0;
+
+    most = most < (size_t)workers ? most : (size_t)workers;
+    most = most < MOST_PARTS ? most : MOST_PARTS;
+    for (size_t i = 0; i < most; i++) {
+        size_t end = graph->points / most * (i + 1);
+        end = end < first ? first : end;
+        while (end > 0 && end < graph->points && time_of(graph, end - 1) == time_of(graph, end))
+            end++;
+        end = i + 1 == most ? graph->points : end;
+        arranging->parts[arranging->count++] = (struct part){ .arranging = arranging, .first = first, .end = end };
+        first = end;
+    }
+}
+
+static void free_parts(struct arranging *arranging)
+{
+    for (size_t i = 0; i < arranging->count; i++) {
+        struct part *part = &arranging->parts[i];
+        free(part->stack);
+        free(part->moment);
+    }
+}
+
+static int code_of(const struct arranging *arranging)
+{
+    for (size_t i = 0; i < arranging->count; i++)
+        if (arranging->parts[i].code != 0)
+            return arranging->parts[i].code;
     return 0;
 }
 
-/* ---- the order of points --------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------------------------- */
 
 enum { UNSEEN, ON_THE_PATH, DONE };
-struct search {
-    uint8_t *state;  /* by point */
-    uint32_t *stack; /* owned; a point may lie on it once for each of its edges */
-    size_t depth, room;
-    size_t placed;   /* points of the order that are final */
-};
 
-static int push(struct search *search, uint32_t point)
+static int push(struct part *part, uint32_t point)
 {
-    if (array_reserve(&search->stack, &search->room, search->depth + 1, sizeof *search->stack) != 0)
+    if (array_reserve(&part->stack, &part->stack_room, part->depth + 1, sizeof *part->stack) != 0)
         return ERR_NO_MEMORY;
-    search->stack[search->depth++] = point;
+    part->stack[part->depth++] = point;
     return 0;
 }
 
 /* Pushes the points of the same time that this one depends on. An edge from a point on the path closes a circle. */
-static int push_earlier(struct replay_graph *graph, struct search *search, uint32_t point)
+static int push_earlier(struct part *part, uint32_t point)
 {
-    for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++) {
-        uint32_t from = graph->from[edge];
-        if (graph->measured[from] != graph->measured[point] || search->state[from] == DONE)
-            continue;
-        if (search->state[from] == ON_THE_PATH)
-            graph->lag[edge] = REPLAY_DROPPED;
-        else if (push(search, from) != 0)
+    const struct arranging *arranging = part->arranging;
+    const int64_t *measured = arranging->graph->measured;
+    struct replay_edge edges[REPLAY_MOST_EDGES];
+    size_t count = arranging->edges_to(arranging->context, point, edges);
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t from = edges[i].from;
+        if (measured[from] == measured[point] && arranging->state[from] == UNSEEN && push(part, from) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int place(struct replay_graph *graph, struct search *search, uint32_t point)
+static int place_point(struct part *part, uint32_t point)
 {
-    if (push(search, point) != 0)
+    uint8_t *state = part->arranging->state;
+
+    if (push(part, point) != 0)
         return ERR_NO_MEMORY;
-    while (search->depth) {
-        uint32_t top = search->stack[search->depth - 1];
-        if (search->state[top] == UNSEEN) {
-            search->state[top] = ON_THE_PATH;
-            if (push_earlier(graph, search, top) != 0)
+    while (part->depth) {
+        uint32_t top = part->stack[part->depth - 1];
+        if (state[top] == UNSEEN) {
+            state[top] = ON_THE_PATH;
+            if (push_earlier(part, top) != 0)
                 return ERR_NO_MEMORY;
             continue;
         }
-        if (search->state[top] == ON_THE_PATH)
-            graph->point[search->placed++] = top;
-        search->state[top] = DONE;
-        search->depth--;
+        if (state[top] == ON_THE_PATH)
+            part->arranging->graph->point[part->placed++] = top;
+        state[top] = DONE;
+        part->depth--;
     }
     return 0;
 }
 
-/* Orders the points of one time, which lie in the order from first to end. */
-static int arrange_moment(struct replay_graph *graph, struct search *search, size_t first, size_t end, uint32_t *moment)
+/* Orders the points of one time, which lie in the places from first to end. */
+static int arrange_moment(struct part *part, size_t first, size_t end)
 {
-    for (size_t i = first; i < end; i++)
-        moment[i - first] = graph->point[i];
-    search->placed = first;
+    if (array_reserve(&part->moment, &part->moment_room, end - first, sizeof *part->moment) != 0)
+        return ERR_NO_MEMORY;
+    memcpy(part->moment, part->arranging->graph->point + first, (end - first) * sizeof *part->moment);
+    part->placed = first;
     for (size_t i = 0; i < end - first; i++)
-        if (place(graph, search, moment[i]) != 0)
+        if (place_point(part, part->moment[i]) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
 
-static int arrange_moments(struct replay_graph *graph, struct search *search)
+static int place_points(struct part *part)
 {
-    uint32_t *moment = NULL;
-    size_t room = 0;
-    int code = 0;
+    const struct arranging *arranging = part->arranging;
+    struct replay_graph *graph = arranging->graph;
 
-    for (size_t first = 0, end; first < graph->points; first = end) {
-        end = first + 1;
-        while (end < graph->points && graph->measured[graph->point[end]] == graph->measured[graph->point[first]])
+    for (size_t first = part->first, end; first < part->end; first = end) {
+        int64_t time = time_of(graph, first);
+        for (end = first + 1; end < part->end && time_of(graph, end) == time;)
             end++;
-        if (end - first == 1)
-            continue;
-        if (array_reserve(&moment, &room, end - first, sizeof *moment) != 0 ||
-            arrange_moment(graph, search, first, end, moment) != 0) {
-            code = ERR_NO_MEMORY;
-            goto free_moment;
+        if (end - first > 1 && arrange_moment(part, first, end) != 0)
+            return ERR_NO_MEMORY;
+        for (size_t place = first; place < end; place++) {
+            graph->place[graph->point[place]] = (uint32_t)place;
+            arranging->measured[place] = time;
         }
     }
-free_moment:
-    free(moment);
-    return code;
-}
-
-/* The edges in the order of their points, without those that close a circle. */
-static int arrange_edges(struct replay_graph *graph)
-{
-    struct replay_graph out = { .points = graph->points };
-    size_t edges = graph->edges + 1;
-
-    out.measured = malloc((graph->points + 1) * sizeof *out.measured);
-    out.first = malloc((graph->points + 1) * sizeof *out.first);
-    out.from = malloc(edges * sizeof *out.from);
-    out.lag = malloc(edges * sizeof *out.lag);
-    out.kind = malloc(edges * sizeof *out.kind);
-    if (!out.measured || !out.first || !out.from || !out.lag || !out.kind) {
-        replay_graph_free(&out);
-        return ERR_NO_MEMORY;
-    }
-    for (size_t place = 0; place < graph->points; place++)
-        graph->place[graph->point[place]] = (uint32_t)place;
-    for (size_t place = 0; place < graph->points; place++) {
-        uint32_t point = graph->point[place];
-        out.measured[place] = graph->measured[point];
-        out.first[place] = (uint32_t)out.edges;
-        for (uint32_t edge = graph->first[point]; edge < graph->first[point + 1]; edge++) {
-            if (graph->lag[edge] == REPLAY_DROPPED)
-                continue;
-            out.from[out.edges] = graph->place[graph->from[edge]];
-            out.lag[out.edges] = graph->lag[edge];
-            out.kind[out.edges++] = graph->kind[edge];
-        }
-    }
-    out.first[graph->points] = (uint32_t)out.edges;
-    out.point = graph->point;
-    out.place = graph->place;
-    graph->point = graph->place = NULL;
-    replay_graph_free(graph);
-    *graph = out;
     return 0;
 }
 
-int replay_graph_arrange(struct replay_graph *graph)
+static void place_part(void *argument, int worker, size_t i)
 {
-    struct search search = { .state = calloc(graph->points + 1, 1) };
+    struct part *part = &((struct arranging *)argument)->parts[i];
+
+    part->code = place_points(part);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------------------------- */
+
+static size_t first_edge(const struct part *part)
+{
+    return part->first * part->arranging->edges_of_point;
+}
+
+static int open_edges(struct replay_graph *graph, size_t count)
+{
+    free(graph->from);
+    free(graph->lag);
+    free(graph->kind);
+    graph->from = malloc((count + 1) * sizeof *graph->from);
+    graph->lag = malloc((count + 1) * sizeof *graph->lag);
+    graph->kind = malloc((count + 1) * sizeof *graph->kind);
+    return count < UINT32_MAX && graph->from && graph->lag && graph->kind ? 0 : ERR_NO_MEMORY;
+}
+
+/* Makes the edges of a part as far as there is room. An edge from a point that was measured later, or that closes a
+ * circle, would come from a later place. */
+static void make_part(void *argument, int worker, size_t i)
+{
+    struct part *part = &((struct arranging *)argument)->parts[i];
+    const struct arranging *arranging = part->arranging;
+    struct replay_graph *graph = arranging->graph;
+    size_t next = first_edge(part), end = part->end * arranging->edges_of_point;
+    struct replay_edge edges[REPLAY_MOST_EDGES];
+
+    for (size_t place = part->first; place < part->end && next <= end; place++) {
+        size_t count = arranging->edges_to(arranging->context, graph->point[place], edges);
+        graph->first[place] = (uint32_t)next;
+        for (size_t k = 0; k < count; k++) {
+            uint32_t from = graph->place[edges[k].from];
+            if (from >= place || next++ >= end)
+                continue;
+            graph->from[next - 1] = from;
+            graph->lag[next - 1] = edges[k].lag;
+            graph->kind[next - 1] = (uint8_t)edges[k].kind;
+        }
+    }
+    part->edges = next;
+}
+
+static int has_room(const struct arranging *arranging)
+{
+    for (size_t i = 0; i < arranging->count; i++)
+        if (arranging->parts[i].edges > arranging->parts[i].end * arranging->edges_of_point)
+            return 0;
+    return 1;
+}
+
+static int make_edges(struct arranging *arranging, const struct report *report)
+{
+    struct replay_graph *graph = arranging->graph;
+
+    for (arranging->edges_of_point = USUAL_EDGES; arranging->edges_of_point <= REPLAY_MOST_EDGES;
+         arranging->edges_of_point *= 2) {
+        if (open_edges(graph, graph->points * arranging->edges_of_point) != 0)
+            return ERR_NO_MEMORY;
+        report_parallel_for(report, arranging->count, make_part, arranging);
+        if (has_room(arranging))
+            return 0;
+    }
+    return ERR_NO_MEMORY;
+}
+
+/* Closes the gaps between the edges of the parts. */
+static void join_parts(struct arranging *arranging)
+{
+    struct replay_graph *graph = arranging->graph;
+
+    for (size_t i = 0; i < arranging->count; i++) {
+        const struct part *part = &arranging->parts[i];
+        size_t first = first_edge(part), count = part->edges - first, gap = first - graph->edges;
+        memmove(graph->from + graph->edges, graph->from + first, gap ? count * sizeof *graph->from : 0);
+        memmove(graph->lag + graph->edges, graph->lag + first, gap ? count * sizeof *graph->lag : 0);
+        memmove(graph->kind + graph->edges, graph->kind + first, gap ? count * sizeof *graph->kind : 0);
+        for (size_t place = part->first; gap && place < part->end; place++)
+            graph->first[place] -= (uint32_t)gap;
+        graph->edges += count;
+    }
+    graph->first[graph->points] = (uint32_t)graph->edges;
+}
+
+int replay_graph_arrange(struct replay_graph *graph, const struct report *report, replay_graph_edges *edges_to,
+                         const void *context)
+{
+    struct arranging arranging = { .graph = graph, .edges_to = edges_to, .context = context };
     int code = ERR_NO_MEMORY;
 
-    graph->first[graph->points] = (uint32_t)graph->edges;
-    for (size_t i = 0; i < graph->points; i++)
-        graph->point[i] = (uint32_t)i;
-    if (search.state && order_by_time(graph->point, graph->points, graph->measured) == 0)
-        code = arrange_moments(graph, &search);
-    free(search.state);
-    free(search.stack);
-    return code != 0 ? code : arrange_edges(graph);
+    arranging.measured = malloc((graph->points + 1) * sizeof *arranging.measured);
+    arranging.state = calloc(graph->points + 1, 1);
+    graph->place = malloc((graph->points + 1) * sizeof *graph->place);
+    graph->first = malloc((graph->points + 1) * sizeof *graph->first);
+    if (!arranging.measured || !arranging.state || !graph->place || !graph->first)
+        goto done;
+    divide(&arranging, report_workers(report));
+    report_parallel_for(report, arranging.count, place_part, &arranging);
+    if ((code = code_of(&arranging)) != 0)
+        goto done;
+    free(graph->measured);
+    graph->measured = arranging.measured;
+    arranging.measured = NULL;
+    if ((code = make_edges(&arranging, report)) != 0)
+        goto done;
+    join_parts(&arranging);
+done:
+    free(arranging.measured);
+    free(arranging.state);
+    free_parts(&arranging);
+    return code;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
