@@ -4,6 +4,7 @@
 #include "adviser.h"
 #include "analyze/model/torch/steps_read.h"
 #include "base/array.h"
+#include "base/cancel.h"
 
 const char *const advice_confidence_names[ADVICE_CONFIDENCES] = {
     [ADVICE_MEASURED] = "measured",
@@ -38,6 +39,38 @@ static int read_steps(struct adviser *adviser, const struct analysis_request *re
     return code == ERR_NO_DATA ? 0 : code;
 }
 
+/* Reading the events of the replay and looking for steps do not depend on each other. */
+struct opening {
+    struct adviser *adviser;
+    const struct analysis_request *request;
+    const _Atomic int *stop; /* of the calling thread */
+    struct error err[2];
+    int code[2];
+};
+
+static void open_one(void *argument, int worker, size_t i)
+{
+    struct opening *opening = argument;
+    struct adviser *adviser = opening->adviser;
+    const _Atomic int *stop = cancel_flag();
+
+    cancel_watch(opening->stop);
+    opening->code[i] = i ? read_steps(adviser, opening->request, &opening->err[i])
+                         : replay_read_events(&adviser->replay, adviser->report, &opening->err[i]);
+    cancel_watch(stop);
+}
+
+static int read_both(struct adviser *adviser, const struct analysis_request *request, struct error *err)
+{
+    struct opening opening = { .adviser = adviser, .request = request, .stop = cancel_flag() };
+
+    report_parallel_for(adviser->report, 2, open_one, &opening);
+    for (int i = 0; i < 2; i++)
+        if (opening.code[i] != 0)
+            return error_set(err, opening.code[i], "%s", opening.err[i].text);
+    return 0;
+}
+
 int adviser_open(struct adviser *adviser, struct report *report, const struct analysis_request *request,
                  struct error *err)
 {
@@ -46,7 +79,7 @@ int adviser_open(struct adviser *adviser, struct report *report, const struct an
     *adviser = (struct adviser){ .report = report, .span = { INT64_MIN, INT64_MAX } };
     if (request->span)
         adviser->span = *request->span;
-    if ((code = replay_read(&adviser->replay, report, err)) != 0 || (code = read_steps(adviser, request, err)) != 0 ||
+    if ((code = read_both(adviser, request, err)) != 0 || (code = replay_build(&adviser->replay, report, err)) != 0 ||
         (code = adviser_use_bare_step(adviser, err)) != 0 ||
         (code = adviser_replay(adviser, &(struct replay_edits){ 0 }, &adviser->step_ns, err)) != 0)
         adviser_free(adviser);
