@@ -37,6 +37,31 @@ enum {
 };
 enum { NVML_ALL_LINKS = 0xffffffffu }; /* the scope of a field of NVLink */
 
+/* Of nvmlDeviceGetTopologyCommonAncestor. */
+enum nvml_topology_level {
+    NVML_TOPOLOGY_INTERNAL = 0,
+    NVML_TOPOLOGY_SINGLE = 10,
+    NVML_TOPOLOGY_MULTIPLE = 20,
+    NVML_TOPOLOGY_HOSTBRIDGE = 30,
+    NVML_TOPOLOGY_NODE = 40,
+    NVML_TOPOLOGY_SYSTEM = 50,
+};
+
+/* Of nvmlDeviceGetP2PStatus. */
+enum nvml_peer_status {
+    NVML_PEER_OK,
+    NVML_PEER_CHIPSET_NOT_SUPPORTED,
+    NVML_PEER_GPU_NOT_SUPPORTED,
+    NVML_PEER_TOPOLOGY_NOT_SUPPORTED,
+    NVML_PEER_DISABLED_BY_REGKEY,
+    NVML_PEER_NOT_SUPPORTED,
+    NVML_PEER_UNKNOWN,
+};
+
+enum { NVML_AFFINITY_NODE = 0 };
+enum { NVML_NVLINKS_MOST = 36 };
+enum { NVML_NVLINK_TO_GPU = 0x00, NVML_NVLINK_TO_NPU = 0x01, NVML_NVLINK_TO_SWITCH = 0x02 };
+
 enum nvml_clock_reason {
     NVML_CLOCK_GPU_IDLE = 0x1,
     NVML_CLOCK_APPLICATION_SETTING = 0x2,

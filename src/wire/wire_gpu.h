@@ -24,6 +24,9 @@ enum gpu_frame_type {
     GPU_FRAME_PROCESS,   /* struct gpu_process: a process on a GPU */
     GPU_FRAME_ROUND,     /* struct gpu_round: all GPUs have been read */
     GPU_FRAME_REFUSAL,   /* struct gpu_refusal: a source that is not available, and why */
+    GPU_FRAME_DRIVER,    /* struct gpu_driver */
+    GPU_FRAME_PLACE,     /* struct gpu_place: where a GPU sits */
+    GPU_FRAME_PAIR,      /* struct gpu_pair: how one GPU reaches another */
 };
 
 struct gpu_frame {
@@ -80,8 +83,34 @@ struct gpu_refusal {
     char text[];     /* a sentence, NUL-terminated */
 };
 
+struct gpu_driver {
+    char version[64];
+};
+
+enum { GPU_PLACE_CPUS = 1024, GPU_PLACE_NODES = 256 };
+
+/* Sets are bits, the lowest first; an empty set is not known. */
+struct gpu_place {
+    uint32_t device;
+    int32_t numa_node; /* of the GPU's own memory; negative: it is not a node */
+    uint64_t cpus[GPU_PLACE_CPUS / 64];
+    uint64_t memory_nodes[GPU_PLACE_NODES / 64];
+};
+
+/* NVML's nvmlGpuP2PCapsIndex_t. */
+enum gpu_peer_way { GPU_PEER_READ, GPU_PEER_WRITE, GPU_PEER_NVLINK, GPU_PEER_ATOMICS, GPU_PEER_PCI, GPU_PEER_WAYS };
+
+struct gpu_pair {
+    uint32_t from, to;
+    uint32_t level;               /* enum nvml_topology_level; GPU_ALL: not known */
+    uint32_t nvlinks;             /* that join the two, directly or through switches */
+    uint32_t peer[GPU_PEER_WAYS]; /* enum nvml_peer_status */
+    uint32_t reserved;
+};
+
 _Static_assert(sizeof(struct gpu_device) == 24 + 224, "shared layout");
 _Static_assert(sizeof(struct gpu_values) == 16 && sizeof(struct gpu_value) == 16, "shared layout");
 _Static_assert(sizeof(struct gpu_process) == 64, "shared layout");
+_Static_assert(sizeof(struct gpu_place) == 168 && sizeof(struct gpu_pair) == 40, "shared layout");
 
 #endif

@@ -299,8 +299,6 @@ CALL nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *
     return NVML_SUCCESS;
 }
 
-/* ---- Processes ------------------------------------------------------------------------------------------------- */
-
 /* Member i of a list, as numbers; 0: there is no such member. */
 static int member(const char *list, uint32_t i, double out[NUMBERS])
 {
@@ -308,6 +306,85 @@ static int member(const char *list, uint32_t i, double out[NUMBERS])
         list = strchr(list, ';') ? strchr(list, ';') + 1 : NULL;
     return list && strcmp(list, "none") != 0 && numbers(list, out) == NVML_SUCCESS;
 }
+
+/* ---- Topology: functions of two GPUs have the second one in brackets, lists of sets have bits ------------------- */
+
+CALL nvmlDeviceGetTopologyCommonAncestor(nvml_device from, nvml_device to, uint32_t *level)
+{
+    double got[NUMBERS];
+    int result = ask_of("DeviceGetTopologyCommonAncestor", (uint32_t)device_number(to), from, got);
+    *level = (uint32_t)got[0];
+    return result;
+}
+
+/* DeviceGetP2PStatus[TO]: answers of all ways, in NVML's order; one answer alone is that of all. */
+CALL nvmlDeviceGetP2PStatus(nvml_device from, nvml_device to, uint32_t way, uint32_t *status)
+{
+    double got[NUMBERS];
+    char key[128];
+    snprintf(key, sizeof key, "DeviceGetP2PStatus[%d]", device_number(to));
+    const char *list = answer(key, from);
+    int result = numbers(list, got);
+    *status = (uint32_t)(list && strchr(list, ':') ? got[way] : got[0]);
+    return result;
+}
+
+/* DeviceGetNvLinkState: the number of active links; all others are inactive. */
+CALL nvmlDeviceGetNvLinkState(nvml_device device, uint32_t link, uint32_t *is_active)
+{
+    double got[NUMBERS];
+    int result = ask("DeviceGetNvLinkState", device, got);
+    *is_active = link < (uint32_t)got[0];
+    return result;
+}
+
+CALL nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device device, uint32_t link, uint32_t *type)
+{
+    double got[NUMBERS];
+    int result = ask("DeviceGetNvLinkRemoteDeviceType", device, got);
+    (void)link;
+    *type = (uint32_t)got[0];
+    return result;
+}
+
+CALL nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, uint32_t link, struct nvml_pci *pci)
+{
+    char key[128];
+    memset(pci, 0, sizeof *pci);
+    snprintf(key, sizeof key, "DeviceGetNvLinkRemotePciInfo_v2[%u]", link);
+    return ask_text(key, device, pci->bus_id, sizeof pci->bus_id);
+}
+
+/* A set is ranges with semicolons between them, FIRST:LAST. */
+static int ask_set(const char *key, nvml_device device, uint32_t words, unsigned long *set)
+{
+    const char *list = answer(key, device);
+    double got[NUMBERS];
+    memset(set, 0, words * sizeof *set);
+    for (uint32_t i = 0; !refusal(list) && member(list, i, got); i++)
+        for (uint32_t bit = (uint32_t)got[0]; bit <= (uint32_t)got[1] && bit < words * 64; bit++)
+            set[bit / 64] |= 1ul << bit % 64;
+    return refusal(list);
+}
+
+CALL nvmlDeviceGetCpuAffinityWithinScope(nvml_device device, uint32_t words, unsigned long *set, uint32_t scope)
+{
+    return scope == NVML_AFFINITY_NODE ? ask_set("DeviceGetCpuAffinity", device, words, set) : NVML_INVALID_ARGUMENT;
+}
+
+CALL nvmlDeviceGetCpuAffinity(nvml_device device, uint32_t words, unsigned long *set)
+{
+    return ask_set("DeviceGetCpuAffinity", device, words, set);
+}
+
+CALL nvmlDeviceGetMemoryAffinity(nvml_device device, uint32_t words, unsigned long *set, uint32_t scope)
+{
+    return scope == NVML_AFFINITY_NODE ? ask_set("DeviceGetMemoryAffinity", device, words, set) : NVML_INVALID_ARGUMENT;
+}
+
+UINT(DeviceGetNumaNodeId)
+
+/* ---- Processes ------------------------------------------------------------------------------------------------- */
 
 #define RUNNING(name)                                                                                               \
     CALL nvml##name(nvml_device device, uint32_t *count, struct nvml_process *processes)                            \

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "gpu/frames/frames_out.h"
 #include "nvml_library.h"
+#include "wire/gpu_device_name.h"
 
 static void learn(struct nvml_gpu *gpu, uint32_t device)
 {
@@ -29,26 +29,11 @@ static void learn(struct nvml_gpu *gpu, uint32_t device)
         gpu->facts.has_gpm = support.is_supported != 0;
 }
 
-/* Whether a word of the user's list means this GPU. Bus ids come with a domain of four or of eight digits. */
-static int is_meant(const struct gpu_device *facts, const char *word, size_t length)
-{
-    char number[16];
-    const char *bus_id = facts->bus_id;
-    size_t bus_length = strlen(bus_id);
-
-    snprintf(number, sizeof number, "%u", facts->device);
-    if ((strlen(number) == length && memcmp(number, word, length) == 0) ||
-        (strlen(facts->uuid) == length && strncasecmp(facts->uuid, word, length) == 0))
-        return 1;
-    return length >= strlen("00:00.0") && length <= bus_length &&
-           strncasecmp(bus_id + bus_length - length, word, length) == 0;
-}
-
 static int is_in_list(const struct gpu_device *facts, const char *list)
 {
     for (const char *word = list; word; word = *word ? word + 1 : NULL) {
         size_t length = strcspn(word, ",");
-        if (is_meant(facts, word, length))
+        if (gpu_device_is_called(facts, word, length))
             return 1;
         word += length;
     }
@@ -62,7 +47,7 @@ static const char *unknown_word(const struct nvml_gpus *gpus, const char *list)
         size_t length = strcspn(word, ",");
         int is_known = 0;
         for (uint32_t i = 0; i < gpus->count; i++)
-            is_known |= is_meant(&gpus->gpus[i].facts, word, length);
+            is_known |= gpu_device_is_called(&gpus->gpus[i].facts, word, length);
         if (!is_known)
             return word;
         word += length + (word[length] == ',');
