@@ -38,6 +38,7 @@ pypi_hta="HolisticTraceAnalysis" # for golden/with_hta
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
+pypi_counters="nvidia-cuda-cupti==13.0.*" # the version that src/abi/counters was made from
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -162,6 +163,8 @@ install_pypi() {
     fi
     export TACHO_TEST_TORCH="${TACHO_TEST_TORCH:-$python}" TACHO_TEST_HTA="${TACHO_TEST_HTA:-$python}"
     export NVTX_PACKAGES="${NVTX_PACKAGES:-$folder/nvtx}" TACHO_CUPTI_HEADERS="${TACHO_CUPTI_HEADERS:-$headers}"
+    fetch_pypi "$folder" counters.done --no-deps --target "$folder/counters" $pypi_counters
+    export TACHO_TEST_CUPTI="${TACHO_TEST_CUPTI:-$folder/counters:$folder/nvidia-cuda-cupti-cu12}"
 }
 
 # What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the

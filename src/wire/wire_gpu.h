@@ -27,6 +27,11 @@ enum gpu_frame_type {
     GPU_FRAME_DRIVER,    /* struct gpu_driver */
     GPU_FRAME_PLACE,     /* struct gpu_place: where a GPU sits */
     GPU_FRAME_PAIR,      /* struct gpu_pair: how one GPU reaches another */
+    GPU_FRAME_CHIP,      /* struct gpu_chip: a chip whose counters are known */
+    GPU_FRAME_METRIC,    /* struct gpu_metric: a metric of a chip, or one that will be counted */
+    GPU_FRAME_MISSING,   /* struct gpu_missing: a metric that cannot be counted, and why */
+    GPU_FRAME_CONFIG,    /* struct gpu_config: how all metrics are counted; the last frame of its mode */
+    GPU_FRAME_RESULTS,   /* struct gpu_results: the metrics of one range of a counter data image */
 };
 
 struct gpu_frame {
@@ -106,6 +111,46 @@ struct gpu_pair {
     uint32_t nvlinks;             /* that join the two, directly or through switches */
     uint32_t peer[GPU_PEER_WAYS]; /* enum nvml_peer_status */
     uint32_t reserved;
+};
+
+struct gpu_chip {
+    uint32_t capability; /* 90: compute capability 9.0; 0: not known */
+    uint32_t reserved;
+    char name[];         /* NUL-terminated */
+};
+
+/* Texts behind a struct: each NUL-terminated, one after the other. */
+enum {
+    GPU_METRIC_NAME,
+    GPU_METRIC_COUNTER,
+    GPU_METRIC_UNIT,
+    GPU_METRIC_HARDWARE,
+    GPU_METRIC_LABEL,
+    GPU_METRIC_SECTION,
+    GPU_METRIC_TEXTS
+};
+struct gpu_metric {
+    uint32_t kind; /* enum counter_kind */
+    uint32_t type; /* enum cupti_metric_type */
+    double factor; /* the value is that of the counter times this */
+    char texts[];  /* GPU_METRIC_NAME and so on; the counter is "" if CUPTI does not count it */
+};
+
+enum { GPU_MISSING_NAME, GPU_MISSING_WHY, GPU_MISSING_TEXTS };
+struct gpu_missing {
+    uint64_t reserved;
+    char texts[];
+};
+
+struct gpu_config {
+    uint64_t passes, bytes; /* bytes: of the config image */
+    uint32_t counters;      /* that CUPTI counts */
+    uint32_t profiler;      /* enum cupti_profiler_type */
+};
+
+struct gpu_results {
+    uint32_t range, count; /* values: in the order of the names that were asked for */
+    double values[];
 };
 
 _Static_assert(sizeof(struct gpu_device) == 24 + 224, "shared layout");

@@ -194,6 +194,20 @@ const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload
     return frame->bytes > sizeof **refusal && ((const char *)payload)[frame->bytes - 1] == 0 ? (*refusal)->text : NULL;
 }
 
+int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count)
+{
+    const char *text = (const char *)payload + head, *end = (const char *)payload + frame->bytes;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *zero = frame->bytes > head ? memchr(text, 0, (size_t)(end - text)) : NULL;
+        if (!zero)
+            return -1;
+        texts[i] = text;
+        text = zero + 1;
+    }
+    return 0;
+}
+
 /* A library of the driver may hang in its own exit: after two seconds the program is killed. */
 int gpu_link_end(struct gpu_link *link)
 {

@@ -29,6 +29,9 @@ int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, cons
 const struct gpu_values *gpu_frame_values(const struct gpu_frame *frame, const void *payload);
 const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload, const struct gpu_refusal **refusal);
 
+/* The same for texts behind a struct of `head` bytes: 0, or -1 if they are not all there. */
+int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count);
+
 /* Hangs up and waits for the end of the program: its wait status; -1: it did not run. */
 int gpu_link_end(struct gpu_link *link);
 

@@ -1,0 +1,56 @@
+#include "counters_frames.h"
+
+#include <string.h>
+
+#include "abi/cupti.h"
+#include "base/text.h"
+#include "counters_library.h"
+#include "gpu/frames/frames_out.h"
+
+void counters_send_metric(const struct counters_entry *entry)
+{
+    struct gpu_metric head = { entry->kind, entry->properties.type, entry->factor };
+    const char *texts[GPU_METRIC_TEXTS] = {
+        [GPU_METRIC_NAME] = entry->name,
+        [GPU_METRIC_COUNTER] = entry->counter,
+        [GPU_METRIC_UNIT] = entry->properties.unit,
+        [GPU_METRIC_HARDWARE] = entry->properties.hardware,
+        [GPU_METRIC_LABEL] = entry->label ? entry->label : "",
+        [GPU_METRIC_SECTION] = entry->section ? entry->section : "",
+    };
+    struct text frame = { 0 };
+
+    text_add_bytes(&frame, &head, sizeof head);
+    for (size_t i = 0; i < GPU_METRIC_TEXTS; i++)
+        text_add_bytes(&frame, texts[i], strlen(texts[i]) + 1);
+    if (!text_failed(&frame))
+        frames_add(GPU_FRAME_METRIC, frame.bytes, frame.length);
+    text_free(&frame);
+}
+
+int counters_begin(struct counters_host *host, const char *chip, unsigned device, const char *profiler)
+{
+    int is_sampling = profiler && strcmp(profiler, "sampling") == 0;
+    const char *why = counters_load();
+
+    *host = (struct counters_host){ 0 };
+    if (why) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", why);
+        return -1;
+    }
+    if (!chip && !(chip = counters_chip_of(device, &why))) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, device, "The chip of GPU %u is not known (name one with --chip): %s",
+                           device, why);
+        return -1;
+    }
+    int result = counters_host_open(host, chip, is_sampling ? CUPTI_PROFILER_SAMPLING : CUPTI_PROFILER_RANGE);
+    if (result == CUPTI_RESULT_SUCCESS)
+        return 0;
+    if (result == CUPTI_RESULT_ERROR_NOT_SUPPORTED || result == CUPTI_RESULT_ERROR_INVALID_PARAMETER)
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "This CUPTI does not know %s of %s.",
+                           is_sampling ? "samples over time" : "the counters", chip);
+    else
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "The metrics of %s are not available: %s", chip,
+                           counters_result_text(result));
+    return -1;
+}

@@ -1,0 +1,90 @@
+/* The metrics of a chip: a frame each.
+ *
+ * Options: chip=NAME or device=N; profiler=range|sampling; mode=base|suffix|all; names=LIST for suffix. A base metric
+ * comes without a suffix and with its unit as a sum. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gpu/counters/counters_frames.h"
+#include "gpu/counters/counters_nearest.h"
+#include "gpu/frames/frames_out.h"
+#include "gpu_mode.h"
+
+static void send_name(const struct counters_host *host, const char *base, const char *suffix, const char *shown)
+{
+    struct counters_entry entry = { .factor = 1 };
+
+    snprintf(entry.counter, sizeof entry.counter, "%s%s", base, suffix);
+    snprintf(entry.name, sizeof entry.name, "%s%s", base, shown);
+    if (counters_host_has(host, entry.counter, &entry.properties))
+        counters_send_metric(&entry);
+}
+
+static void send_suffixes(const struct counters_host *host, const char *base, enum cupti_metric_type type)
+{
+    const char **suffixes = NULL;
+    size_t count = counters_host_suffixes(host, type, base, &suffixes);
+
+    for (size_t i = 0; i < count; i++)
+        send_name(host, base, suffixes[i], suffixes[i]);
+}
+
+/* Whether a comma-separated list has the name. */
+static int is_listed(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*names) {
+        size_t next = strcspn(names, ",");
+        if (next == length && memcmp(names, name, length) == 0)
+            return 1;
+        names += next + (names[next] == ',');
+    }
+    return 0;
+}
+
+static void send_unknown(struct counters_list *list, const char *names)
+{
+    char name[COUNTER_NAME_BYTES], why[1024];
+
+    while (*names) {
+        size_t length = strcspn(names, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        int is_known = 0;
+        for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
+            const struct counters_bases *bases = counters_host_bases(list->host, (enum cupti_metric_type)type);
+            for (size_t i = 0; i < bases->count; i++)
+                is_known |= strcmp(bases->names[i], name) == 0;
+        }
+        if (!is_known) {
+            counters_nearest(list->host, name, why, sizeof why);
+            counters_list_miss(list, name, why);
+        }
+        names += length + (names[length] == ',');
+    }
+}
+
+int gpu_mode_metrics(char **options)
+{
+    struct counters_host host;
+    const char *mode = gpu_option(options, "mode"), *names = gpu_option(options, "names");
+    int is_base = !mode || strcmp(mode, "base") == 0;
+
+    if (counters_begin(&host, gpu_option(options, "chip"), (unsigned)gpu_option_number(options, "device", 0),
+                       gpu_option(options, "profiler")))
+        return GPU_MODE_REFUSED;
+    for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
+        const struct counters_bases *bases = counters_host_bases(&host, (enum cupti_metric_type)type);
+        for (size_t i = 0; i < bases->count; i++)
+            if (names && !is_listed(names, bases->names[i]))
+                continue;
+            else if (is_base)
+                send_name(&host, bases->names[i], counters_host_some_suffix((enum cupti_metric_type)type), "");
+            else
+                send_suffixes(&host, bases->names[i], (enum cupti_metric_type)type);
+    }
+    if (names)
+        send_unknown(&(struct counters_list){ .host = &host }, names);
+    counters_host_close(&host);
+    return 0;
+}
