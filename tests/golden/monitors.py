@@ -104,14 +104,18 @@ def everything_with_times():
 
 
 def gpm():
-    nvml("DeviceGetCount_v2 - 1", *gpu(0, "12000 11000", 43, 0, 1, 7001, 682), "GpmQueryDeviceSupport 0 1", "GpmMetricsGet[1] 0 1", "GpmMetricsGet[2] 0 1", "GpmMetricsGet[13] 0 0",
-         "GpmMetricsGet[21] 0 1234.5")
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, "12000 11000", 43, 0, 1, 7001, 682), "GpmQueryDeviceSupport 0 1", "GpmMetricsGet[1] 0 1", "GpmMetricsGet[2] 0 1", "GpmMetricsGet[13] 0 0")
     check("--gpm-metrics", """\
 # gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk      gract     smutil       fp16 
 # Idx      W      C      C      %      %      %      %      %      %    MHz    MHz      GPM:%      GPM:%      GPM:% 
     0     12     43      -      0      1      0      0      0      0   7001    682          -          -          - 
     0     11     43      -      0      1      0      0      0      0   7001    682          1          1          0 
 """, output("dmon", "--gpm-metrics", "1,2,13", "--gpm-options", "d", "-d", "0.01", "-c", "2"))
+    nvml("DeviceGetCount_v2 - 1", "GpmQueryDeviceSupport 0 1", *(f"GpmMetricsGet[{number}] 0 {number}" for number in (30, 47, 50, 62, 97, 166)))
+    check("single engines and links", ["# gpu     nvdec0     nvjpg7     nvofa0     nvl0rx    nvl17tx     nvenc0 ", "# Idx      GPM:%      GPM:%      GPM:%  GPM:MiB/s  GPM:MiB/s      GPM:% ",
+                                       "    0          -          -          -          -          -          - ", "    0         30         47         50         62         97        166 "],
+          output("dmon", "-s", "", "--gpm-metrics", "30,47,50,62,97,166", "-d", "0.01", "-c", "2").splitlines())
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, "12000 11000", 43, 0, 1, 7001, 682), "GpmQueryDeviceSupport 0 1", "GpmMetricsGet[21] 0 1234.5")
     check("rates of GPM, by name", ["#gpu, pwr, gtemp, mtemp, pcirx", "#Idx, W, C, C, GPM:MiB/s", " 0, 12, 43, -, -", " 0, 11, 43, -, 1234"],
           output("dmon", "-s", "p", "--gpm-metrics=pcirx", "--format=csv", "-d", "0.01", "-c", "2").splitlines())
 

@@ -82,8 +82,7 @@ static int complain_gpm(const char *word, struct error *err)
     if (nearest)
         return error_set(err, ERR_BAD_ARGUMENT, "--gpm-metrics: '%s' is unknown; did you mean %s (%u)?", word, nearest,
                          gpm_metrics[gpm_names[find_gpm(nearest)].reading].number);
-    return error_set(err, ERR_BAD_ARGUMENT,
-                     "--gpm-metrics: '%s' is unknown; it takes 1 to 7, 9 to 13, 20, 21, 60, 61 or names of columns",
+    return error_set(err, ERR_BAD_ARGUMENT, "--gpm-metrics: '%s' is unknown; 'tacho help dmon' lists numbers and names",
                      word);
 }
 
@@ -188,8 +187,9 @@ static const struct option options[] = {
       "m (memory), e (ECC and PCIe errors), t (PCIe throughput), printed in the order of the letters. Default: puc."),
     { .name = "gpm-metrics", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_list), .value = "LIST",
       .help = "Add columns of GPM, on Hopper and later: 1 gract, 2 smutil, 3 smocc, 4 intutil, 5 mmaact, 6 dfmaact, "
-              "7 hmmaact, 9 immaact, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; "
-              "numbers or names, separated by commas." },
+              "7 hmmaact, 9 immaact, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; of "
+              "single engines 30 to 37 nvdecN, 40 to 47 nvjpgN, 50 nvofa0, 166 to 169 nvencN; of single links 62, 64, "
+              "… 96 nvlNrx, 63, 65, … 97 nvlNtx. Numbers or names, separated by commas." },
     { .name = "gpm-options", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_options), .value = "d",
       .help = "Level of GPM metrics: d (whole GPUs), the default." },
     { 0 },

@@ -125,7 +125,7 @@ static void add_json_line(struct text *out, const struct monitor_table *table, c
         if (cells[i].text)
             json_add_text(out, cells[i].text, strlen(cells[i].text));
         else
-            json_add_real(out, round(cells[i].value * 1e6) / 1e6); /* NVML has mW, and scales leave digits behind */
+            json_add_real(out, cells[i].value);
     }
     text_add(out, "}\n");
 }

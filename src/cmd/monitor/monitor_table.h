@@ -22,7 +22,7 @@ struct monitor_cell {
     const char *text;
 };
 
-enum { MONITOR_COLUMNS_MOST = 64 };
+enum { MONITOR_COLUMNS_MOST = 128 };
 
 struct monitor_table {
     const struct monitor_column *columns[MONITOR_COLUMNS_MOST];

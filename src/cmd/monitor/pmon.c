@@ -14,7 +14,8 @@ enum column {
 };
 
 static const struct monitor_column columns[COLUMNS] = {
-#define PMON_COLUMN(id, letter, name, unit, heading_width, width, scale) { letter, name, unit, heading_width, width, scale },
+#define PMON_COLUMN(id, letter, name, unit, heading_width, width, scale)                                            \
+    { letter, name, unit, heading_width, width, scale },
 #include "pmon_columns.def"
 };
 

@@ -5,11 +5,12 @@
 
 #include "nvml_library.h"
 
-/* A row: the function, its argument, and the factor to base units. */
+/* A row: the function, its argument, and the factor to base units, or the divisor: 6999 mW are 6.999 W, and 6999 * 1e-3
+ * is another number. */
 struct row {
     int (*read)(nvml_device device, uint32_t argument, double *value);
     uint32_t argument;
-    double factor;
+    double factor, divisor;
 };
 
 /* Functions of NVML that give one unsigned int. */
@@ -176,10 +177,10 @@ static int read_nvlink(nvml_device device, uint32_t id, double *value)
 }
 
 static const struct row rows[GPU_READINGS] = {
-    [GPU_READING_POWER] = { read_power, 0, 1e-3 },
-    [GPU_READING_POWER_INSTANT] = { read_field, NVML_FIELD_POWER_INSTANT, 1e-3 },
-    [GPU_READING_POWER_LIMIT] = { read_power_limit, 0, 1e-3 },
-    [GPU_READING_ENERGY] = { read_energy, 0, 1e-3 },
+    [GPU_READING_POWER] = { read_power, 0, 1, 1e3 },
+    [GPU_READING_POWER_INSTANT] = { read_field, NVML_FIELD_POWER_INSTANT, 1, 1e3 },
+    [GPU_READING_POWER_LIMIT] = { read_power_limit, 0, 1, 1e3 },
+    [GPU_READING_ENERGY] = { read_energy, 0, 1, 1e3 },
     [GPU_READING_TEMPERATURE] = { read_temperature, NVML_TEMPERATURE_GPU, 1 },
     [GPU_READING_TEMPERATURE_MEMORY] = { read_field, NVML_FIELD_MEMORY_TEMPERATURE, 1 },
     [GPU_READING_FAN] = { read_fan, 0, 1 },
@@ -217,6 +218,6 @@ uint32_t nvml_read(const struct nvml_gpu *gpu, enum gpu_reading reading, double 
     const struct row *row = &rows[reading];
     int result = row->read ? row->read(gpu->handle, row->argument, value) : NVML_NOT_SUPPORTED;
 
-    *value = result ? NAN : *value * row->factor;
+    *value = result ? NAN : *value * row->factor / (row->divisor ? row->divisor : 1);
     return (uint32_t)result;
 }
