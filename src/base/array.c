@@ -4,8 +4,30 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_BYTES 256u /* small, because a caller may have tens of thousands of short arrays */
+enum { PAGE_BYTES = 4096, LARGE_BYTES = 4 << 20 };
+
+/* Memory that is read at random takes half as long in huge pages, and the kernel less time to provide it. */
+static void use_huge_pages(void *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    size_t before = (uintptr_t)block % PAGE_BYTES;
+
+    if (bytes >= LARGE_BYTES)
+        madvise((char *)block - before, bytes + before, MADV_HUGEPAGE); /* or not, where there are none */
+#endif
+}
+
+void *array_alloc(size_t count, size_t element_bytes)
+{
+    void *list = count > SIZE_MAX / element_bytes ? NULL : malloc(count * element_bytes);
+
+    if (list)
+        use_huge_pages(list, count * element_bytes);
+    return list;
+}
 
 int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes)
 {
@@ -23,6 +45,7 @@ int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t elem
     void *grown = realloc(now, more * element_bytes);
     if (!grown)
         return -1;
+    use_huge_pages(grown, more * element_bytes);
     memcpy(list, &grown, sizeof grown);
     *room = more;
     return 0;

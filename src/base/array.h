@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Memory for elements, as of malloc(). A large list has huge pages, where there are any. */
+void *array_alloc(size_t count, size_t element_bytes);
+
 int array_grow(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes);
 int array_grow_zeroed(void *list, size_t *room, size_t wanted, size_t most, size_t element_bytes);
 

@@ -68,8 +68,8 @@ void keys_free(struct keys *keys)
 int keys_summarize(struct keys_figures *out, size_t group_count, const uint32_t *group, const int64_t *values,
                    size_t count)
 {
-    int64_t *sorted = malloc((count + 1) * 2 * sizeof *sorted); /* and as much again as scratch space for medians */
-    size_t *next = calloc(group_count + 1, sizeof *next);       /* place in sorted of a group's next number */
+    int64_t *sorted = array_alloc((count + 1) * 2, sizeof *sorted); /* and as much again as scratch space for medians */
+    size_t *next = calloc(group_count + 1, sizeof *next);           /* place in sorted of a group's next number */
 
     if (!sorted || !next) {
         free(sorted);

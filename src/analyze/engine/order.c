@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "keys.h"
 
@@ -91,7 +92,7 @@ static void sort_digit(struct timed_row *to, const struct timed_row *from, size_
 
 static int sort_by_radix(uint32_t *order, size_t count, const int64_t *time)
 {
-    struct timed_row *rows = malloc(2 * count * sizeof *rows), *from = rows, *to = rows + count;
+    struct timed_row *rows = array_alloc(2 * count, sizeof *rows), *from = rows, *to = rows + count;
     int64_t least = time[order[0]];
     uint64_t differing = 0;
 
@@ -126,7 +127,7 @@ static int sort_by_merging(uint32_t *order, size_t count, const int64_t *time, s
     *is_sorted = ends[runs] == count;
     if (!*is_sorted || runs < 2)
         return 0;
-    uint32_t *other = malloc(count * sizeof *other);
+    uint32_t *other = array_alloc(count, sizeof *other);
     if (!other)
         return ERR_NO_MEMORY;
     const uint32_t *sorted = merge_runs(order, other, ends, runs, time);
@@ -159,7 +160,7 @@ static int number_threads(struct distribution *distribution, const uint32_t *ord
 {
     uint32_t last = NO_KEY;
 
-    distribution->numbers = malloc((count + 1) * sizeof *distribution->numbers);
+    distribution->numbers = array_alloc(count + 1, sizeof *distribution->numbers);
     if (!distribution->numbers)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
@@ -186,7 +187,7 @@ static int distribute(struct distribution *distribution, const uint32_t *order, 
 
     distribution->by_id = malloc((threads + 1) * sizeof *distribution->by_id);
     distribution->next = calloc(threads + 1, sizeof *distribution->next);
-    distribution->rows = malloc((count + 1) * sizeof *distribution->rows);
+    distribution->rows = array_alloc(count + 1, sizeof *distribution->rows);
     if (!distribution->by_id || !distribution->next || !distribution->rows)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "base/array.h"
 #include "base/hash.h"
 
 enum {
@@ -77,7 +78,7 @@ static int open_list(struct calls *calls)
         return 0;
     calls->least_id = least;
     calls->list_count = (size_t)((uint64_t)last - (uint64_t)least) + 1;
-    calls->list = malloc(calls->list_count * sizeof *calls->list);
+    calls->list = array_alloc(calls->list_count, sizeof *calls->list);
     return calls->list != NULL;
 }
 
@@ -97,7 +98,7 @@ static void fill_list(struct calls *calls)
 
 static int make_index(struct calls *calls)
 {
-    calls->next = malloc((calls->count + 1) * sizeof *calls->next);
+    calls->next = array_alloc(calls->count + 1, sizeof *calls->next);
     if (!calls->next)
         return ERR_NO_MEMORY;
     if (open_list(calls)) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 #include "replay.h"
 
 enum {
@@ -58,7 +59,7 @@ static int find_previous(struct build *build)
     const struct replay_work *works = events->works;
     uint32_t last = 0; /* of those of the stream so far, the last to end */
 
-    build->previous = malloc((events->work_count + 1u) * sizeof *build->previous);
+    build->previous = array_alloc(events->work_count + 1u, sizeof *build->previous);
     if (!build->previous)
         return ERR_NO_MEMORY;
     for (uint32_t at = 0; at < events->work_count; at++) {
@@ -94,8 +95,8 @@ static int find_typical_lags(const struct build *build)
     struct replay *replay = build->replay;
     size_t count = replay->events.work_count;
     struct keys_figures figures[TYPICALS * REPLAY_TABLES];
-    uint32_t *group = malloc((count + 1) * sizeof *group);
-    int64_t *lag = malloc((count + 1) * sizeof *lag);
+    uint32_t *group = array_alloc(count + 1, sizeof *group);
+    int64_t *lag = array_alloc(count + 1, sizeof *lag);
     int code = ERR_NO_MEMORY;
 
     if (!group || !lag)
@@ -416,8 +417,8 @@ static int list_by_end(struct build *build)
 
     if (!events->has_shared_gpu)
         return 0;
-    build->by_end = malloc((events->work_count + 1u) * sizeof *build->by_end);
-    build->ended = malloc((events->work_count + 1u) * sizeof *build->ended);
+    build->by_end = array_alloc(events->work_count + 1u, sizeof *build->by_end);
+    build->ended = array_alloc(events->work_count + 1u, sizeof *build->ended);
     build->first_of = calloc(events->gpus.count + 2, sizeof *build->first_of);
     if (!build->by_end || !build->ended || !build->first_of)
         return ERR_NO_MEMORY;

@@ -76,11 +76,11 @@ static int take_row(struct replay_events *events, uint32_t row)
 static int arrange_calls(struct replay_events *events)
 {
     size_t count = events->rows.count;
-    uint32_t *order = malloc((count + 1) * sizeof *order);
+    uint32_t *order = array_alloc(count + 1, sizeof *order);
     int code = ERR_NO_MEMORY;
 
-    events->calls = malloc((count + 1) * sizeof *events->calls);
-    events->call_of = malloc((count + 1) * sizeof *events->call_of);
+    events->calls = array_alloc(count + 1, sizeof *events->calls);
+    events->call_of = array_alloc(count + 1, sizeof *events->call_of);
     if (!order || !events->calls || !events->call_of)
         goto free_order;
     for (size_t i = 0; i < count; i++)

@@ -71,7 +71,7 @@ int replay_edits_make(struct replay_graph *graph, const struct replay_edits *con
 {
     size_t made = 0;
 
-    *undo = malloc((count_edits(lists) + 1) * sizeof **undo);
+    *undo = array_alloc(count_edits(lists) + 1, sizeof **undo);
     if (!*undo)
         return ERR_NO_MEMORY;
     for (; *lists; lists++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 #include "replay_events.h"
 
 /* Copies that were measured to overlap had engines of their own: the one before is the last that ended in time. */
@@ -29,7 +30,7 @@ int replay_engines_find(const struct replay_events *events, uint32_t **out)
     *out = NULL;
     if (!events->has_shared_gpu || events->first_at[REPLAY_COPY] == events->first_at[REPLAY_COPY + 1])
         return 0;
-    uint32_t *order = malloc((works + 1) * sizeof *order), *before = malloc((works + 1) * sizeof *before);
+    uint32_t *order = array_alloc(works + 1, sizeof *order), *before = array_alloc(works + 1, sizeof *before);
     int64_t *engine = calloc(works + 1, sizeof *engine), *start = calloc(works + 1, sizeof *start);
     int code = ERR_NO_MEMORY;
 

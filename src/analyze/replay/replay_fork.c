@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int replay_fork(struct replay *fork, const struct replay *replay)
 {
     const struct replay_graph *graph = &replay->graph;
 
     *fork = *replay;
     fork->times = NULL;
-    fork->graph.lag = malloc((graph->edges + 1) * sizeof *graph->lag);
+    fork->graph.lag = array_alloc(graph->edges + 1, sizeof *graph->lag);
     if (!fork->graph.lag)
         return ERR_NO_MEMORY;
     if (graph->edges)

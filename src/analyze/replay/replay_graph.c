@@ -26,8 +26,8 @@ int replay_graph_open(struct replay_graph *graph, size_t points)
     *graph = (struct replay_graph){ .points = points };
     if (points >= UINT32_MAX)
         return ERR_NO_MEMORY;
-    graph->measured = malloc((points + 1) * sizeof *graph->measured);
-    graph->point = malloc((points + 1) * sizeof *graph->point);
+    graph->measured = array_alloc(points + 1, sizeof *graph->measured);
+    graph->point = array_alloc(points + 1, sizeof *graph->point);
     return graph->measured && graph->point ? 0 : ERR_NO_MEMORY;
 }
 
@@ -214,9 +214,9 @@ static int open_edges(struct replay_graph *graph, size_t count)
     free(graph->from);
     free(graph->lag);
     free(graph->kind);
-    graph->from = malloc((count + 1) * sizeof *graph->from);
-    graph->lag = malloc((count + 1) * sizeof *graph->lag);
-    graph->kind = malloc((count + 1) * sizeof *graph->kind);
+    graph->from = array_alloc(count + 1, sizeof *graph->from);
+    graph->lag = array_alloc(count + 1, sizeof *graph->lag);
+    graph->kind = array_alloc(count + 1, sizeof *graph->kind);
     return count < UINT32_MAX && graph->from && graph->lag && graph->kind ? 0 : ERR_NO_MEMORY;
 }
 
@@ -292,10 +292,10 @@ int replay_graph_arrange(struct replay_graph *graph, const struct report *report
     struct arranging arranging = { .graph = graph, .edges_to = edges_to, .context = context };
     int code = ERR_NO_MEMORY;
 
-    arranging.measured = malloc((graph->points + 1) * sizeof *arranging.measured);
+    arranging.measured = array_alloc(graph->points + 1, sizeof *arranging.measured);
     arranging.state = calloc(graph->points + 1, 1);
-    graph->place = malloc((graph->points + 1) * sizeof *graph->place);
-    graph->first = malloc((graph->points + 1) * sizeof *graph->first);
+    graph->place = array_alloc(graph->points + 1, sizeof *graph->place);
+    graph->first = array_alloc(graph->points + 1, sizeof *graph->first);
     if (!arranging.measured || !arranging.state || !graph->place || !graph->first)
         goto done;
     divide(&arranging, report_workers(report));

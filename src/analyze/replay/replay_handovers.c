@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/order.h"
+#include "base/array.h"
 #include "replay_pauses.h"
 
 enum {
@@ -30,10 +31,10 @@ static int arrange(struct handovers *handovers)
     const struct replay_events *events = handovers->events;
     size_t count = events->call_count;
 
-    handovers->by_start = malloc((count + 1) * sizeof *handovers->by_start);
-    handovers->by_end = malloc((count + 1) * sizeof *handovers->by_end);
+    handovers->by_start = array_alloc(count + 1, sizeof *handovers->by_start);
+    handovers->by_end = array_alloc(count + 1, sizeof *handovers->by_end);
     handovers->time = calloc(count + 1, sizeof *handovers->time);
-    handovers->last = malloc((count + 1) * sizeof *handovers->last);
+    handovers->last = array_alloc(count + 1, sizeof *handovers->last);
     if (!handovers->by_start || !handovers->by_end || !handovers->time || !handovers->last)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {

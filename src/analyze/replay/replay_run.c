@@ -1,6 +1,7 @@
 /* Runs of a replay: see replay.h. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay.h"
 
 const char *const replay_kind_names[REPLAY_KINDS] = {
@@ -39,7 +40,7 @@ static int run(struct replay *replay, const struct replay_edits *const *lists, i
     *out = (struct replay_result){ 0 };
     lists = lists ? lists : none;
     if (!replay->times)
-        replay->times = malloc((graph->points + 1) * sizeof *replay->times);
+        replay->times = array_alloc(graph->points + 1, sizeof *replay->times);
     if (!replay->times || replay_edits_make(graph, lists, &undo) != 0)
         return ERR_NO_MEMORY;
     if (graph->points) {

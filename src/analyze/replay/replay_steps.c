@@ -1,6 +1,7 @@
 /* The time of a step in a replay: see replay.h. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "replay.h"
 
 /* When each step was complete, measured and replayed. */
@@ -79,7 +80,7 @@ static int find_steps_of_calls(struct replay *replay, const struct steps *steps)
 
     if (replay->step_of || !steps->count)
         return 0;
-    replay->step_of = malloc((events->call_count + 1u) * sizeof *replay->step_of);
+    replay->step_of = array_alloc(events->call_count + 1u, sizeof *replay->step_of);
     if (!replay->step_of)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < events->call_count; i++) {

@@ -353,7 +353,7 @@ static int list_unknown(struct sweep *sweep)
     sweep->next_unknown = first;
     if (first == events->work_count)
         return 0;
-    int64_t *start = malloc(events->work_count * sizeof *start);
+    int64_t *start = array_alloc(events->work_count, sizeof *start);
     if (!start)
         return ERR_NO_MEMORY;
     for (uint32_t work = 0; work < events->work_count; work++) {
@@ -397,11 +397,11 @@ static int open_sweep(struct sweep *sweep, struct report *report)
 {
     const struct replay_events *events = sweep->events;
     size_t calls = events->call_count, works = events->work_count;
-    int64_t *start = malloc((calls + 1) * sizeof *start);
+    int64_t *start = array_alloc(calls + 1, sizeof *start);
 
-    sweep->by_start = malloc((calls + 1) * sizeof *sweep->by_start);
-    sweep->first_work = malloc((calls + 2) * sizeof *sweep->first_work);
-    sweep->work = malloc((works + 1) * sizeof *sweep->work);
+    sweep->by_start = array_alloc(calls + 1, sizeof *sweep->by_start);
+    sweep->first_work = array_alloc(calls + 2, sizeof *sweep->first_work);
+    sweep->work = array_alloc(works + 1, sizeof *sweep->work);
     sweep->recorded = malloc((sweep->recordings.rows + 1) * sizeof *sweep->recorded);
     sweep->wait = malloc(events->names.count + 1);
     if (!start || !sweep->by_start || !sweep->first_work || !sweep->work || !sweep->recorded || !sweep->wait)
@@ -446,8 +446,8 @@ static int find_typical_calls(const struct sweep *sweep)
 {
     struct replay_events *events = sweep->events;
     size_t calls = events->call_count, names = events->names.count;
-    uint32_t *group = malloc((calls + 1) * sizeof *group);
-    int64_t *values = malloc((calls + 1) * sizeof *values);
+    uint32_t *group = array_alloc(calls + 1, sizeof *group);
+    int64_t *values = array_alloc(calls + 1, sizeof *values);
     struct keys_figures *figures = malloc((names + 1) * sizeof *figures);
     int code = ERR_NO_MEMORY;
 
@@ -477,7 +477,7 @@ done:
 
 static int find_typical_return(struct replay_events *events)
 {
-    int64_t *values = malloc((2 * (size_t)events->call_count + 1) * sizeof *values);
+    int64_t *values = array_alloc(2 * (size_t)events->call_count + 1, sizeof *values);
     size_t count = 0;
 
     if (!values)
@@ -536,8 +536,8 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
     size_t calls = events->call_count;
     int code = 0;
 
-    sweep.sync = malloc((calls + 1) * sizeof *sweep.sync);
-    sweep.recording = malloc((calls + 1) * sizeof *sweep.recording);
+    sweep.sync = array_alloc(calls + 1, sizeof *sweep.sync);
+    sweep.recording = array_alloc(calls + 1, sizeof *sweep.recording);
     if (!sweep.sync || !sweep.recording)
         goto no_memory;
     if ((code = read_rows(&sweep, report, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SYNC_COLUMNS, &sweep.syncs, sweep.sync,

@@ -171,11 +171,11 @@ static int read_table(struct reading *reading, struct report *report, int table,
 static int arrange_works(struct reading *reading)
 {
     struct replay_events *events = reading->events;
-    uint32_t *order = malloc((reading->count + 1) * sizeof *order);
+    uint32_t *order = array_alloc(reading->count + 1, sizeof *order);
     size_t count = 0;
     int code = ERR_NO_MEMORY;
 
-    events->works = malloc((reading->count + 1) * sizeof *events->works);
+    events->works = array_alloc(reading->count + 1, sizeof *events->works);
     if (!order || !events->works)
         goto free_order;
     for (size_t i = 0; i < reading->count; i++)

@@ -2,8 +2,8 @@
  * counted once. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "base/array.h"
 #include "base/cancel.h"
 #include "reader_state.h"
 
@@ -443,25 +443,6 @@ static void compact(struct read *read)
     out->rows = kept;
 }
 
-/* Large columns use huge pages where there are any: without them, the kernel takes longer to provide the memory than
- * decoding takes. */
-static int64_t *alloc_column(uint64_t rows)
-{
-    const size_t huge = (size_t)2 << 20;
-    if (rows > SIZE_MAX / 2 / sizeof(int64_t))
-        return NULL;
-    size_t size = (size_t)rows * sizeof(int64_t) + 8;
-    if (size < 2 * huge)
-        return malloc(size);
-    size = (size + huge - 1) & ~(huge - 1);
-    int64_t *column = aligned_alloc(huge, size);
-#ifdef MADV_HUGEPAGE
-    if (column)
-        madvise(column, size, MADV_HUGEPAGE);
-#endif
-    return column;
-}
-
 int report_read(struct report *report, const struct report_table *table, const int *columns, size_t column_count,
                 struct report_columns *out, struct error *err)
 {
@@ -480,7 +461,7 @@ int report_read(struct report *report, const struct report_table *table, const i
     if (!read.failed || !read.nulls || !out->values || !out->nulls)
         goto done;
     for (size_t c = 0; c < column_count; c++)
-        if (!(out->values[c] = alloc_column(table->rows)))
+        if (!(out->values[c] = array_alloc((size_t)table->rows + 1, sizeof *out->values[c])))
             goto done;
     report->host.parallel_for(report->host.context, state->chunk_count, read_one, &read);
     for (size_t c = 0; c < column_count; c++)

@@ -273,8 +273,8 @@ static int read_ranges(struct gpu_launches *launches, struct error *err)
 /* Puts items in the order of their processes and starts. */
 static int arrange(const struct items *items, uint32_t *order)
 {
-    int64_t *process = malloc((items->count + 1) * sizeof *process);
-    int64_t *start_ns = malloc((items->count + 1) * sizeof *start_ns);
+    int64_t *process = array_alloc(items->count + 1, sizeof *process);
+    int64_t *start_ns = array_alloc(items->count + 1, sizeof *start_ns);
     int code = ERR_NO_MEMORY;
 
     if (!process || !start_ns)
@@ -313,7 +313,7 @@ static int arrange_all(struct gpu_launches *launches)
     size_t count = launches->items.count;
 
     launches->pause = add_plain_symbol(launches, SEQUENCE_PAUSE, 0);
-    launches->order = malloc((count + 1) * sizeof *launches->order);
+    launches->order = array_alloc(count + 1, sizeof *launches->order);
     if (launches->pause == NO_KEY || !launches->order)
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
@@ -419,7 +419,7 @@ done:
 /* What is a pause. */
 static int pause_length(const struct items *items, const uint32_t *order, size_t count, int64_t *out)
 {
-    int64_t *pauses = malloc(2 * (count + 1) * sizeof *pauses);
+    int64_t *pauses = array_alloc(2 * (count + 1), sizeof *pauses);
 
     if (!pauses)
         return ERR_NO_MEMORY;
@@ -437,10 +437,10 @@ static int open_sequence(struct gpu_sequences *out, size_t places, int64_t proce
         return ERR_NO_MEMORY;
     struct gpu_sequence *to = &out->list[out->count++];
     *to = (struct gpu_sequence){ .process = process };
-    to->symbols = malloc((places + 1) * sizeof *to->symbols);
-    to->start_ns = malloc((places + 1) * sizeof *to->start_ns);
-    to->end_ns = malloc((places + 1) * sizeof *to->end_ns);
-    to->work_ns = malloc((places + 1) * sizeof *to->work_ns);
+    to->symbols = array_alloc(places + 1, sizeof *to->symbols);
+    to->start_ns = array_alloc(places + 1, sizeof *to->start_ns);
+    to->end_ns = array_alloc(places + 1, sizeof *to->end_ns);
+    to->work_ns = array_alloc(places + 1, sizeof *to->work_ns);
     return to->symbols && to->start_ns && to->end_ns && to->work_ns ? 0 : ERR_NO_MEMORY;
 }
 
@@ -527,7 +527,7 @@ static int make_with_ranges(const struct making *making, struct gpu_launches *la
 
     if (code != 0)
         goto drop_ranges;
-    order = malloc((items->count + 1) * sizeof *order);
+    order = array_alloc(items->count + 1, sizeof *order);
     code = order ? 0 : ERR_NO_MEMORY;
     if (code != 0)
         goto drop_ranges;

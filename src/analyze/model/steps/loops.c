@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -106,9 +107,9 @@ int loop_index_open(struct loop_index *index, const struct sequence *sequence)
 
     *index = (struct loop_index){ .sequence = sequence };
     index->first = calloc(symbols + 1, sizeof *index->first);
-    index->places = malloc((sequence->count + 1) * sizeof *index->places);
-    index->sums = malloc((sequence->count + 1) * sizeof *index->sums);
-    index->counted = malloc((sequence->count + 1) * sizeof *index->counted);
+    index->places = array_alloc(sequence->count + 1, sizeof *index->places);
+    index->sums = array_alloc(sequence->count + 1, sizeof *index->sums);
+    index->counted = array_alloc(sequence->count + 1, sizeof *index->counted);
     index->loops = malloc((symbols + 1) * sizeof *index->loops);
     if (!index->first || !index->counted || !index->places || !index->sums || !index->loops)
         return ERR_NO_MEMORY;
