@@ -87,7 +87,7 @@ def check_answers():
         named = next(line for line in lines if line.startswith(f"::notice title={answer}::"))
         check(f"github: {answer}", by_answer[answer], re.findall(r"(\w+)(?: \([^)]*\))?(?:,|$)", named.split(": ", 1)[1]))
     listed = re.sub(r"\s+", " ", output("analyze", "-f", "human", TRAIN))
-    events = {"cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util"}  # they list events, and are no advice
+    events = {"cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util", "dram_bound"}  # they list events, and are no advice
     for answer, label in (("no problem", "Nothing found by"), ("not checked", "Not checked, for lack of data")):
         named = re.sub(r"\([^)]*\)", "", re.search(rf"{label}: (.*?)(?= Not checked|$)", listed)[1])
         check(f"human: {answer}", set(by_answer[answer]), set(re.findall(r"\w+", named)) - events)

@@ -4,6 +4,7 @@ and for files made here with several GPUs, gaps, lost samples and damaged rows.
 What a sample is about is checked, too: SM activity in the capture must go with the kernels of the interval that begins at the
 timestamp, not of the one that ends there."""
 
+import json
 import math
 import os
 import random
@@ -34,7 +35,9 @@ def read_metrics(database):
     """{(gpu, type, metric): {"name", "unit", "samples": [(start, end, value)]}}, in the order of the reports."""
     names = {(row[0], row[1]): (row[2], row[3]) for row in database.execute("SELECT typeId, metricId, metricName, typeName FROM TARGET_INFO_GPU_METRICS")}
     values = {}
-    for time, kind, metric, value in database.execute("SELECT timestamp, typeId, metricId, value FROM GPU_METRICS ORDER BY rowid"):
+    columns = {row[1] for row in database.execute("PRAGMA table_info(GPU_METRICS)")}
+    value = "ifnull(exact, value)" if "exact" in columns else "value"
+    for time, kind, metric, value in database.execute(f"SELECT timestamp, typeId, metricId, {value} FROM GPU_METRICS ORDER BY rowid"):
         if None not in (time, kind, metric, value):
             values.setdefault((kind & 255, kind, metric), {})[time] = value
     found = {}
@@ -124,17 +127,18 @@ def gpu_type(gpu, source):
 def add_metric(made, gpu, source, metric, name, samples, source_name=""):
     made.add("TARGET_INFO_GPU_METRICS", typeId=gpu_type(gpu, source), sourceId=gpu_type(gpu, source), typeName=source_name, metricId=metric, metricName=name)
     for time, value in samples:
-        made.add("GPU_METRICS", rawTimestamp=time, timestamp=time, typeId=gpu_type(gpu, source), metricId=metric, value=value)
+        exact = {} if isinstance(value, int) else {"exact": value}
+        made.add("GPU_METRICS", rawTimestamp=time, timestamp=time, typeId=gpu_type(gpu, source), metricId=metric, value=int(value), **exact)
 
 
 def make_gpus():
-    """Two GPUs; counters whose samples come in turn, with a gap; readings of NVML, whose values end at their times."""
+    """Two GPUs; counters whose samples come in turn, with a gap; readings of NVML, whose values are exact and end at their times."""
     made = Made("gpus.sqlite")
     times = [1000 + 100 * i for i in range(40) if i not in (20, 21, 22)]
     for gpu in (0, 1):
         for metric, name in enumerate(("SMs Active [Throughput %]", "Tensor Active [Throughput %]", "GPC Clock Frequency [MHz]")):
             add_metric(made, gpu, 1, metric, name, [(time, (time * (metric + 3 + gpu)) % 97 * (10**7 if metric == 2 else 1)) for time in times])
-        add_metric(made, gpu, 2, 0, "Power [W]", [(950 + 1000 * i, 300 + 7 * i) for i in range(5)], "NVML")
+        add_metric(made, gpu, 2, 0, "Power [W]", [(950 + 1000 * i, 300.375 + 7 * i) for i in range(5)], "NVML")
     return made.write()
 
 
@@ -193,6 +197,79 @@ def check_work():
     check("folded ranges", True, {"aten::mm", "step 3"} <= folded and len(folded) == 13)
 
 
+# ---- rules ----
+
+MS = 10**6
+GEMM = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn"
+
+
+def make_machine(without=(), kernel_ms=40, reasons=True):
+    """100 ms: a product for 40 ms, an elementwise kernel for 40 ms at half the clock, and a copy without kernels for 20 ms. Counters at 1 kHz, NVML at 100 Hz.
+    Kernels of less than 40 ms leave a pause behind them."""
+    made = Made("machine.sqlite")
+    made.add("ANALYSIS_DETAILS", globalVid=1, duration=100 * MS, startTime=0, stopTime=100 * MS)
+    for number, name in enumerate((GEMM, "relu")):
+        for start in range(40 * number, 40 * number + 40, min(kernel_ms, 40) if kernel_ms >= 1 else 2):
+            made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start * MS, end=int((start + kernel_ms) * MS), deviceId=0, contextId=1, streamId=7, correlationId=number, globalPid=THREAD & ~0xffffff,
+                     demangledName=made.text(name), shortName=made.text(name))
+    counters = {"SMs Active [Throughput %]": (20, 40, 0), "Tensor Active [Throughput %]": (10, 0, 0), "DRAM Read Bandwidth [Throughput %]": (50, 40, 5),
+                "DRAM Write Bandwidth [Throughput %]": (30, 30, 5), "PCIe RX Throughput [Throughput %]": (1, 2, 90), "PCIe TX Throughput [Throughput %]": (1, 1, 30)}
+    for metric, (name, values) in enumerate(counters.items()):
+        if not any(word in name for word in without):
+            add_metric(made, 0, 1, metric, name, [(i * MS, values[i // 40]) for i in range(100)])
+    if "Clock" not in without:
+        ends = [10 * (i + 1) for i in range(10)]
+        add_metric(made, 0, 2, 0, "SM Clock [Hz]", [(end * MS, 990 * 10**6 if 40 < end <= 80 else 1980 * 10**6) for end in ends], "NVML")
+        if reasons:
+            add_metric(made, 0, 2, 1, "Throttled by Power [%]", [(end * MS, 100 if 40 < end <= 80 else 0) for end in ends], "NVML")
+            add_metric(made, 0, 2, 2, "Throttled by Temperature [%]", [(end * MS, 0) for end in ends], "NVML")
+    return made.write()
+
+
+def answers(file):
+    return {row["Rule"]: (row["Answer"], row["Missing Data"] or None, row["Recorded By"] or None) for row in table("rule_sum", file)}
+
+
+def found(file):
+    return {row["Rule"]: (row["Impact (ns)"], row["Finding"]) for row in table("advice_sum", file)}
+
+
+def check_rules():
+    make_machine()
+    expected = {
+        # 20 % for 40 ms and 40 % for 40 ms: 70 % of 80 ms were idle
+        "low_sm_activity": (56 * MS, f"GPU 0: SMs active 30 % on average while kernels ran, in 80.0 ms (80 samples of counters, 1 kHz); 20 % for 40.0 ms in {GEMM}, at 0.0000 s"),
+        "idle_tensor_cores": (36 * MS, f"GPU 0: tensor cores active 10 % on average while products of matrices ran, in 40.0 ms (40 samples of counters, 1 kHz); 10 % for 40.0 ms in {GEMM}, at 0.0000 s"),
+        "pcie_bound": (20 * MS, "GPU 0: PCIe link 90 % full (to the GPU) for 20.0 ms, without kernels for 20.0 ms of it (20 samples of counters, 1 kHz), at 0.0800 s"),
+        # half of the clock for 40 ms
+        "gpu_throttling": (20 * MS, "GPU 0: power limit: on average 990 MHz instead of 1980 MHz for 40.0 ms of 80.0 ms with kernels (4 samples of NVML, 100 Hz), lowest 990 MHz, at 0.0400 s"),
+    }
+    got = found("machine.sqlite")
+    for rule, (impact, sentence) in expected.items():
+        check(f"impact of {rule}", impact, got.get(rule, (None,))[0])
+        check(f"finding of {rule}", sentence, got.get(rule, (0, ""))[1].replace("outside of the program (listed last): ", ""))
+    rows = json.loads(output("analyze", "-q", "-f", "json", "-r", "dram_bound", "machine.sqlite"))
+    check("dram_bound", [(75.0, 80 * MS, 80, 80.0, GEMM)], [(row["Avg (%)"], row["Sampled (ns)"], row["Samples"], row["Kernel Avg (%)"], row["Kernel"]) for row in rows])
+    make_machine(reasons=False)
+    check("a lower clock without a reason", True, "GPU 0: lower clock, reason not recorded: on average 990 MHz" in found("machine.sqlite")["gpu_throttling"][1])
+
+
+def check_unchecked():
+    """A rule without its metric, or without a sample in the time of kernels, says that it could not check, and what records it."""
+    option = "--gpu-metrics-devices=all"
+    for rule, word, data in (("low_sm_activity", "SMs", "samples of SM activity while kernels ran"), ("gpu_throttling", "Clock", "samples of the GPU's clock while kernels ran"),
+                             ("idle_tensor_cores", "Tensor", "samples of tensor core activity while products of matrices ran"),
+                             ("pcie_bound", "PCIe", "samples of PCIe traffic and the rate of the link")):
+        make_machine(without=(word,))
+        got = answers("machine.sqlite")
+        check(f"{rule} without {word}", ("not checked", data, option), got[rule])
+        check(f"others without {word}", True, all(got[other][0] == "problem" for other in ("low_sm_activity", "pcie_bound", "gpu_throttling") if other != rule))
+    make_machine(kernel_ms=0.4)
+    got = answers("machine.sqlite")
+    check("kernels too short to be sampled", ["not checked"] * 3, [got[rule][0] for rule in ("low_sm_activity", "idle_tensor_cores", "gpu_throttling")])
+    check("a file without metrics", ("not checked", option), answers("resnet18.sqlite")["low_sm_activity"][::2])
+
+
 def check_fuzz():
     """Random rows, NULLs among them, in all tables: reports and rules end with a table or a sentence."""
     dice = random.Random(2)
@@ -215,6 +292,9 @@ def check_fuzz():
         for report in ("gpu_metrics_sum", "gpu_metrics_kern_sum:covered=0", "gpu_metrics_nvtx_sum", "gpu_metrics_step_sum", "gpu_metrics_op_sum"):
             got, said, _ = run("stats", "-q", "-f", "json", "-r", report, made.path)
             check(f"{report} of {made.path}: {said}", True, got == 0 or (got in (1, 2) and said.count("\n") <= 1))
+        for rule in ("low_sm_activity", "idle_tensor_cores", "dram_bound", "gpu_throttling", "pcie_bound"):
+            got, said, _ = run("analyze", "-q", "-f", "json", "-r", rule, made.path)
+            check(f"{rule} of {made.path}: {said}", True, got == 0 or (got in (1, 2) and said.count("\n") <= 1))
 
 
 def make_damaged():
@@ -261,6 +341,9 @@ for path in ("mix.sqlite", make_gpus(), make_damaged()):
     check_summary(path, sqlite3.connect(path))
 check_part()
 check_work()
+unpack(os.path.join(HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
+check_rules()
+check_unchecked()
 check_fuzz()
 check_time(sqlite3.connect("mix.sqlite"))
 check("a file without samples says so", True, "does not contain GPU metrics" in "".join(run("stats", "-r", "gpu_metrics_sum", os.path.join(HERE, "kineto", "train.json.gz"))[1:]))

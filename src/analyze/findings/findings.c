@@ -37,6 +37,7 @@ void findings_free(struct findings *findings)
         free_finding(&findings->list[i]);
     free(findings->list);
     free(findings->answers);
+    free(findings->unchecked);
     *findings = (struct findings){ 0 };
 }
 
@@ -174,9 +175,28 @@ static int add_rows(struct findings *findings, const struct rule_rows *rows, str
     return add(findings, &finding, err);
 }
 
+/* Remembers that a rule lacks data. */
+static int add_unchecked(struct findings *findings, const struct analysis *rule, struct error *err)
+{
+    if (array_reserve(&findings->unchecked, &findings->unchecked_room, findings->unchecked_count + 1,
+                      sizeof *findings->unchecked) != 0)
+        return no_memory(err);
+    findings->unchecked[findings->unchecked_count++] = rule;
+    return 0;
+}
+
+static int is_unchecked(const struct findings *findings, const struct analysis *rule)
+{
+    size_t i = 0;
+
+    while (i < findings->unchecked_count && findings->unchecked[i] != rule)
+        i++;
+    return i < findings->unchecked_count;
+}
+
 /* Runs a rule. Without data it finds nothing. */
-static int run_rule(struct rule_rows *rows, const struct finding_choice *choice, struct report *report,
-                    const struct analysis_request *part, int64_t capture_ns, struct error *err)
+static int run_rule(struct findings *findings, struct rule_rows *rows, const struct finding_choice *choice,
+                    struct report *report, const struct analysis_request *part, int64_t capture_ns, struct error *err)
 {
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
@@ -187,7 +207,9 @@ static int run_rule(struct rule_rows *rows, const struct finding_choice *choice,
         return 0;
     for (size_t i = 0; i < choice->option_count && request.option_count < MOST_OPTIONS; i++)
         options[request.option_count++] = choice->options[i];
-    if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) != 0)
+    if ((code = analysis_run(choice->rule, report, &request, &rows->found, err)) == ERR_NO_DATA)
+        return add_unchecked(findings, choice->rule, err);
+    if (code != 0)
         return code;
     return rule_impact_read(&rows->impact, choice->rule, rows->found, capture_ns, err);
 }
@@ -220,7 +242,7 @@ static int run_rules(struct findings *findings, struct rule_rows *list, struct r
     for (size_t i = 0; i < request->count; i++) {
         list[i].rule = request->choices[i].rule;
         list[i].number = i;
-        if ((code = run_rule(&list[i], &request->choices[i], report, request->part, capture_ns, err)) != 0)
+        if ((code = run_rule(findings, &list[i], &request->choices[i], report, request->part, capture_ns, err)) != 0)
             return code;
     }
     qsort(list, request->count, sizeof *list, by_rank);
@@ -263,9 +285,9 @@ static int add_answer(struct findings *findings, struct report *report, const st
 
     if (state == RULE_FOREIGN)
         return 0;
-    if (state == RULE_UNCHECKED) {
+    if (state == RULE_UNCHECKED || is_unchecked(findings, rule)) {
         answer.answer = ANSWER_NOT_CHECKED;
-        answer.missing = analysis_missing(rule, report);
+        answer.missing = state == RULE_UNCHECKED ? analysis_missing(rule, report) : &rule->needs[0];
     } else if (has_found(findings, rule)) {
         answer.answer = ANSWER_PROBLEM;
     }

@@ -37,10 +37,12 @@ struct rule_answer {
 
 /* Starts from {0}. */
 struct findings {
-    struct finding *list;        /* owned */
+    struct finding *list;              /* owned */
     size_t count, room;
-    struct rule_answer *answers; /* owned; in the order of the rules */
+    struct rule_answer *answers;       /* owned; in the order of the rules */
     size_t answer_count, answer_room;
+    const struct analysis **unchecked; /* owned; rules that saw only when they ran that they lack data */
+    size_t unchecked_count, unchecked_room;
 };
 
 /* A rule, with the options behind its name. */

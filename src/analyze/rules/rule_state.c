@@ -97,6 +97,7 @@ static const struct {
     int (*applies)(struct report *report);
 } kinds[] = {
     { "--trace=cuda", is_cuda_program },
+    { "--gpu-metrics-devices=all", is_cuda_program },
     { "--python-sampling=true", runs_python },
     { "--python-events=true", loads_torch },
 };

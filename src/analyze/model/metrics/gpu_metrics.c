@@ -468,12 +468,6 @@ void gpu_metric_add_name(struct text *out, struct report *report, const struct g
         text_addf(out, "metric %lld", (long long)metric->id);
 }
 
-const char *gpu_metric_short_name(struct report *report, const struct gpu_metric *metric, size_t *length)
-{
-    *length = unit_of(report, metric).name_length;
-    return metric->name < 0 ? "" : report_string(report, metric->name, NULL);
-}
-
 void gpu_metric_add_unit(struct text *out, struct report *report, const struct gpu_metric *metric)
 {
     struct gpu_metric_unit unit = unit_of(report, metric);

@@ -46,9 +46,6 @@ void gpu_metrics_free(struct gpu_metrics *metrics); /* of {0} too */
 void gpu_metric_add_name(struct text *out, struct report *report, const struct gpu_metric *metric);
 void gpu_metric_add_unit(struct text *out, struct report *report, const struct gpu_metric *metric);
 
-/* Its name without the unit, not terminated. */
-const char *gpu_metric_short_name(struct report *report, const struct gpu_metric *metric, size_t *length);
-
 /* The metrics of a GPU in the list. */
 struct gpu_metrics_part {
     size_t first, count;
