@@ -14,29 +14,10 @@
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
 const struct command *const commands[] = {
-    &command_profile,
-    &command_summary,
-    &command_stats,
-    &command_analyze,
-    &command_view,
-    &command_ops,
-    &command_sql,
-    &command_diff,
-    &command_what_if,
-    &command_dlprof,
-    &command_pyprof,
-    &command_dmon,
-    &command_pmon,
-    &command_topo,
-    &command_info,
-    &command_doctor,
-    &command_export,
-    &command_import,
-    &command_recover,
-    &command_completion,
-    &command_version,
-    &command_help_row,
-    NULL,
+    &command_profile, &command_summary, &command_stats,      &command_analyze, &command_view,     &command_ops,
+    &command_sql,     &command_diff,    &command_what_if,    &command_dlprof,  &command_pyprof,   &command_ncu,
+    &command_dmon,    &command_pmon,    &command_topo,       &command_info,    &command_doctor,   &command_export,
+    &command_import,  &command_recover, &command_completion, &command_version, &command_help_row, NULL,
 };
 
 static const char *called_as = "tacho"; /* argv[0] */

@@ -1,0 +1,228 @@
+/* What tacho-gpu answers about the metrics of chips. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "abi/counters/counter_sections.h"
+#include "abi/cupti_profiler.h"
+#include "collect/gpu/gpu_link.h"
+#include "list_columns.h"
+#include "ncu_command.h"
+
+struct answer {
+    struct list_columns columns;
+    struct text missing; /* a line each */
+    struct gpu_config config;
+    int has_metrics;     /* the table is that of metrics, not of chips */
+    char refusal[1024];
+};
+
+static const char *const type_names[CUPTI_METRIC_TYPES] = { "Counter", "Ratio", "Throughput" };
+
+static void take_metric(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+{
+    const char *texts[GPU_METRIC_TEXTS];
+    const struct gpu_metric *metric = payload;
+
+    if (gpu_frame_texts(frame, payload, sizeof *metric, texts, GPU_METRIC_TEXTS))
+        return;
+    const char *type = metric->kind == COUNTER_LAUNCH                                    ? "Launch"
+                       : *texts[GPU_METRIC_COUNTER] && metric->type < CUPTI_METRIC_TYPES ? type_names[metric->type]
+                                                                                         : "";
+    list_columns_add(&answer->columns, (const char *const[]){ texts[GPU_METRIC_NAME], type, texts[GPU_METRIC_UNIT] });
+}
+
+static void take_chip(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+{
+    const char *name;
+    char capability[16] = "";
+    const struct gpu_chip *chip = payload;
+
+    if (gpu_frame_texts(frame, payload, sizeof *chip, &name, 1))
+        return;
+    if (chip->capability)
+        snprintf(capability, sizeof capability, "%u.%u", chip->capability / 10, chip->capability % 10);
+    list_columns_add(&answer->columns, (const char *const[]){ name, capability });
+}
+
+static void take(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_refusal *refusal;
+    const char *texts[GPU_MISSING_TEXTS], *sentence;
+
+    if (frame->type == GPU_FRAME_METRIC)
+        take_metric(answer, frame, payload);
+    else if (frame->type == GPU_FRAME_CHIP)
+        take_chip(answer, frame, payload);
+    else if (frame->type == GPU_FRAME_CONFIG && frame->bytes >= sizeof answer->config)
+        memcpy(&answer->config, payload, sizeof answer->config);
+    else if (frame->type == GPU_FRAME_MISSING &&
+             !gpu_frame_texts(frame, payload, sizeof(struct gpu_missing), texts, GPU_MISSING_TEXTS))
+        text_addf(&answer->missing, "%s: %s\n", texts[GPU_MISSING_NAME], texts[GPU_MISSING_WHY]);
+    else if (frame->type == GPU_FRAME_REFUSAL && (sentence = gpu_frame_refusal(frame, payload, &refusal)))
+        snprintf(answer->refusal, sizeof answer->refusal, "%s", sentence);
+}
+
+static int ask(struct answer *answer, const char *mode, const char *const *options, struct error *err)
+{
+    struct gpu_link link;
+    struct gpu_frame frame;
+    const void *payload;
+    int code = gpu_link_start(&link, mode, options, err);
+
+    if (code)
+        return code;
+    while ((code = gpu_link_next(&link, 1, &frame, &payload, err)) == 1)
+        take(answer, &frame, payload);
+    int status = gpu_link_end(&link);
+    if (code)
+        return code;
+    if (*answer->refusal) {
+        size_t length = strlen(answer->refusal);
+        return error_set(err, ERR_UNSUPPORTED, "%.*s", (int)(length - (answer->refusal[length - 1] == '.')),
+                         answer->refusal);
+    }
+    if (WIFSIGNALED(status))
+        return error_set(err, ERR_UNSUPPORTED, "CUPTI ended tacho-gpu by signal %d; TACHO_CUPTI names another file",
+                         WTERMSIG(status));
+    return 0;
+}
+
+static void free_answer(struct answer *answer)
+{
+    text_free(&answer->columns.cells);
+    text_free(&answer->missing);
+}
+
+int ncu_list_chips(struct text *out, struct error *err)
+{
+    struct answer answer = { .columns.count = 2 };
+
+    list_columns_add(&answer.columns, (const char *const[]){ "Chip", "Compute Capability" });
+    int code = ask(&answer, "chips", (const char *const[]){ NULL }, err);
+    if (code)
+        goto failed;
+    list_columns_print(&answer.columns, out);
+failed:
+    free_answer(&answer);
+    return code;
+}
+
+/* ---- For each chip ------------------------------------------------------------------------------------------------
+ */
+
+/* "name=a,b" of a list; the caller frees it. */
+static char *list_option(const char *name, const struct option_list *list)
+{
+    struct text text = { 0 };
+
+    text_addf(&text, "%s=", name);
+    for (size_t i = 0; i < list->count; i++)
+        text_addf(&text, "%s%s", i ? "," : "", list->values[i]);
+    return text_take(&text);
+}
+
+static int is_sampling(const struct ncu_settings *settings)
+{
+    return settings->query_collection && strcmp(settings->query_collection, "pmsampling") == 0;
+}
+
+static void add_answer(struct text *out, struct answer *answer, const char *chip, int has_passes)
+{
+    text_addf(out, "%s\n", strchr(chip, '=') + 1);
+    list_columns_print(&answer->columns, out);
+    text_add(out, text_string(&answer->missing));
+    if (has_passes)
+        text_addf(out, "%u counters in %llu pass%s\n", answer->config.counters,
+                  (unsigned long long)answer->config.passes, answer->config.passes == 1 ? "" : "es");
+}
+
+/* `chip` is an option of tacho-gpu: chip=NAME or device=N. */
+static int print_chip(struct text *out, const struct ncu_settings *settings, const char *mode, const char *chip,
+                      struct error *err)
+{
+    static const struct option_list basic = { { "basic" }, 1 };
+    struct answer answer = { .columns.count = 3 };
+    char query[32];
+    int is_default = !settings->sets.count && !settings->sections.count && !settings->metrics.count;
+    int is_query = strcmp(mode, "metrics") == 0;
+    char *sets = list_option("sets", is_default ? &basic : &settings->sets);
+    char *sections = list_option("sections", &settings->sections);
+    char *metrics = list_option(is_query ? "names" : "metrics", &settings->metrics);
+    int code = ERR_NO_MEMORY;
+
+    if (!sets || !sections || !metrics) {
+        error_set(err, code, "out of memory");
+        goto failed;
+    }
+    snprintf(query, sizeof query, "mode=%s", settings->query_mode ? settings->query_mode : "base");
+    list_columns_add(&answer.columns, (const char *const[]){ "Metric Name", "Metric Type", "Metric Unit" });
+    const char *options[] = { chip,     is_sampling(settings) ? "profiler=sampling" : "profiler=range", query, sets,
+                              sections, is_query && !settings->metrics.count ? NULL : metrics,          NULL };
+    code = ask(&answer, mode, options, err);
+    if (code)
+        goto failed;
+    add_answer(out, &answer, chip, !is_query);
+failed:
+    free(sets);
+    free(sections);
+    free(metrics);
+    free_answer(&answer);
+    return code;
+}
+
+static int for_each_chip(struct text *out, const struct ncu_settings *settings, const char *mode, struct error *err)
+{
+    size_t count = 0;
+    char **chips = settings->chips ? option_split(settings->chips, &count) : NULL;
+    int code = 0;
+
+    if (!settings->chips)
+        return print_chip(out, settings, mode, "device=0", err);
+    if (!chips)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        char option[64];
+        snprintf(option, sizeof option, "chip=%s", chips[i]);
+        code = print_chip(out, settings, mode, option, err);
+        if (code)
+            break;
+    }
+    free(chips);
+    return code;
+}
+
+int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, struct error *err)
+{
+    if (settings->query_mode && strcmp(settings->query_mode, "suffix") == 0 && !settings->metrics.count)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--query-metrics-mode suffix needs --metrics: the names without suffixes");
+    return for_each_chip(out, settings, "metrics", err);
+}
+
+/* ---- Of the table -------------------------------------------------------------------------------------------------
+ */
+
+static void add_section(struct text *out, const struct counter_section *section)
+{
+    char name[256];
+
+    for (const struct counter_metric *row = section->metrics; row->names; row++) {
+        struct counter_names names = { row->names, NULL };
+        while (counter_names_next(&names, name, sizeof name))
+            text_addf(out, "%s\n", name);
+    }
+}
+
+int ncu_list_metrics(struct text *out, const struct ncu_settings *settings, struct error *err)
+{
+    if (settings->chips)
+        return for_each_chip(out, settings, "config", err);
+    for (const struct counter_section *section = counter_sections; section->name; section++)
+        if (ncu_has_section(settings, section->name, section->sets))
+            add_section(out, section);
+    for (size_t i = 0; i < settings->metrics.count; i++)
+        text_addf(out, "%s\n", settings->metrics.values[i]);
+    return 0;
+}
