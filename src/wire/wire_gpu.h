@@ -23,6 +23,8 @@ enum gpu_frame_type {
     GPU_FRAME_VALUES,    /* struct gpu_values: readings of one GPU */
     GPU_FRAME_PROCESS,   /* struct gpu_process: a process on a GPU */
     GPU_FRAME_ROUND,     /* struct gpu_round: all GPUs have been read */
+    GPU_FRAME_SAMPLES,   /* struct gpu_samples: counters of one GPU over time */
+    GPU_FRAME_SAMPLING,  /* struct gpu_sampling: how sampling of a GPU goes; the first is followed by its metrics */
     GPU_FRAME_REFUSAL,   /* struct gpu_refusal: a source that is not available, and why */
     GPU_FRAME_DRIVER,    /* struct gpu_driver */
     GPU_FRAME_PLACE,     /* struct gpu_place: where a GPU sits */
@@ -78,6 +80,20 @@ struct gpu_process {
 struct gpu_round {
     int64_t time_ns; /* CLOCK_MONOTONIC */
     uint64_t number; /* from 0 */
+};
+
+/* Behind it `count` samples of 16 + 8 * metrics bytes: int64_t begin_ns and end_ns of CLOCK_MONOTONIC, and a double for
+ * each metric, in the order of their GPU_FRAME_METRIC. */
+struct gpu_samples {
+    uint32_t device, metrics, count, reserved;
+};
+
+struct gpu_sampling {
+    uint32_t device, reserved;
+    uint64_t interval_ns; /* that was asked for */
+    uint64_t samples;     /* so far */
+    uint64_t lost;        /* intervals without a sample */
+    uint64_t overflows;   /* times that the GPU's buffer was full */
 };
 
 enum gpu_origin { GPU_ORIGIN_NVML, GPU_ORIGIN_GPM, GPU_ORIGIN_COUNTERS };

@@ -2,8 +2,8 @@
  * must be that of the version this build stands for. Sizes and members are from the vendor's headers, not from ours.
  *
  * A pass has room for four counters of one unit of the chip. A config image is a text: the passes, then the metrics,
- * line by line. A counter data image is a text, too: "RANGE METRIC VALUE", line by line. Samples and ranges on a GPU
- * are not modelled: those calls check their struct and answer that they are not supported. */
+ * line by line. A counter data image is a text, too: "RANGE METRIC VALUE", line by line. Ranges on a GPU are not
+ * modelled: those calls check their struct and answer that they are not supported. cupti_sampling.c has samples. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +29,6 @@ enum { INVALID_METRIC_NAME = 17, NOT_SUPPORTED = 27, SLOTS = 4, MOST = 64 };
     X(cuptiProfilerGetCounterAvailability, FAKE_CUPTI >= 1301 ? 41 : 40, NOT_SUPPORTED)                                \
     X(cuptiProfilerDeviceSupported, FAKE_CUPTI >= 1301 ? 56 : 52, NOT_SUPPORTED)                                       \
     X(cuptiProfilerHostGetRangeName, 56, NOT_SUPPORTED)                                                                \
-    X(cuptiPmSamplingEnable, 32, NOT_SUPPORTED)                                                                        \
-    X(cuptiPmSamplingDisable, 24, NOT_SUPPORTED)                                                                       \
-    X(cuptiPmSamplingSetConfig, FAKE_CUPTI >= 1208 ? 64 : 60, NOT_SUPPORTED)                                           \
-    X(cuptiPmSamplingStart, 24, NOT_SUPPORTED)                                                                         \
-    X(cuptiPmSamplingStop, 24, NOT_SUPPORTED)                                                                          \
-    X(cuptiPmSamplingDecodeData, 45, NOT_SUPPORTED)                                                                    \
-    X(cuptiPmSamplingGetCounterAvailability, 40, NOT_SUPPORTED)                                                        \
-    X(cuptiPmSamplingGetCounterDataSize, 56, NOT_SUPPORTED)                                                            \
-    X(cuptiPmSamplingCounterDataImageInitialize, 40, NOT_SUPPORTED)                                                    \
-    X(cuptiPmSamplingGetCounterDataInfo, 56, NOT_SUPPORTED)                                                            \
-    X(cuptiPmSamplingCounterDataGetSampleInfo, 64, NOT_SUPPORTED)                                                      \
     X(cuptiRangeProfilerEnable, FAKE_CUPTI >= 1304 ? 36 : 32, NOT_SUPPORTED)                                           \
     X(cuptiRangeProfilerDisable, 24, NOT_SUPPORTED)                                                                    \
     X(cuptiRangeProfilerSetConfig, 90, NOT_SUPPORTED)                                                                  \

@@ -208,6 +208,12 @@ int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t h
     return 0;
 }
 
+void gpu_link_finish(struct gpu_link *link)
+{
+    if (link->fd >= 0)
+        shutdown(link->fd, SHUT_WR);
+}
+
 /* A library of the driver may hang in its own exit: after two seconds the program is killed. */
 int gpu_link_end(struct gpu_link *link)
 {

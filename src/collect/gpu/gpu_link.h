@@ -32,6 +32,9 @@ const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload
 /* The same for texts behind a struct of `head` bytes: 0, or -1 if they are not all there. */
 int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count);
 
+/* Asks the program to end: its last frames follow. */
+void gpu_link_finish(struct gpu_link *link);
+
 /* Hangs up and waits for the end of the program: its wait status; -1: it did not run. */
 int gpu_link_end(struct gpu_link *link);
 

@@ -43,7 +43,7 @@ int counters_begin(struct counters_host *host, const char *chip, unsigned device
                            device, why);
         return -1;
     }
-    int result = counters_host_open(host, chip, is_sampling ? CUPTI_PROFILER_SAMPLING : CUPTI_PROFILER_RANGE);
+    int result = counters_host_open(host, chip, is_sampling ? CUPTI_PROFILER_SAMPLING : CUPTI_PROFILER_RANGE, NULL);
     if (result == CUPTI_RESULT_SUCCESS)
         return 0;
     if (result == CUPTI_RESULT_ERROR_NOT_SUPPORTED || result == CUPTI_RESULT_ERROR_INVALID_PARAMETER)

@@ -13,12 +13,13 @@ static int call(enum cupti_call_id id, void *arguments)
     return cupti_profiler_call(&counters_cupti, id, arguments);
 }
 
-int counters_host_open(struct counters_host *host, const char *chip, enum cupti_profiler_type profiler)
+int counters_host_open(struct counters_host *host, const char *chip, enum cupti_profiler_type profiler,
+                       const uint8_t *availability)
 {
-    struct cupti_host_initialize open = { .profiler = profiler, .chip = chip };
+    struct cupti_host_initialize open = { .profiler = profiler, .chip = chip, .availability = availability };
     int result = call(CUPTI_CALL_host_initialize, &open);
 
-    *host = (struct counters_host){ .profiler = profiler };
+    *host = (struct counters_host){ .profiler = profiler, .availability = availability };
     if (result == CUPTI_RESULT_SUCCESS) {
         host->object = open.host;
         snprintf(host->chip, sizeof host->chip, "%s", chip);

@@ -8,11 +8,12 @@
 #include "abi/cupti_profiler.h"
 
 struct counters_host {
-    void *object; /* CUPTI's */
+    void *object;                /* CUPTI's */
     char chip[32];
     enum cupti_profiler_type profiler;
+    const uint8_t *availability; /* the counters that a GPU has; NULL: all that its chip may have */
     struct counters_bases {
-        char **names; /* owned */
+        char **names;            /* owned */
         size_t count;
         int is_read;
     } bases[CUPTI_METRIC_TYPES];
@@ -28,7 +29,8 @@ struct counters_properties {
 };
 
 /* Returns CUPTI's result. counters_host_close() of a host that did not open does nothing. */
-int counters_host_open(struct counters_host *host, const char *chip, enum cupti_profiler_type profiler);
+int counters_host_open(struct counters_host *host, const char *chip, enum cupti_profiler_type profiler,
+                       const uint8_t *availability);
 void counters_host_close(struct counters_host *host);
 
 /* The base metrics of one type. */

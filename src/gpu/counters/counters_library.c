@@ -18,6 +18,7 @@
 
 #include "abi/cupti.h"
 #include "abi/cupti_paths.h"
+#include "base/clock.h"
 
 enum { PATH_BYTES = 4096, MAJOR_OLDEST = 12, MAJOR_NEWEST = 15, PYTHON_OLDEST = 8, PYTHON_NEWEST = 16 };
 
@@ -26,6 +27,8 @@ enum { PATH_BYTES = 4096, MAJOR_OLDEST = 12, MAJOR_NEWEST = 15, PYTHON_OLDEST = 
 #define CALL_OF_13_2 "cuptiProfilerHostGetSinglePassSets"
 
 struct cupti_profiler counters_cupti;
+
+static void *loaded;
 
 static struct {
     int newest;                 /* major version that the driver supports */
@@ -93,6 +96,7 @@ static int try_file(const char *path)
         keep(search.older, path);
         return -1;
     }
+    loaded = library;
     load_beside(library, "libnvperf_host.so");
     load_beside(library, "libnvperf_target.so");
     return 0;
@@ -200,6 +204,18 @@ const char *counters_load(void)
                               try_python(getenv("VIRTUAL_ENV")) == 0 || try_python(getenv("CONDA_PREFIX")) == 0))
         return NULL;
     return try_folder("") == 0 || try_installed() == 0 ? NULL : explain(NULL);
+}
+
+static uint64_t now_ns(void)
+{
+    return (uint64_t)clock_monotonic_ns();
+}
+
+int counters_set_clock(void)
+{
+    int (*use)(cupti_clock) = (int (*)(cupti_clock))dlsym(loaded, "cuptiActivityRegisterTimestampCallback");
+
+    return use ? use(now_ns) : CUPTI_RESULT_ERROR_NOT_SUPPORTED;
 }
 
 const char *counters_result_text(int result)

@@ -9,6 +9,9 @@ extern struct cupti_profiler counters_cupti;
 /* Finds and loads it: NULL, or a sentence that says why that failed. */
 const char *counters_load(void);
 
+/* Lets CUPTI stamp samples with CLOCK_MONOTONIC. Returns CUPTI's result. */
+int counters_set_clock(void);
+
 /* The sentence for one of CUPTI's results, for the end of another: "permission denied" and so on. */
 const char *counters_result_text(int result);
 

@@ -1,0 +1,257 @@
+/* The order of calls, and what CUPTI's pages leave out, is this:
+ *
+ *     Enable, SetConfig, GetCounterDataSize, CounterDataImageInitialize, Start,
+ *     { DecodeData, GetCounterDataInfo, GetSampleInfo and EvaluateToGpuValues for each sample,
+ * CounterDataImageInitialize }, Stop, the same once more, Disable
+ *
+ * A counter data image that is full loses the rest of a decode, so it has room for more samples than can come between
+ * two decodes, and a decode that stops because of it is repeated with an empty one. If the GPU's buffer overflows, it
+ * stays full: sampling is begun again, and the gap is counted. After Stop there may be samples without a time: they are
+ * empty. */
+#include "pm_sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/cupti.h"
+
+enum {
+    SAMPLES_LEAST = 512,            /* of a counter data image */
+    SAMPLES_MOST = 65536,
+    HARDWARE_BYTES_A_SAMPLE = 8192, /* 4 to 7 KB were seen */
+    DECODES_MOST = 64,              /* in one read: more would be a GPU that fills faster than we read */
+};
+#define HARDWARE_LEAST ((size_t)64 << 20)
+#define HARDWARE_MOST ((size_t)512 << 20)
+
+struct pm_sampler {
+    struct pm_request request;
+    void *sampling; /* CUPTI's object; NULL: none */
+    uint8_t *image;
+    size_t image_bytes;
+    double *values;
+    uint64_t last_end_ns; /* of the newest sample; 0: none yet */
+    struct pm_counts counts;
+};
+
+#define CALL(sampler, call, ...)                                                                                       \
+    cupti_profiler_call((sampler)->request.cupti, CUPTI_CALL_##call, &(struct cupti_##call){ __VA_ARGS__ })
+
+uint64_t pm_system_hz(const char *chip)
+{
+    static const char *const by_cycles[] = { "TU102", "TU104", "TU106", "TU116", "TU117", "GA100" };
+
+    for (size_t i = 0; i < sizeof by_cycles / sizeof *by_cycles; i++)
+        if (strcmp(by_cycles[i], chip) == 0)
+            return 1400000000; /* it varies with the load; the times of the samples are right in any case */
+    return 0;
+}
+
+static size_t samples_of(const struct pm_request *request)
+{
+    uint64_t samples = 4 * request->decode_ns / (request->interval_ns ? request->interval_ns : 1);
+
+    return samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples > SAMPLES_MOST ? SAMPLES_MOST : (size_t)samples;
+}
+
+static size_t hardware_bytes(const struct pm_request *request)
+{
+    size_t bytes = 2 * samples_of(request) * HARDWARE_BYTES_A_SAMPLE;
+
+    return bytes < HARDWARE_LEAST ? HARDWARE_LEAST : bytes > HARDWARE_MOST ? HARDWARE_MOST : bytes;
+}
+
+/* The interval in the unit of the trigger. */
+static uint64_t trigger_interval(const struct pm_request *request)
+{
+    double cycles = (double)request->interval_ns * 1e-9 * (double)request->system_hz;
+
+    return request->system_hz ? (uint64_t)(cycles + 0.5) : request->interval_ns;
+}
+
+static int make_image(struct pm_sampler *sampler, const char **call)
+{
+    const struct pm_request *request = &sampler->request;
+    struct cupti_sampling_data_size size = { .sampling = sampler->sampling,
+                                             .names = request->metrics,
+                                             .count = request->count,
+                                             .samples = (uint32_t)samples_of(request) };
+
+    *call = "cuptiPmSamplingGetCounterDataSize";
+    int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_data_size, &size);
+    if (result)
+        return result;
+    free(sampler->image);
+    free(sampler->values);
+    sampler->image_bytes = size.bytes;
+    sampler->image = malloc(size.bytes);
+    sampler->values = calloc(request->count, sizeof *sampler->values);
+    return sampler->image && sampler->values ? 0 : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+}
+
+static int empty_image(struct pm_sampler *sampler)
+{
+    return CALL(sampler, sampling_data_initialize, .sampling = sampler->sampling, .bytes = sampler->image_bytes,
+                .data = sampler->image);
+}
+
+static int configure(struct pm_sampler *sampler)
+{
+    const struct pm_request *request = &sampler->request;
+
+    return CALL(sampler, sampling_config, .sampling = sampler->sampling, .config_bytes = request->config_bytes,
+                .config = request->config, .buffer_bytes = hardware_bytes(request),
+                .interval = trigger_interval(request),
+                .trigger = request->system_hz ? CUPTI_TRIGGER_CYCLES : CUPTI_TRIGGER_TIME,
+                .append = CUPTI_APPEND_KEEP_OLDEST);
+}
+
+/* From Enable to Start; also after an overflow. */
+static int start(struct pm_sampler *sampler, const char **call)
+{
+    struct cupti_sampling_enable enable = { .device = sampler->request.device };
+
+    *call = "cuptiPmSamplingEnable";
+    int result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_enable, &enable);
+    if (result)
+        return result;
+    sampler->sampling = enable.sampling;
+    *call = "cuptiPmSamplingSetConfig";
+    result = configure(sampler);
+    if (!result)
+        result = make_image(sampler, call);
+    if (!result) {
+        *call = "cuptiPmSamplingCounterDataImageInitialize";
+        result = empty_image(sampler);
+    }
+    if (!result) {
+        *call = "cuptiPmSamplingStart";
+        result = CALL(sampler, sampling_start, .sampling = sampler->sampling);
+    }
+    return result;
+}
+
+static void disable(struct pm_sampler *sampler)
+{
+    if (sampler->sampling)
+        CALL(sampler, sampling_disable, .sampling = sampler->sampling);
+    sampler->sampling = NULL;
+}
+
+struct pm_sampler *pm_sampler_begin(const struct pm_request *request, int *result, const char **call)
+{
+    struct pm_sampler *sampler = calloc(1, sizeof *sampler);
+
+    *call = "malloc";
+    *result = CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    if (!sampler)
+        return NULL;
+    sampler->request = *request;
+    *result = start(sampler, call);
+    if (*result) {
+        pm_sampler_free(sampler);
+        return NULL;
+    }
+    return sampler;
+}
+
+/* Counts the intervals that are missing between the newest sample and this one. */
+static void count(struct pm_sampler *sampler, const struct pm_sample *sample)
+{
+    uint64_t interval_ns = sampler->request.interval_ns;
+    uint64_t length_ns = sample->end_ns - sample->begin_ns;
+    uint64_t step_ns = length_ns > interval_ns ? length_ns : interval_ns;
+
+    if (sampler->last_end_ns && sample->begin_ns > sampler->last_end_ns + step_ns / 2)
+        sampler->counts.lost += (sample->begin_ns - sampler->last_end_ns + step_ns / 2) / step_ns;
+    sampler->last_end_ns = sample->end_ns;
+    sampler->counts.samples++;
+}
+
+static int take_sample(struct pm_sampler *sampler, size_t index, pm_take *take, void *to)
+{
+    const struct pm_request *request = &sampler->request;
+    struct cupti_sampling_sample info = {
+        .sampling = sampler->sampling, .data = sampler->image, .data_bytes = sampler->image_bytes, .sample = index
+    };
+    int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_sample, &info);
+
+    if (result || info.start_ns >= info.end_ns || info.start_ns < sampler->last_end_ns)
+        return result;
+    result = CALL(sampler, host_evaluate, .host = request->host, .data = sampler->image,
+                  .data_bytes = sampler->image_bytes, .range = index, .names = request->metrics,
+                  .count = request->count, .values = sampler->values);
+    if (result)
+        return result;
+    struct pm_sample sample = { info.start_ns, info.end_ns, sampler->values };
+    count(sampler, &sample);
+    take(to, &sample);
+    return 0;
+}
+
+/* One decode. Sets *reason to what ended it. */
+static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t *reason, int *is_full)
+{
+    struct cupti_sampling_decode round = { .sampling = sampler->sampling,
+                                           .data = sampler->image,
+                                           .data_bytes = sampler->image_bytes };
+    struct cupti_sampling_data_info info = { .data = sampler->image, .data_bytes = sampler->image_bytes };
+    int result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_decode, &round);
+
+    *reason = round.stop_reason;
+    *is_full |= round.overflow != 0;
+    if (!result)
+        result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_data_info, &info);
+    for (size_t i = 0; !result && i < info.completed; i++)
+        result = take_sample(sampler, i, take, to);
+    return result ? result : empty_image(sampler);
+}
+
+static int decode_all(struct pm_sampler *sampler, pm_take *take, void *to, int *is_full)
+{
+    uint32_t reason = CUPTI_DECODE_FULL;
+    int result = 0;
+
+    for (int i = 0; !result && reason == CUPTI_DECODE_FULL && i < DECODES_MOST; i++)
+        result = decode(sampler, take, to, &reason, is_full);
+    return result;
+}
+
+int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
+{
+    const char *call;
+    int is_full = 0;
+    int result = sampler->sampling ? decode_all(sampler, take, to, &is_full) : CUPTI_RESULT_ERROR_NOT_INITIALIZED;
+
+    if (!result && is_full) {
+        sampler->counts.overflows++;
+        CALL(sampler, sampling_stop, .sampling = sampler->sampling);
+        disable(sampler);
+        result = start(sampler, &call);
+    }
+    if (result)
+        disable(sampler);
+    return result;
+}
+
+struct pm_counts pm_sampler_counts(const struct pm_sampler *sampler)
+{
+    return sampler->counts;
+}
+
+void pm_sampler_stop(struct pm_sampler *sampler, pm_take *take, void *to)
+{
+    int is_full = 0;
+
+    if (sampler->sampling && CALL(sampler, sampling_stop, .sampling = sampler->sampling) == 0)
+        decode_all(sampler, take, to, &is_full);
+    disable(sampler);
+}
+
+void pm_sampler_free(struct pm_sampler *sampler)
+{
+    disable(sampler);
+    free(sampler->image);
+    free(sampler->values);
+    free(sampler);
+}

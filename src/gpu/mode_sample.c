@@ -1,0 +1,296 @@
+/* Counters over time, for captures: CUPTI's PM sampling of each GPU.
+ *
+ * Options: devices=NUMBER,… (NVML's; all if it is not there), sets=LIST, metrics=LIST (abi/counters), interval_ns=N,
+ * decode_us=N: how often samples are fetched from the GPU. Metrics that need a second pass are left out. A GPU that
+ * refuses costs its own samples only. It ends when the other side shuts its half of the socket down: the last samples
+ * follow. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/cupti.h"
+#include "base/clock.h"
+#include "gpu/counters/counters_choice.h"
+#include "gpu/counters/counters_frames.h"
+#include "gpu/counters/counters_library.h"
+#include "gpu/counters/pm_sampler.h"
+#include "gpu/frames/frames_out.h"
+#include "gpu_mode.h"
+
+enum { GPUS_MOST = 64, DECODE_US = 100000, FRAME_SAMPLES = 256 };
+#define USUAL_SET "general"
+
+/* A metric that is sent: which counter it is of, and by what it is multiplied. */
+struct metric {
+    size_t counter;
+    double factor;
+};
+
+struct sampled_gpu {
+    unsigned device;
+    uint8_t *availability;
+    struct counters_host host;
+    struct counters_list list;
+    struct counters_choice choice;
+    struct metric *metrics;
+    size_t count;
+    struct pm_sampler *sampler; /* NULL: refused, or ended */
+    struct gpu_samples *frame;  /* with room for FRAME_SAMPLES */
+    size_t sample_bytes;
+};
+
+struct sampling {
+    struct sampled_gpu gpus[GPUS_MOST];
+    size_t count;
+    uint64_t interval_ns, decode_ns;
+};
+
+/* NVML's numbers and CUDA's are the same if CUDA counts by the PCI bus, and hides no GPU. */
+static void number_as_nvml(void)
+{
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+/* ---- Samples ---------------------------------------------------------------------------------------------------- */
+
+static void send_samples(struct sampled_gpu *gpu)
+{
+    if (gpu->frame->count)
+        frames_add(GPU_FRAME_SAMPLES, gpu->frame, sizeof *gpu->frame + gpu->frame->count * gpu->sample_bytes);
+    gpu->frame->count = 0;
+}
+
+static void take_sample(void *to, const struct pm_sample *sample)
+{
+    struct sampled_gpu *gpu = to;
+    int64_t *times = (int64_t *)((char *)(gpu->frame + 1) + gpu->frame->count * gpu->sample_bytes);
+    double *values = (double *)(times + 2);
+
+    times[0] = (int64_t)sample->begin_ns;
+    times[1] = (int64_t)sample->end_ns;
+    for (size_t i = 0; i < gpu->count; i++)
+        values[i] = sample->values[gpu->metrics[i].counter] * gpu->metrics[i].factor;
+    if (++gpu->frame->count == FRAME_SAMPLES)
+        send_samples(gpu);
+}
+
+static void tell_state(const struct sampling *sampling, const struct sampled_gpu *gpu)
+{
+    struct pm_counts counts = gpu->sampler ? pm_sampler_counts(gpu->sampler) : (struct pm_counts){ 0 };
+    struct gpu_sampling state = { .device = gpu->device,
+                                  .interval_ns = sampling->interval_ns,
+                                  .samples = counts.samples,
+                                  .lost = counts.lost,
+                                  .overflows = counts.overflows };
+
+    frames_add(GPU_FRAME_SAMPLING, &state, sizeof state);
+}
+
+/* ---- The begin of a GPU -------------------------------------------------------------------------------------------
+ */
+
+/* What a refusal means here, where CUPTI's own sentence does not say what to do. */
+static void refuse(const struct sampled_gpu *gpu, const char *call, int result)
+{
+    static const char admins[] =
+        "GPU %u: the driver keeps counters for administrators (RmProfilingAdminOnly: 1). Run as root or with "
+        "CAP_SYS_ADMIN, or load the module with NVreg_RestrictProfilingToAdminUsers=0.";
+    static const char
+        taken[] = "GPU %u: another profiler uses its counters. End it; if it is DCGM: dcgmi profile --pause.";
+
+    if (result == CUPTI_RESULT_ERROR_INSUFFICIENT_PRIVILEGES)
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, admins, gpu->device);
+    else if (result == CUPTI_RESULT_ERROR_INVALID_OPERATION || result == CUPTI_RESULT_ERROR_HARDWARE_BUSY)
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, taken, gpu->device);
+    else
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u cannot be sampled (%s): %s", gpu->device, call,
+                           counters_result_text(result));
+}
+
+/* What of the chip's counters this GPU has. Returns CUPTI's result. */
+static int read_availability(struct sampled_gpu *gpu)
+{
+    struct cupti_sampling_availability ask = { .device = gpu->device };
+    int result = cupti_profiler_call(&counters_cupti, CUPTI_CALL_sampling_availability, &ask);
+
+    if (result)
+        return result;
+    gpu->availability = ask.image = calloc(1, ask.bytes);
+    return ask.image ? cupti_profiler_call(&counters_cupti, CUPTI_CALL_sampling_availability, &ask)
+                     : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+}
+
+/* Sends the metrics that were chosen, in the order of their values. */
+static int tell_metrics(struct sampled_gpu *gpu)
+{
+    gpu->metrics = calloc(gpu->list.count + 1, sizeof *gpu->metrics);
+    for (size_t i = 0; gpu->metrics && i < gpu->list.count; i++) {
+        const struct counters_entry *entry = &gpu->list.entries[i];
+        size_t counter = 0;
+        while (counter < gpu->choice.count && strcmp(gpu->choice.names[counter], entry->counter) != 0)
+            counter++;
+        if (counter == gpu->choice.count || entry->kind == COUNTER_NONE)
+            continue;
+        gpu->metrics[gpu->count++] = (struct metric){ counter, entry->factor };
+        counters_send_metric(entry);
+    }
+    gpu->sample_bytes = 2 * sizeof(int64_t) + gpu->count * sizeof(double);
+    gpu->frame = calloc(1, sizeof *gpu->frame + FRAME_SAMPLES * gpu->sample_bytes);
+    if (!gpu->metrics || !gpu->frame)
+        return CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    gpu->frame->device = gpu->device;
+    gpu->frame->metrics = (uint32_t)gpu->count;
+    return CUPTI_RESULT_SUCCESS;
+}
+
+/* From the names of sets and metrics to counters of this GPU. Returns CUPTI's result, and in *call what it refused. */
+static int choose(struct sampled_gpu *gpu, const char *chip, char **options, const char **call)
+{
+    const char *sets = gpu_option(options, "sets"), *metrics = gpu_option(options, "metrics");
+
+    *call = "cuptiPmSamplingGetCounterAvailability";
+    int result = read_availability(gpu);
+    if (result)
+        return result;
+    *call = "cuptiProfilerHostInitialize";
+    result = counters_host_open(&gpu->host, chip, CUPTI_PROFILER_SAMPLING, gpu->availability);
+    if (result)
+        return result;
+    gpu->list.host = &gpu->host;
+    counters_list_add_sets(&gpu->list, sets || metrics ? sets : USUAL_SET);
+    counters_list_add_metrics(&gpu->list, metrics);
+    *call = "cuptiProfilerHostGetConfigImage";
+    result = counters_choose(&gpu->list, 1, &gpu->choice);
+    return result ? result : tell_metrics(gpu);
+}
+
+static struct pm_sampler *start(const struct sampling *sampling, const struct sampled_gpu *gpu, int *result,
+                                const char **call)
+{
+    struct pm_request request = { .cupti = &counters_cupti,
+                                  .host = gpu->host.object,
+                                  .device = gpu->device,
+                                  .metrics = gpu->choice.names,
+                                  .count = gpu->choice.count,
+                                  .config = gpu->choice.config.image,
+                                  .config_bytes = gpu->choice.config.bytes,
+                                  .interval_ns = sampling->interval_ns,
+                                  .decode_ns = sampling->decode_ns,
+                                  .system_hz = pm_system_hz(gpu->host.chip) };
+
+    return pm_sampler_begin(&request, result, call);
+}
+
+static void begin_gpu(const struct sampling *sampling, struct sampled_gpu *gpu, char **options)
+{
+    const char *call = "", *why = "";
+    const char *chip = counters_chip_of(gpu->device, &why);
+
+    if (!chip) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u cannot be sampled: %s", gpu->device, why);
+        return;
+    }
+    tell_state(sampling, gpu);
+    int result = choose(gpu, chip, options, &call);
+    if (!result && gpu->choice.count == 0) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u (%s) has none of these metrics.", gpu->device,
+                           chip);
+        return;
+    }
+    if (!result)
+        gpu->sampler = start(sampling, gpu, &result, &call);
+    if (result)
+        refuse(gpu, call, result);
+}
+
+/* The GPUs of the list, or all that CUDA has. */
+static void find_gpus(struct sampling *sampling, const char *list)
+{
+    const char *why;
+
+    for (unsigned device = 0; !list && device < GPUS_MOST && counters_chip_of(device, &why); device++)
+        sampling->gpus[sampling->count++].device = device;
+    while (list && *list && sampling->count < GPUS_MOST) {
+        unsigned device = 0;
+        for (; *list >= '0' && *list <= '9'; list++)
+            device = device * 10 + (unsigned)(*list - '0');
+        sampling->gpus[sampling->count++].device = device;
+        list += strcspn(list, ",");
+        list += *list == ',';
+    }
+}
+
+/* ---- The run ---------------------------------------------------------------------------------------------------- */
+
+static void read_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
+{
+    int result = pm_sampler_read(gpu->sampler, take_sample, gpu);
+
+    send_samples(gpu);
+    tell_state(sampling, gpu);
+    if (result) {
+        refuse(gpu, "cuptiPmSamplingDecodeData", result);
+        pm_sampler_free(gpu->sampler);
+        gpu->sampler = NULL;
+    }
+}
+
+/* Until the other side hangs up, or no GPU is left. */
+static void run(struct sampling *sampling)
+{
+    int64_t next_ns = clock_monotonic_ns();
+
+    for (;;) {
+        int is_alive = 0;
+        for (size_t i = 0; i < sampling->count; i++)
+            is_alive |= sampling->gpus[i].sampler != NULL;
+        if (frames_send() || !is_alive)
+            return;
+        next_ns += (int64_t)sampling->decode_ns;
+        if (frames_wait_until(next_ns))
+            return;
+        for (size_t i = 0; i < sampling->count; i++)
+            if (sampling->gpus[i].sampler)
+                read_gpu(sampling, &sampling->gpus[i]);
+    }
+}
+
+static void end_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
+{
+    if (gpu->sampler) {
+        pm_sampler_stop(gpu->sampler, take_sample, gpu);
+        send_samples(gpu);
+        tell_state(sampling, gpu);
+        pm_sampler_free(gpu->sampler);
+    }
+    counters_choice_free(&gpu->choice);
+    counters_list_free(&gpu->list);
+    counters_host_close(&gpu->host);
+    free(gpu->availability);
+    free(gpu->metrics);
+    free(gpu->frame);
+}
+
+int gpu_mode_sample(char **options)
+{
+    static struct sampling sampling;
+    struct cupti_profiler_deinitialize deinitialize = { 0 };
+
+    number_as_nvml();
+    const char *failure = counters_load();
+    if (failure) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", failure);
+        return GPU_MODE_REFUSED;
+    }
+    counters_set_clock();
+    sampling.interval_ns = gpu_option_number(options, "interval_ns", 100000);
+    sampling.decode_ns = gpu_option_number(options, "decode_us", DECODE_US) * 1000;
+    find_gpus(&sampling, gpu_option(options, "devices"));
+    for (size_t i = 0; i < sampling.count; i++)
+        begin_gpu(&sampling, &sampling.gpus[i], options);
+    run(&sampling);
+    for (size_t i = 0; i < sampling.count; i++)
+        end_gpu(&sampling, &sampling.gpus[i]);
+    cupti_profiler_call(&counters_cupti, CUPTI_CALL_profiler_deinitialize, &deinitialize);
+    return 0;
+}
