@@ -1,7 +1,7 @@
 /* Readings of NVML, round after round: for dmon, pmon, top, and for captures.
  *
- * Options: devices=LIST, readings=NUMBER,… (enum gpu_reading), processes=1, interval_us=N, rounds=N (0: without end).
- * Rounds have fixed times, so that a slow call delays its own round only. */
+ * Options: devices=LIST, readings=NUMBER,… (enum gpu_reading), processes=1, instances=1, interval_us=N, rounds=N (0:
+ * without end). Rounds have fixed times, so that a slow call delays its own round only. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "gpu/frames/frames_out.h"
 #include "gpu/nvml/nvml_gpm.h"
+#include "gpu/nvml/nvml_instances.h"
 #include "gpu/nvml/nvml_library.h"
 #include "gpu/nvml/nvml_processes.h"
 #include "gpu/nvml/nvml_readings.h"
@@ -18,7 +19,7 @@ struct monitor {
     struct nvml_gpus gpus;
     struct nvml_gpm *gpm[NVML_DEVICES_MOST]; /* NULL: no reading of GPM was asked for, or there is none */
     uint64_t processes_since_us[NVML_DEVICES_MOST];
-    int has_processes;
+    int has_processes, has_instances;
     uint32_t count;                          /* of readings */
     enum gpu_reading readings[GPU_READINGS];
     struct {
@@ -47,7 +48,7 @@ static void begin_gpm(struct monitor *monitor)
         is_asked |= nvml_gpm_has(monitor->readings[i]);
     for (uint32_t i = 0; is_asked && i < monitor->gpus.count; i++) {
         const struct nvml_gpu *gpu = &monitor->gpus.gpus[i];
-        monitor->gpm[i] = nvml_gpm_new(gpu);
+        monitor->gpm[i] = nvml_gpm_new(gpu, GPU_ALL);
         if (!monitor->gpm[i])
             frames_add_refusal(GPU_ORIGIN_GPM, gpu->facts.device,
                                "GPU %u (%s) has no GPM, which needs Hopper or later and driver 520 or later.",
@@ -69,6 +70,8 @@ static void read_gpu(struct monitor *monitor, uint32_t i)
     if (monitor->gpm[i])
         nvml_gpm_read(monitor->gpm[i], values, monitor->count);
     frames_add(GPU_FRAME_VALUES, &monitor->frame, sizeof monitor->frame.head + monitor->count * sizeof *values);
+    if (monitor->has_instances)
+        nvml_instances_tell(gpu);
     if (monitor->has_processes)
         nvml_processes_tell(gpu, &monitor->processes_since_us[i]);
 }
@@ -105,6 +108,7 @@ int gpu_mode_monitor(char **options)
     }
     parse_readings(&monitor, gpu_option(options, "readings"));
     monitor.has_processes = gpu_option_number(options, "processes", 0) != 0;
+    monitor.has_instances = gpu_option_number(options, "instances", 0) != 0;
     nvml_devices_tell(&monitor.gpus);
     begin_gpm(&monitor);
     run_rounds(&monitor, (int64_t)gpu_option_number(options, "interval_us", 1000000) * 1000,

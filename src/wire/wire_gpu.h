@@ -34,6 +34,7 @@ enum gpu_frame_type {
     GPU_FRAME_MISSING,   /* struct gpu_missing: a metric that cannot be counted, and why */
     GPU_FRAME_CONFIG,    /* struct gpu_config: how all metrics are counted; the last frame of its mode */
     GPU_FRAME_RESULTS,   /* struct gpu_results: the metrics of one range of a counter data image */
+    GPU_FRAME_INSTANCE,  /* struct gpu_instance: a MIG instance, before its GPU's processes */
 };
 
 struct gpu_frame {
@@ -104,6 +105,14 @@ struct gpu_refusal {
     char text[];     /* a sentence, NUL-terminated */
 };
 
+/* A compute instance of MIG. Activity is that of its GPU instance, in %; NaN: not known. */
+struct gpu_instance {
+    uint32_t device, gpu_instance, compute_instance, reserved;
+    uint64_t memory_used_bytes, memory_bytes; /* UINT64_MAX: not known */
+    double sm, tensor, dram;
+    char name[96], uuid[96];
+};
+
 struct gpu_driver {
     char version[64];
 };
@@ -172,6 +181,7 @@ struct gpu_results {
 _Static_assert(sizeof(struct gpu_device) == 24 + 224, "shared layout");
 _Static_assert(sizeof(struct gpu_values) == 16 && sizeof(struct gpu_value) == 16, "shared layout");
 _Static_assert(sizeof(struct gpu_process) == 64, "shared layout");
+_Static_assert(sizeof(struct gpu_instance) == 56 + 192, "shared layout");
 _Static_assert(sizeof(struct gpu_place) == 168 && sizeof(struct gpu_pair) == 40, "shared layout");
 
 #endif

@@ -307,6 +307,28 @@ static int member(const char *list, uint32_t i, double out[NUMBERS])
     return list && strcmp(list, "none") != 0 && numbers(list, out) == NVML_SUCCESS;
 }
 
+/* ---- MIG: instance i of GPU d is device (d + 1) * 100 + i of the script --------------------------------------------
+ */
+
+CALL nvmlDeviceGetMigMode(nvml_device device, uint32_t *current, uint32_t *pending)
+{
+    double got[NUMBERS];
+    int result = ask("DeviceGetMigMode", device, got);
+    *current = *pending = (uint32_t)got[0];
+    return result;
+}
+
+UINT(DeviceGetMaxMigDeviceCount)
+UINT(DeviceGetGpuInstanceId)
+UINT(DeviceGetComputeInstanceId)
+
+CALL nvmlDeviceGetMigDeviceHandleByIndex(nvml_device device, uint32_t index, nvml_device *instance)
+{
+    double got[NUMBERS];
+    *instance = (nvml_device)(intptr_t)((device_number(device) + 1) * 100 + (int)index + 1);
+    return ask("DeviceGetGpuInstanceId", *instance, got) ? NVML_NOT_FOUND : NVML_SUCCESS;
+}
+
 /* ---- Topology: functions of two GPUs have the second one in brackets, lists of sets have bits ------------------- */
 
 CALL nvmlDeviceGetTopologyCommonAncestor(nvml_device from, nvml_device to, uint32_t *level)
@@ -477,6 +499,12 @@ CALL nvmlGpmSampleGet(nvml_device device, nvml_gpm_sample sample)
     sample->device = device;
     sample->is_taken = 1;
     return got ? refusal(got) : NVML_SUCCESS;
+}
+
+/* Values of an instance are those of device (d + 1) * 100 + its GPU instance id. */
+CALL nvmlGpmMigSampleGet(nvml_device device, uint32_t gpu_instance, nvml_gpm_sample sample)
+{
+    return nvmlGpmSampleGet((nvml_device)(intptr_t)((device_number(device) + 1) * 100 + (int)gpu_instance + 1), sample);
 }
 
 CALL nvmlGpmMetricsGet(struct nvml_gpm_metrics *metrics)

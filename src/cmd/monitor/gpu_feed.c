@@ -17,9 +17,9 @@
 #include "base/clock.h"
 
 /* One that is ignored stays so: a shell does that to jobs in the background. */
-static int open_signals(void)
+static int open_signals(int is_interactive)
 {
-    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     struct sigaction action;
     sigset_t set;
 
@@ -27,6 +27,8 @@ static int open_signals(void)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&set, ends[i]);
+    if (is_interactive)
+        sigaddset(&set, SIGWINCH);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
@@ -41,7 +43,8 @@ int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, stru
     *feed = (struct gpu_feed){ .link = { .fd = -1 },
                                .wanted_rounds = wish->rounds,
                                .ends_with_stdout = wish->ends_with_stdout,
-                               .signals = open_signals() };
+                               .is_interactive = wish->is_interactive,
+                               .signals = open_signals(wish->is_interactive) };
     text_addf(&devices, "devices=%s", wish->devices ? wish->devices : "");
     text_add(&readings, "readings=");
     for (size_t i = 0; i < wish->reading_count; i++)
@@ -55,6 +58,8 @@ int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, stru
     options[count++] = rounds;
     if (wish->has_processes)
         options[count++] = "processes=1";
+    if (wish->has_instances)
+        options[count++] = "instances=1";
     options[count] = NULL;
     int code = gpu_link_start(&feed->link, "monitor", options, err);
     text_free(&devices);
@@ -108,6 +113,19 @@ static int take_process(struct gpu_feed *feed, const struct gpu_frame *frame, co
     return 0;
 }
 
+static int take_instance(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
+{
+    if (frame->bytes < sizeof *feed->instances)
+        return 0;
+    if (array_reserve(&feed->instances, &feed->instance_capacity, feed->instance_count + 1, sizeof *feed->instances))
+        return ERR_NO_MEMORY;
+    struct gpu_instance *instance = &feed->instances[feed->instance_count++];
+    memcpy(instance, payload, sizeof *instance);
+    instance->name[sizeof instance->name - 1] = 0;
+    instance->uuid[sizeof instance->uuid - 1] = 0;
+    return 0;
+}
+
 static void take_refusal(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
 {
     const struct gpu_refusal *refusal;
@@ -122,6 +140,7 @@ static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void
     switch (frame->type) {
     case GPU_FRAME_DEVICE: return take_device(feed, frame, payload);
     case GPU_FRAME_PROCESS: return take_process(feed, frame, payload);
+    case GPU_FRAME_INSTANCE: return take_instance(feed, frame, payload);
     case GPU_FRAME_VALUES: take_values(feed, frame, payload); return 0;
     case GPU_FRAME_REFUSAL: take_refusal(feed, frame, payload); return 0;
     default: return 0;
@@ -130,19 +149,35 @@ static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-/* Until frames have come: 1; 0: there is nothing more to wait for. */
-static int wait_for_frames(struct gpu_feed *feed)
+enum wait { WAIT_OVER, WAIT_FRAMES, WAIT_USER };
+
+/* A new size of the window is no reason to end. */
+static enum wait read_signal(const struct gpu_feed *feed)
+{
+    struct signalfd_siginfo got;
+
+    if (read(feed->signals, &got, sizeof got) != sizeof got)
+        return WAIT_OVER;
+    return got.ssi_signo == SIGWINCH ? WAIT_USER : WAIT_OVER;
+}
+
+static enum wait wait_for_frames(const struct gpu_feed *feed)
 {
     struct pollfd wait[] = {
         { .fd = feed->link.fd, .events = POLLIN },
         { .fd = feed->signals, .events = POLLIN },
         { .fd = feed->ends_with_stdout ? STDOUT_FILENO : -1 },
+        { .fd = feed->is_interactive ? STDIN_FILENO : -1, .events = POLLIN },
     };
 
     while (poll(wait, sizeof wait / sizeof *wait, -1) < 0)
         if (errno != EINTR)
-            return 0;
-    return !wait[1].revents && !(wait[2].revents & (POLLERR | POLLHUP));
+            return WAIT_OVER;
+    if (wait[1].revents)
+        return read_signal(feed);
+    if (wait[2].revents & (POLLERR | POLLHUP))
+        return WAIT_OVER;
+    return wait[3].revents ? WAIT_USER : WAIT_FRAMES;
 }
 
 /* The program has ended: by itself after its last round, or because it cannot go on. Then its last sentence says why.
@@ -169,7 +204,9 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
     struct gpu_frame frame;
     const void *payload;
 
-    feed->process_count = 0;
+    if (feed->is_told) /* else the user came between */
+        feed->process_count = feed->instance_count = 0;
+    feed->is_told = 0;
     while (!feed->is_over) {
         int got = gpu_link_next(&feed->link, 0, &frame, &payload, err);
         if (got < 0)
@@ -177,7 +214,10 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
         if (!got && feed->link.fd < 0)
             return explain_end(feed, err);
         if (!got) {
-            feed->is_over = !wait_for_frames(feed);
+            enum wait came = wait_for_frames(feed);
+            if (came == WAIT_USER)
+                return GPU_FEED_USER;
+            feed->is_over = came == WAIT_OVER;
             continue;
         }
         if (take(feed, &frame, payload))
@@ -185,6 +225,7 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
         if (frame.type == GPU_FRAME_ROUND) {
             feed->utc_offset_ns = clock_utc_ns() - clock_monotonic_ns();
             feed->rounds++;
+            feed->is_told = 1;
             return 1;
         }
     }
@@ -198,6 +239,26 @@ void gpu_feed_end(struct gpu_feed *feed)
         close(feed->signals);
     free(feed->gpus);
     free(feed->processes);
+    free(feed->instances);
     text_free(&feed->notes);
     *feed = (struct gpu_feed){ .link = { .fd = -1 }, .signals = -1 };
+}
+
+const char *gpu_feed_type(uint32_t types)
+{
+    static const struct {
+        uint32_t types;
+        const char *name;
+    } names[] = {
+        { GPU_PROCESS_COMPUTE, "C" },
+        { GPU_PROCESS_GRAPHICS, "G" },
+        { GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "C+G" },
+        { GPU_PROCESS_MPS, "M" },
+        { GPU_PROCESS_MPS | GPU_PROCESS_COMPUTE, "M+C" },
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].types == types)
+            return names[i].name;
+    return "-";
 }

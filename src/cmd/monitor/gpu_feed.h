@@ -11,6 +11,8 @@ struct gpu_feed_wish {
     const enum gpu_reading *readings;
     size_t reading_count;
     int has_processes;    /* with the processes on each GPU */
+    int has_instances;    /* with the instances of MIG */
+    int is_interactive;   /* the user types on stdin: keys and a new size of the window end the wait */
     int64_t interval_us;
     uint64_t rounds;      /* 0: without end */
     int ends_with_stdout; /* the feed ends when nobody reads stdout any more */
@@ -25,22 +27,29 @@ struct gpu_feed_gpu {
 
 struct gpu_feed {
     struct gpu_link link;
-    struct gpu_feed_gpu *gpus;     /* in the order of their numbers */
-    struct gpu_process *processes; /* of this round, those of one GPU together */
-    size_t gpu_count, gpu_capacity, process_count, process_capacity;
-    int64_t utc_offset_ns;         /* from CLOCK_MONOTONIC to UTC, as of this round */
+    struct gpu_feed_gpu *gpus;      /* in the order of their numbers */
+    struct gpu_process *processes;  /* of this round, those of one GPU together */
+    struct gpu_instance *instances; /* of this round */
+    size_t gpu_count, gpu_capacity, process_count, process_capacity, instance_count, instance_capacity;
+    int64_t utc_offset_ns;          /* from CLOCK_MONOTONIC to UTC, as of this round */
     struct text notes; /* sentences about what is missing, a line each; the command prints and clears them */
     uint64_t rounds, wanted_rounds;
     int signals;       /* a signalfd, so that Ctrl-C ends a round of any length; -1: none */
-    int ends_with_stdout, is_over;
+    int ends_with_stdout, is_interactive, is_over;
+    int is_told;       /* the last round is complete */
 };
 
 int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, struct error *err);
 
-/* Waits for the next round: 1. 0: the rounds are over, the user pressed Ctrl-C or nobody reads stdout. Without NVML or
+/* Waits for the next round: 1; for the user of an interactive feed: GPU_FEED_USER, and the round is not over yet.
+ * 0: the rounds are over, the user pressed Ctrl-C or nobody reads stdout. Without NVML or
  * a GPU, and when tacho-gpu ends too early, an error. */
+enum { GPU_FEED_USER = 2 };
 int gpu_feed_next(struct gpu_feed *feed, struct error *err);
 
 void gpu_feed_end(struct gpu_feed *feed);
+
+/* The kinds of work of a process as nvidia-smi has them: "C", "C+G", "M+C"; "-": none. */
+const char *gpu_feed_type(uint32_t types);
 
 #endif

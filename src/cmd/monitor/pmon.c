@@ -23,25 +23,6 @@ struct settings {
     struct monitor_settings common;
 };
 
-static const char *type_of(uint32_t types)
-{
-    static const struct {
-        uint32_t types;
-        const char *name;
-    } names[] = {
-        { GPU_PROCESS_COMPUTE, "C" },
-        { GPU_PROCESS_GRAPHICS, "G" },
-        { GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "C+G" },
-        { GPU_PROCESS_MPS, "M" },
-        { GPU_PROCESS_MPS | GPU_PROCESS_COMPUTE, "M+C" },
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].types == types)
-            return names[i].name;
-    return "-";
-}
-
 /* The kernel's name of a process, which has 15 characters; "-": it is in another container, or has ended. */
 static void find_command(struct text *out, uint32_t pid)
 {
@@ -99,7 +80,7 @@ static void add_process(struct monitor *monitor, const struct gpu_feed *feed, co
     find_command(&command, process->pid);
     struct monitor_cell all[COLUMNS] = {
         [COLUMN_PID] = { .value = process->pid },
-        [COLUMN_TYPE] = { .text = type_of(process->types) },
+        [COLUMN_TYPE] = { .text = gpu_feed_type(process->types) },
         [COLUMN_SM] = { .value = percent(process->sm) },
         [COLUMN_MEMORY] = { .value = percent(process->memory) },
         [COLUMN_ENCODER] = { .value = engine(process->encoder) },

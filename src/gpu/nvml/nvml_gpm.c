@@ -19,18 +19,20 @@ static const struct {
 
 struct nvml_gpm {
     nvml_device device;
+    uint32_t gpu_instance;          /* GPU_ALL: the whole GPU */
     nvml_gpm_sample samples[2];     /* the older, the newer */
     uint32_t taken;
     struct nvml_gpm_metrics *asked; /* with room for all metrics */
 };
 
-struct nvml_gpm *nvml_gpm_new(const struct nvml_gpu *gpu)
+struct nvml_gpm *nvml_gpm_new(const struct nvml_gpu *gpu, uint32_t gpu_instance)
 {
     struct nvml_gpm *gpm = gpu->facts.has_gpm ? calloc(1, sizeof *gpm) : NULL;
 
     if (!gpm)
         return NULL;
     gpm->device = gpu->handle;
+    gpm->gpu_instance = gpu_instance;
     gpm->asked = calloc(1, sizeof *gpm->asked + GPU_READINGS * sizeof *gpm->asked->metrics);
     if (!gpm->asked || NVML(nvmlGpmSampleAlloc, &gpm->samples[0]) || NVML(nvmlGpmSampleAlloc, &gpm->samples[1])) {
         nvml_gpm_free(gpm);
@@ -62,7 +64,9 @@ static int take_sample(struct nvml_gpm *gpm)
 
     gpm->samples[0] = gpm->samples[1];
     gpm->samples[1] = older;
-    int result = NVML(nvmlGpmSampleGet, gpm->device, gpm->samples[1]);
+    int result = gpm->gpu_instance == GPU_ALL
+                     ? NVML(nvmlGpmSampleGet, gpm->device, gpm->samples[1])
+                     : NVML(nvmlGpmMigSampleGet, gpm->device, gpm->gpu_instance, gpm->samples[1]);
     gpm->taken = result ? 0 : gpm->taken + 1;
     return result;
 }

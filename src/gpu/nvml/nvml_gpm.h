@@ -7,8 +7,8 @@
 
 struct nvml_gpm;
 
-/* NULL: this GPU has no GPM, or memory ran out. */
-struct nvml_gpm *nvml_gpm_new(const struct nvml_gpu *gpu);
+/* Of a GPU, or of a GPU instance of MIG (GPU_ALL: none). NULL: this GPU has no GPM, or memory ran out. */
+struct nvml_gpm *nvml_gpm_new(const struct nvml_gpu *gpu, uint32_t gpu_instance);
 void nvml_gpm_free(struct nvml_gpm *gpm);
 
 /* Whether a reading is GPM's. */
