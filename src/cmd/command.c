@@ -14,10 +14,11 @@
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
 const struct command *const commands[] = {
-    &command_profile, &command_summary, &command_stats,      &command_analyze, &command_view,     &command_ops,
-    &command_sql,     &command_diff,    &command_what_if,    &command_dlprof,  &command_pyprof,   &command_ncu,
-    &command_dmon,    &command_pmon,    &command_topo,       &command_info,    &command_doctor,   &command_export,
-    &command_import,  &command_recover, &command_completion, &command_version, &command_help_row, NULL,
+    &command_profile, &command_summary,    &command_stats,   &command_analyze,  &command_view,
+    &command_ops,     &command_sql,        &command_diff,    &command_what_if,  &command_dlprof,
+    &command_pyprof,  &command_ncu,        &command_dmon,    &command_pmon,     &command_topo,
+    &command_top,     &command_info,       &command_doctor,  &command_export,   &command_import,
+    &command_recover, &command_completion, &command_version, &command_help_row, NULL,
 };
 
 static const char *called_as = "tacho"; /* argv[0] */
@@ -162,8 +163,6 @@ static const struct {
     { "annotate", "perf", "use 'tacho stats -r cpu_sample_sum:lines FILE' to list samples by source line" },
     { "script", "perf",
       "use 'tacho export -t folded FILE' to write stacks for flame graphs, or 'tacho sql FILE' to read every sample" },
-    { "top", "perf or py-spy",
-      "use 'tacho profile PROGRAM' to print the top functions, and 'tacho stats -r cpu_sample_sum FILE' to list all" },
     { "dump", "py-spy", "use 'tacho stats -r python_topdown FILE' to print the Python stacks of a capture" },
     { "stat", "perf",
       "use 'tacho profile --cpu-core-events=LIST PROGRAM' to count events, or 'tacho stats FILE' to print tables" },
