@@ -9,11 +9,17 @@
  *     DeviceGetClockInfo[1] 0 1980
  *     DeviceGetComputeRunningProcesses_v3 0 4711:1000000:4294967295:4294967295
  *
- * Lists (processes) have their members with semicolons between them; "none" is the empty list. */
+ * Lists (processes) have their members with semicolons between them; "none" is the empty list. An answer "hang" is
+ * none: the call never comes back.
+ *
+ * FAKE_NVML_LOG names a file that gets a line for each call that has answers: its key, the device, CLOCK_MONOTONIC. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "abi/nvml.h"
 
@@ -27,7 +33,7 @@ static struct line {
     char *key, *answers[MOST_ANSWERS];
     int device, count, at; /* device -1: none, or all */
 } lines[LINES];
-static int line_count;
+static int line_count, log_file = -1;
 
 static void parse_line(char *text)
 {
@@ -44,7 +50,7 @@ static void parse_line(char *text)
 
 __attribute__((constructor)) static void read_script(void)
 {
-    const char *path = getenv("FAKE_NVML");
+    const char *path = getenv("FAKE_NVML"), *log_path = getenv("FAKE_NVML_LOG");
     FILE *file = path ? fopen(path, "r") : NULL;
     char *text = NULL;
     size_t capacity = 0;
@@ -54,11 +60,21 @@ __attribute__((constructor)) static void read_script(void)
     free(text);
     if (file)
         fclose(file);
+    if (log_path)
+        log_file = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 }
 
 static int device_number(nvml_device device)
 {
     return device ? (int)(intptr_t)device - 1 : -1;
+}
+
+static void note(const char *key, nvml_device device)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (log_file >= 0)
+        dprintf(log_file, "%s %d %lld\n", key, device_number(device), now.tv_sec * 1000000000ll + now.tv_nsec);
 }
 
 /* The next answer; NULL: there is none in the script. */
@@ -69,6 +85,9 @@ static const char *answer(const char *key, nvml_device device)
         if (strcmp(line->key, key) == 0 && line->count && (line->device < 0 || line->device == device_number(device))) {
             const char *got = line->answers[line->at];
             line->at += line->at + 1 < line->count;
+            note(key, device);
+            while (strcmp(got, "hang") == 0)
+                pause();
             return got;
         }
     }

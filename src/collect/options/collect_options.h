@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cpu_options.h"
+#include "gpu_options.h"
 #include "wire/wire.h"
 
 /* --capture-range: the event that switches recording on. */
@@ -85,6 +86,7 @@ struct collect_options {
     uint64_t cuda_backtrace_ns;
     struct collect_cpu_options cpu; /* samples and context switches */
     struct collect_counter_options counters;
+    struct collect_gpu_options gpu;
     /* Bits by row of libraries.def; the upper half: verbose. */
     uint32_t libraries;
 

@@ -3,6 +3,7 @@
 #define TACHO_GPU_NVML_NVML_LIBRARY_H
 
 #include "abi/nvml.h"
+#include "abi/nvml_results.h"
 
 /* The functions; NULL: this driver has none of that name. */
 struct nvml_calls {
@@ -17,8 +18,5 @@ extern struct nvml_calls nvml;
 /* Loads and initialises NVML: NULL, or a sentence that says why that failed. TACHO_NVML names another file, unless this
  * program has more privileges than its caller. */
 const char *nvml_load(void);
-
-/* A result of NVML in a word or two. */
-const char *nvml_result_text(uint32_t result);
 
 #endif

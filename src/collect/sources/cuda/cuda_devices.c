@@ -128,19 +128,32 @@ static void gpu_row(struct cuda_process *cuda, const struct device *device, uint
     writer_append(cuda->writer, TABLE_TARGET_INFO_GPU, &row);
 }
 
+uint32_t cuda_gpus_find(struct cuda_gpus *gpus, const void *uuid, uint64_t pci, int is_of_cuda)
+{
+    for (uint32_t i = 0; i < gpus->count; i++)
+        if (memcmp(gpus->list[i].uuid, uuid, sizeof gpus->list[i].uuid) == 0)
+            return i;
+    for (uint32_t i = 0; i < gpus->count; i++)
+        if (pci && gpus->list[i].pci == pci && !(is_of_cuda && gpus->list[i].is_of_cuda))
+            return i;
+    if (gpus->count == CUDA_GPUS_MAX)
+        return CUDA_GPUS_MAX;
+    memcpy(gpus->list[gpus->count].uuid, uuid, sizeof gpus->list[0].uuid);
+    gpus->list[gpus->count].pci = pci;
+    return gpus->count++;
+}
+
 /* The number of the GPU in this capture; a new GPU gets its row. */
 static uint32_t gpu_of(struct cuda_process *cuda, const struct device *device)
 {
     struct cuda_gpus *gpus = cuda->setup.gpus;
-    const void *uuid = device->body + DEVICE_UUID;
-    for (uint32_t i = 0; i < gpus->count; i++)
-        if (memcmp(gpus->uuids[i], uuid, sizeof gpus->uuids[i]) == 0)
-            return i;
-    if (gpus->count == CUDA_GPUS_MAX)
-        return CUDA_GPUS_MAX;
-    memcpy(gpus->uuids[gpus->count], uuid, sizeof gpus->uuids[0]);
-    gpu_row(cuda, device, gpus->count);
-    return gpus->count++;
+    uint32_t number = cuda_gpus_find(gpus, device->body + DEVICE_UUID, device->body[DEVICE_PCI], 1);
+    if (number == CUDA_GPUS_MAX || gpus->list[number].is_of_cuda)
+        return number;
+    gpus->list[number].is_of_cuda = 1;
+    gpus->of_cuda++;
+    gpu_row(cuda, device, number);
+    return number;
 }
 
 CUDA_TOLD(cuda_device_told)

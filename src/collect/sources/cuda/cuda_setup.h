@@ -12,12 +12,21 @@ struct process;
 
 #define CUDA_GPUS_MAX 64
 
-/* The GPUs of the machine that have their row; one struct per capture, zeroed at first. */
+/* The GPUs of the capture by their number in TARGET_INFO_GPU; one struct per capture, zeroed at first. */
 struct cuda_gpus {
-    unsigned char uuids[CUDA_GPUS_MAX][16];
-    uint32_t count;
+    struct cuda_gpu {
+        unsigned char uuid[16];
+        uint64_t pci;      /* domain << 32 | bus << 16 | device << 8 | function */
+        int is_of_cuda;    /* a process told of it, and it has its row */
+    } list[CUDA_GPUS_MAX];
+    uint32_t count, of_cuda;
     uint32_t cuda_version; /* the version that the driver supports: 13000 is 13.0; 0: unknown */
 };
+
+/* The number of a GPU; one that is not known yet gets the next. The parts of a divided GPU (MIG) are GPUs of their own
+ * in CUDA, with other UUIDs than NVML has for the whole: then the PCI address decides. CUDA_GPUS_MAX: there are too
+ * many. */
+uint32_t cuda_gpus_find(struct cuda_gpus *gpus, const void *uuid, uint64_t pci, int is_of_cuda);
 
 /* Everything except the arena's memory is the collector's own copy. */
 struct cuda_setup {

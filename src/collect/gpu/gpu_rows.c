@@ -1,0 +1,470 @@
+/* A type of nsys's is a source of metrics on a GPU: machine, kind of source, number of the source, GPU. Counters have
+ * the number 0, as in nsys. */
+#include "gpu_rows.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/nvml_results.h"
+#include "base/text.h"
+#include "gpu_link.h"
+
+#define SOURCE_GPU_METRICS (INT64_C(1) << 32)
+enum { CLOCK_SESSION_NS = 3 }; /* ENUM_NSYS_GENERIC_EVENT_SOURCE */
+enum { ORIGINS = GPU_ORIGIN_COUNTERS + 1 };
+
+static const struct {
+    int64_t number;
+    const char *name;
+} types[ORIGINS] = {
+    [GPU_ORIGIN_NVML] = { 0x40, "NVML" },
+    [GPU_ORIGIN_GPM] = { 0x41, "GPM" },
+    [GPU_ORIGIN_COUNTERS] = { 0, "" },
+};
+
+/* The readings of one source on one GPU. */
+struct series {
+    int has_type; /* its type has its rows */
+    uint64_t samples, lost;
+    int64_t first_ns, last_ns;
+};
+
+struct reading {
+    double value;      /* the last that was read; */
+    int64_t time_ns;   /* its time; */
+    int has_value;     /* 0: none yet */
+    uint32_t result;   /* the last answer that was none */
+    uint64_t refusals; /* how often there was none */
+};
+
+struct device {
+    struct gpu_device facts;
+    uint32_t gpu;
+    uint64_t described; /* bits of metrics that have their name */
+    int is_lost;
+    int64_t last_ns;    /* of the frame before; INT64_MIN: none */
+    int has_reasons, has_set_clocks;
+    struct series series[ORIGINS];
+    struct reading readings[GPU_READINGS];
+};
+
+struct refusal {
+    enum gpu_origin origin;
+    uint32_t device;
+    int is_loss;
+    char *text;
+};
+
+struct gpu_rows {
+    struct gpu_rows_setup setup;
+    int64_t interval_ns;
+    int has_source;
+    uint64_t lost;
+    struct device *devices[GPU_ROWS_DEVICES];
+    size_t device_count, refusal_count;
+    struct refusal refusals[GPU_ROWS_REFUSALS];
+};
+
+struct gpu_rows *gpu_rows_new(const struct gpu_rows_setup *setup)
+{
+    struct gpu_rows *rows = calloc(1, sizeof *rows);
+
+    if (rows) {
+        rows->setup = *setup;
+        rows->interval_ns = 1000000000 / (setup->frequency_hz ? setup->frequency_hz : 1);
+    }
+    return rows;
+}
+
+void gpu_rows_free(struct gpu_rows *rows)
+{
+    if (!rows)
+        return;
+    for (size_t i = 0; i < rows->device_count; i++)
+        free(rows->devices[i]);
+    for (size_t i = 0; i < rows->refusal_count; i++)
+        free(rows->refusals[i].text);
+    free(rows);
+}
+
+static int64_t string_id(struct gpu_rows *rows, const char *text)
+{
+    return writer_string(rows->setup.writer, text, strlen(text));
+}
+
+/* ---- Devices and refusals -------------------------------------------------------------------------------------- */
+
+static struct device *find_device(const struct gpu_rows *rows, uint32_t number)
+{
+    for (size_t i = 0; i < rows->device_count; i++)
+        if (rows->devices[i]->facts.device == number)
+            return rows->devices[i];
+    return NULL;
+}
+
+static int take_device(struct gpu_rows *rows, const struct gpu_device *facts)
+{
+    struct device *device;
+
+    if (facts->name[sizeof facts->name - 1] || facts->uuid[sizeof facts->uuid - 1] ||
+        facts->bus_id[sizeof facts->bus_id - 1])
+        return -1;
+    if (find_device(rows, facts->device) || rows->device_count == GPU_ROWS_DEVICES)
+        return 0; /* the program was started again, for more GPUs */
+    if (!(device = calloc(1, sizeof *device)))
+        return 0;
+    device->facts = *facts;
+    device->gpu = rows->setup.find_gpu(rows->setup.context, facts);
+    device->last_ns = INT64_MIN;
+    rows->devices[rows->device_count++] = device;
+    return 0;
+}
+
+static void refuse(struct gpu_rows *rows, const struct refusal *refusal, const char *text)
+{
+    for (size_t i = 0; i < rows->refusal_count; i++)
+        if (rows->refusals[i].device == refusal->device && strcmp(rows->refusals[i].text, text) == 0)
+            return;
+    char *copy = rows->refusal_count < GPU_ROWS_REFUSALS ? strdup(text) : NULL;
+    if (!copy)
+        return;
+    rows->refusals[rows->refusal_count] = *refusal;
+    rows->refusals[rows->refusal_count++].text = copy;
+}
+
+void gpu_rows_refuse(struct gpu_rows *rows, enum gpu_origin origin, uint32_t device, const char *text)
+{
+    refuse(rows, &(struct refusal){ .origin = origin, .device = device }, text);
+}
+
+const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, int *is_loss)
+{
+    if (i >= rows->refusal_count)
+        return NULL;
+    *is_loss = rows->refusals[i].is_loss;
+    return rows->refusals[i].text;
+}
+
+void gpu_rows_lose(struct gpu_rows *rows, uint64_t samples)
+{
+    rows->lost += samples;
+}
+
+const struct gpu_device *gpu_rows_device(const struct gpu_rows *rows, size_t i, uint32_t *gpu)
+{
+    if (i >= rows->device_count)
+        return NULL;
+    *gpu = rows->devices[i]->gpu;
+    return &rows->devices[i]->facts;
+}
+
+uint64_t gpu_rows_samples(const struct gpu_rows *rows)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < rows->device_count; i++)
+        for (size_t origin = 0; origin < ORIGINS; origin++)
+            samples += rows->devices[i]->series[origin].samples;
+    return samples;
+}
+
+/* ---- Names of metrics ------------------------------------------------------------------------------------------ */
+
+static int64_t source_id(const struct gpu_rows *rows)
+{
+    return rows->setup.vm_id | SOURCE_GPU_METRICS;
+}
+
+static int64_t type_id(const struct gpu_rows *rows, const struct device *device, enum gpu_origin origin)
+{
+    return source_id(rows) | types[origin].number << 8 | (device->gpu & 0xff);
+}
+
+static void write_type(struct gpu_rows *rows, struct device *device, enum gpu_origin origin)
+{
+    struct row_GENERIC_EVENT_SOURCES source = { 0 };
+    struct row_GENERIC_EVENT_TYPES type = { 0 };
+
+    if (!rows->has_source) {
+        ROW_SET(&source, GENERIC_EVENT_SOURCES, sourceId, source_id(rows));
+        ROW_SET(&source, GENERIC_EVENT_SOURCES, nameId, string_id(rows, "GpuMetrics"));
+        ROW_SET(&source, GENERIC_EVENT_SOURCES, timeSourceId, CLOCK_SESSION_NS);
+        ROW_SET(&source, GENERIC_EVENT_SOURCES, sourceGroupId, 0);
+        writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_SOURCES, &source);
+        rows->has_source = 1;
+    }
+    ROW_SET(&type, GENERIC_EVENT_TYPES, typeId, type_id(rows, device, origin));
+    ROW_SET(&type, GENERIC_EVENT_TYPES, sourceId, source_id(rows));
+    ROW_SET(&type, GENERIC_EVENT_TYPES, nameId, string_id(rows, types[origin].name));
+    writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_TYPES, &type);
+    device->series[origin].has_type = 1;
+}
+
+static void describe(struct gpu_rows *rows, struct device *device, size_t metric)
+{
+    enum gpu_origin origin = gpu_reading_origin(gpu_metrics[metric].reading);
+    struct row_TARGET_INFO_GPU_METRICS row = { 0 };
+
+    if (!device->series[origin].has_type)
+        write_type(rows, device, origin);
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeId, type_id(rows, device, origin));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, sourceId, source_id(rows));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeName, string_id(rows, types[origin].name));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricId, (int64_t)metric);
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, string_id(rows, gpu_metrics[metric].name));
+    writer_append(rows->setup.writer, TABLE_TARGET_INFO_GPU_METRICS, &row);
+    device->described |= UINT64_C(1) << metric;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+struct sample {
+    int64_t time_ns, raw_ns;
+    const struct gpu_span *span; /* not NULL */
+    struct device *device;
+};
+
+static void write_value(struct gpu_rows *rows, const struct sample *sample, size_t metric, double value)
+{
+    struct row_GPU_METRICS row = { 0 };
+
+    if (!(sample->device->described >> metric & 1))
+        describe(rows, sample->device, metric);
+    ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->raw_ns);
+    ROW_SET(&row, GPU_METRICS, timestamp, sample->time_ns);
+    ROW_SET(&row, GPU_METRICS, typeId, type_id(rows, sample->device, gpu_reading_origin(gpu_metrics[metric].reading)));
+    ROW_SET(&row, GPU_METRICS, metricId, (int64_t)metric);
+    ROW_SET(&row, GPU_METRICS, value, llround(value));
+    ROW_SET(&row, GPU_METRICS, exact, value);
+    writer_append(rows->setup.writer, TABLE_GPU_METRICS, &row);
+}
+
+/* Makes a metric of a reading: 1; 0: it has no value now. before: the reading of the sample before. */
+static int make_value(const struct gpu_metric_row *metric, const struct sample *sample, const struct reading *before,
+                      double now, double *value)
+{
+    int is_whole = sample->device->last_ns >= sample->span->start_ns; /* the interval from the sample before */
+    int has_change = is_whole && before->has_value && before->time_ns == sample->device->last_ns &&
+                     now >= before->value;
+
+    *value = now;
+    switch (metric->kind) {
+    case GPU_METRIC_MOMENT: return 1;
+    case GPU_METRIC_MEAN: return is_whole;
+    case GPU_METRIC_BITS: *value = (uint64_t)now & (uint64_t)metric->argument ? 100 : 0; return 1;
+    case GPU_METRIC_CHANGE: *value = now - before->value; return has_change;
+    case GPU_METRIC_RATE:
+        *value = has_change
+                     ? (now - before->value) * 1e9 / (double)(sample->time_ns - before->time_ns) * metric->argument
+                     : 0;
+        return has_change && sample->time_ns > before->time_ns;
+    }
+    return 0;
+}
+
+/* Every value that fits an int64_t: a reading is a number that another program sent. */
+static int is_sound(double value)
+{
+    return fabs(value) < 9e18; /* not so for a NaN */
+}
+
+static void write_reading(struct gpu_rows *rows, const struct sample *sample, const struct gpu_value *value)
+{
+    const struct reading *before = &sample->device->readings[value->reading];
+    double made;
+
+    for (size_t i = 0; i < GPU_METRICS_COUNT; i++)
+        if (gpu_metrics[i].reading == value->reading && rows->setup.metrics >> i & 1 &&
+            make_value(&gpu_metrics[i], sample, before, value->value, &made) && is_sound(made))
+            write_value(rows, sample, i, made);
+}
+
+/* Keeps the reading for the next sample. */
+static void keep_reading(struct device *device, const struct gpu_value *value, int64_t time_ns)
+{
+    struct reading *reading = &device->readings[value->reading];
+
+    if (!is_sound(value->value)) {
+        reading->result = value->result;
+        reading->refusals++;
+        return;
+    }
+    reading->value = value->value;
+    reading->time_ns = time_ns;
+    reading->has_value = 1;
+    if (value->reading == GPU_READING_CLOCK_REASONS) {
+        device->has_reasons = 1;
+        device->has_set_clocks |= ((uint64_t)value->value & NVML_CLOCK_APPLICATION_SETTING) != 0;
+    }
+}
+
+static void count_sample(struct gpu_rows *rows, const struct sample *sample, enum gpu_origin origin)
+{
+    struct series *series = &sample->device->series[origin];
+    int64_t since_ns = sample->time_ns - series->last_ns;
+
+    if (!series->samples++)
+        series->first_ns = sample->time_ns;
+    else if (series->last_ns >= sample->span->start_ns && since_ns > rows->interval_ns + rows->interval_ns / 2)
+        series->lost += (uint64_t)((since_ns + rows->interval_ns / 2) / rows->interval_ns) - 1;
+    series->last_ns = sample->time_ns;
+}
+
+static void note_loss(struct gpu_rows *rows, struct device *device)
+{
+    struct text text = { 0 };
+
+    device->is_lost = 1;
+    text_addf(&text, "GPU %u (%s) cannot be read any more: %s.", device->facts.device, device->facts.name,
+              nvml_result_text(NVML_GPU_IS_LOST));
+    refuse(rows, &(struct refusal){ .origin = GPU_ORIGIN_NVML, .device = device->facts.device, .is_loss = 1 },
+           text_string(&text));
+    text_free(&text);
+}
+
+static int take_values(struct gpu_rows *rows, const struct gpu_values *values, const struct gpu_span *span)
+{
+    struct device *device = find_device(rows, values->device);
+    int64_t time_ns = values->time_ns - rows->setup.origin_ns;
+    int has_read[ORIGINS] = { 0 };
+
+    if (!device || time_ns < device->last_ns)
+        return -1;
+    struct sample sample = { time_ns, values->time_ns, span, device };
+    for (uint32_t i = 0; i < values->count; i++) {
+        const struct gpu_value *value = &values->values[i];
+        if (value->reading >= GPU_READINGS)
+            return -1;
+        if (span && is_sound(value->value)) {
+            write_reading(rows, &sample, value);
+            has_read[gpu_reading_origin((enum gpu_reading)value->reading)] = 1;
+        }
+        if (!device->is_lost && value->result == NVML_GPU_IS_LOST)
+            note_loss(rows, device);
+        keep_reading(device, value, time_ns);
+    }
+    for (size_t origin = 0; origin < ORIGINS; origin++)
+        if (has_read[origin])
+            count_sample(rows, &sample, (enum gpu_origin)origin);
+    device->last_ns = time_ns;
+    return 0;
+}
+
+int64_t gpu_rows_time(const struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_values *values = frame->type == GPU_FRAME_VALUES ? gpu_frame_values(frame, payload) : NULL;
+
+    return values ? values->time_ns - rows->setup.origin_ns : INT64_MIN;
+}
+
+int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload,
+                  const struct gpu_span *span)
+{
+    const struct gpu_refusal *refusal;
+    const struct gpu_values *values;
+    const char *text;
+
+    switch (frame->type) {
+    case GPU_FRAME_DEVICE: return frame->bytes >= sizeof(struct gpu_device) ? take_device(rows, payload) : -1;
+    case GPU_FRAME_VALUES:
+        values = gpu_frame_values(frame, payload);
+        return values ? take_values(rows, values, span) : -1;
+    case GPU_FRAME_REFUSAL:
+        text = gpu_frame_refusal(frame, payload, &refusal);
+        if (!text || refusal->origin >= ORIGINS)
+            return -1;
+        gpu_rows_refuse(rows, (enum gpu_origin)refusal->origin, refusal->device, text);
+        return 0;
+    default: return 0;
+    }
+}
+
+/* ---- The end --------------------------------------------------------------------------------------------------- */
+
+/* "Not available: memory-temperature (not supported by this GPU)." of the readings that never had a value. */
+static void add_missing(struct gpu_rows *rows, const struct device *device, enum gpu_origin origin, struct text *out)
+{
+    char name[64];
+
+    for (size_t i = 0; i < GPU_READINGS; i++) {
+        const struct reading *reading = &device->readings[i];
+        if (gpu_reading_origin((enum gpu_reading)i) != origin || reading->has_value || !reading->refusals)
+            continue;
+        gpu_reading_name((enum gpu_reading)i, name, sizeof name);
+        text_addf(out, "%s%s (%s)", out->length ? ", " : "Not available: ", name, nvml_result_text(reading->result));
+    }
+    if (out->length)
+        text_add(out, ".");
+}
+
+static void set_device(struct gpu_rows *rows, struct row_TACHO_GPU_SAMPLING *row, const struct device *device)
+{
+    const char *uuid = device->facts.uuid, *bus = device->facts.bus_id;
+    char location[sizeof device->facts.bus_id];
+    size_t at = 0;
+
+    uuid += strncmp(uuid, "GPU-", 4) == 0 ? 4 : 0;
+    bus += strncmp(bus, "0000", 4) == 0 && strlen(bus) > strlen("0000:00:00.0") ? 4 : 0; /* of eight digits of domain */
+    do
+        location[at] = (char)tolower((unsigned char)bus[at]);
+    while (bus[at++]);
+    ROW_SET(row, TACHO_GPU_SAMPLING, gpuId, device->gpu);
+    ROW_SET(row, TACHO_GPU_SAMPLING, nvmlIndex, device->facts.device);
+    ROW_SET(row, TACHO_GPU_SAMPLING, name, string_id(rows, device->facts.name));
+    ROW_SET(row, TACHO_GPU_SAMPLING, uuid, string_id(rows, uuid));
+    ROW_SET(row, TACHO_GPU_SAMPLING, busLocation, string_id(rows, location));
+    if (device->facts.memory_bytes)
+        ROW_SET(row, TACHO_GPU_SAMPLING, memoryBytes, (int64_t)device->facts.memory_bytes);
+    if (device->has_reasons)
+        ROW_SET(row, TACHO_GPU_SAMPLING, clockState, string_id(rows, device->has_set_clocks ? "set" : "free"));
+}
+
+static void write_series(struct gpu_rows *rows, const struct device *device, enum gpu_origin origin)
+{
+    const struct series *series = &device->series[origin];
+    struct row_TACHO_GPU_SAMPLING row = { 0 };
+    struct text missing = { 0 };
+
+    ROW_SET(&row, TACHO_GPU_SAMPLING, timestamp, series->first_ns);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, source, string_id(rows, gpu_origin_names[origin]));
+    set_device(rows, &row, device);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, requestedHz, rows->setup.frequency_hz);
+    if (series->last_ns > series->first_ns)
+        ROW_SET(&row, TACHO_GPU_SAMPLING, reachedHz,
+                (double)(series->samples - 1) * 1e9 / (double)(series->last_ns - series->first_ns));
+    ROW_SET(&row, TACHO_GPU_SAMPLING, samples, (int64_t)series->samples);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, lost, (int64_t)(series->lost + rows->lost));
+    add_missing(rows, device, origin, &missing);
+    if (missing.length)
+        ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, string_id(rows, text_string(&missing)));
+    writer_append(rows->setup.writer, TABLE_TACHO_GPU_SAMPLING, &row);
+    text_free(&missing);
+}
+
+static void write_refusal(struct gpu_rows *rows, const struct refusal *refusal, int64_t now_ns)
+{
+    const struct device *device = find_device(rows, refusal->device);
+    struct row_TACHO_GPU_SAMPLING row = { 0 };
+
+    ROW_SET(&row, TACHO_GPU_SAMPLING, timestamp, now_ns);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, source, string_id(rows, gpu_origin_names[refusal->origin]));
+    if (device)
+        set_device(rows, &row, device);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, samples, 0);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, lost, 0);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, refusal, string_id(rows, refusal->text));
+    writer_append(rows->setup.writer, TABLE_TACHO_GPU_SAMPLING, &row);
+}
+
+void gpu_rows_finish(struct gpu_rows *rows, int64_t now_ns)
+{
+    for (size_t i = 0; i < rows->device_count; i++)
+        for (size_t origin = 0; origin < ORIGINS; origin++)
+            if (rows->devices[i]->series[origin].samples)
+                write_series(rows, rows->devices[i], (enum gpu_origin)origin);
+    for (size_t i = 0; i < rows->refusal_count; i++)
+        write_refusal(rows, &rows->refusals[i], now_ns);
+}

@@ -1,0 +1,327 @@
+/* GPU metrics as a source: power, clocks and activity of whole GPUs, which the program tacho-gpu reads.
+ *
+ * Where the user did not ask for them, they are read from the moment at which CUDA shows its GPUs to a process, and
+ * only of these. Frames wait here for a while before they become rows: a capture range that has ended is known a little
+ * later. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "collect/core/collector.h"
+#include "collect/gpu/gpu_rows.h"
+#include "collect/process/process.h"
+#include "collect/sources/cuda/cuda_setup.h"
+#include "gpu_sampler.h"
+
+#define HOLD_NS 250000000 /* a switch of recording is read within this time */
+enum { LONGEST_LIST = 4000 };
+
+struct gpu_state {
+    struct gpu_sampler *sampler; /* NULL: nothing is read */
+    struct gpu_rows *rows;
+    uint32_t of_cuda;            /* GPUs of CUDA that are read */
+    struct text frames;          /* taken from the sampler, from `at` on not yet rows */
+    size_t at;
+    struct gpu_span *spans;      /* in which recording was on, for the frames that are left; the last may be open */
+    size_t span_count, span_capacity;
+    int64_t closing_ns, closing_sum_ns; /* of a span that is about to end: its start, and recorded_ns then */
+    int is_closing;
+};
+
+static struct gpu_state *state_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_GPU];
+}
+
+static struct cuda_gpus *gpus_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_CUDA];
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------------------------ */
+
+static int read_digits(const char *text, unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned byte;
+        text += *text == '-';
+        if (sscanf(text, "%2x", &byte) != 1)
+            return -1;
+        bytes[i] = (unsigned char)byte;
+        text += 2;
+    }
+    return 0;
+}
+
+/* NVML writes GPU-01234567-… and 00000000:1B:00.0. */
+static uint32_t find_gpu(void *context, const struct gpu_device *facts)
+{
+    unsigned char uuid[16] = { 0 };
+    unsigned domain = 0, bus = 0, device = 0, function = 0;
+    const char *digits = facts->uuid + (strncmp(facts->uuid, "GPU-", 4) == 0 ? 4 : 0);
+
+    if (read_digits(digits, uuid, sizeof uuid) != 0)
+        snprintf((char *)uuid, sizeof uuid, "%.15s", facts->uuid);
+    sscanf(facts->bus_id, "%x:%x:%x.%x", &domain, &bus, &device, &function);
+    return cuda_gpus_find(gpus_of(context), uuid, (uint64_t)domain << 32 | bus << 16 | device << 8 | function, 0);
+}
+
+/* A GPU that CUDA does not show to the program gets its row from NVML. */
+static void gpu_row(struct collector *collector, const struct gpu_device *facts, uint32_t gpu)
+{
+    struct row_TARGET_INFO_GPU row = { 0 };
+    ROW_SET(&row, TARGET_INFO_GPU, vmId, COLLECTOR_VM_ID);
+    ROW_SET(&row, TARGET_INFO_GPU, id, gpu);
+    ROW_SET(&row, TARGET_INFO_GPU, name, collector_string(collector, facts->name));
+    ROW_SET(&row, TARGET_INFO_GPU, busLocation, collector_string(collector, facts->bus_id));
+    ROW_SET(&row, TARGET_INFO_GPU, uuid, collector_string(collector, facts->uuid));
+    ROW_SET(&row, TARGET_INFO_GPU, totalMemory, (int64_t)facts->memory_bytes);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, facts->capability / 10);
+    ROW_SET(&row, TARGET_INFO_GPU, computeMinor, facts->capability % 10);
+    ROW_SET(&row, TARGET_INFO_GPU, pwGpuId, gpu);
+    writer_append(collector->writer, TABLE_TARGET_INFO_GPU, &row);
+}
+
+static void write_gpus(struct collector *collector)
+{
+    const struct gpu_device *facts;
+    uint32_t gpu;
+
+    for (size_t i = 0; (facts = gpu_rows_device(state_of(collector)->rows, i, &gpu)); i++)
+        if (gpu < CUDA_GPUS_MAX && !gpus_of(collector)->list[gpu].is_of_cuda)
+            gpu_row(collector, facts, gpu);
+}
+
+/* ---- Spans ----------------------------------------------------------------------------------------------------- */
+
+static void add_span(struct gpu_state *state, int64_t start_ns, int64_t end_ns)
+{
+    if (array_reserve(&state->spans, &state->span_capacity, state->span_count + 1, sizeof *state->spans) == 0)
+        state->spans[state->span_count++] = (struct gpu_span){ start_ns, end_ns };
+}
+
+/* The collector adds the length of a span to recorded_ns once it has ended. */
+static void close_span(struct collector *collector)
+{
+    struct gpu_state *state = state_of(collector);
+
+    if (state->is_closing)
+        add_span(state, state->closing_ns, state->closing_ns + collector->recorded_ns - state->closing_sum_ns);
+    state->is_closing = 0;
+}
+
+static void switching(struct collector *collector, int on)
+{
+    struct gpu_state *state = state_of(collector);
+
+    close_span(collector);
+    state->is_closing = !on && collector->is_recording;
+    state->closing_ns = collector->recording_since_ns;
+    state->closing_sum_ns = collector->recorded_ns;
+}
+
+/* The span that a time lies in; NULL: recording was off. */
+static const struct gpu_span *span_at(const struct gpu_state *state, const struct gpu_span *open, int64_t time_ns)
+{
+    for (size_t i = 0; i < state->span_count; i++)
+        if (time_ns >= state->spans[i].start_ns && time_ns <= state->spans[i].end_ns)
+            return &state->spans[i];
+    return open && time_ns >= open->start_ns ? open : NULL;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
+
+/* Forgets the frames that are rows, and the spans before them. */
+static void forget(struct gpu_state *state, int64_t until_ns)
+{
+    size_t kept = 0;
+
+    if (state->at)
+        memmove(state->frames.bytes, state->frames.bytes + state->at, state->frames.length - state->at);
+    state->frames.length -= state->at;
+    state->at = 0;
+    for (size_t i = 0; i < state->span_count; i++)
+        if (state->spans[i].end_ns > until_ns)
+            state->spans[kept++] = state->spans[i];
+    state->span_count = kept;
+}
+
+/* Makes rows of the frames up to this time. */
+static void write_rows(struct collector *collector, int64_t until_ns)
+{
+    struct gpu_state *state = state_of(collector);
+    struct gpu_span open = { collector->recording_since_ns, INT64_MAX };
+
+    close_span(collector);
+    gpu_rows_lose(state->rows, gpu_sampler_take(state->sampler, &state->frames));
+    while (state->at + sizeof(struct gpu_frame) <= state->frames.length) {
+        struct gpu_frame frame;
+        memcpy(&frame, state->frames.bytes + state->at, sizeof frame);
+        const void *payload = state->frames.bytes + state->at + sizeof frame;
+        int64_t time_ns = gpu_rows_time(state->rows, &frame, payload);
+        if (time_ns > until_ns || state->at + sizeof frame + frame.bytes > state->frames.length)
+            break;
+        gpu_rows_take(state->rows, &frame, payload, span_at(state, collector->is_recording ? &open : NULL, time_ns));
+        state->at += sizeof frame + frame.bytes;
+    }
+    forget(state, until_ns);
+}
+
+static void tick(struct collector *collector)
+{
+    if (state_of(collector)->sampler)
+        write_rows(collector, collector_now(collector) - HOLD_NS);
+}
+
+/* ---- Start and end --------------------------------------------------------------------------------------------- */
+
+static int has_driver(void)
+{
+    return getenv("TACHO_NVML") || access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+/* A source that was asked for and is not used. */
+static void refuse(struct collector *collector, const char *text)
+{
+    gpu_rows_refuse(state_of(collector)->rows, GPU_ORIGIN_NVML, GPU_ALL, text);
+}
+
+static void start(struct collector *collector, const char *devices)
+{
+    const struct collect_gpu_options *options = &collector->options->gpu;
+    struct gpu_state *state = state_of(collector);
+    struct gpu_rows_setup setup = {
+        .writer = collector->writer,
+        .vm_id = COLLECTOR_VM_ID,
+        .origin_ns = collector->clock.origin_ns,
+        .metrics = options->metrics,
+        .frequency_hz = options->frequency_hz,
+        .find_gpu = find_gpu,
+        .context = collector,
+    };
+    char readings[GPU_READINGS_OPTION_BYTES];
+
+    gpu_metrics_option(options->metrics, readings);
+    if (!(state->rows = gpu_rows_new(&setup)))
+        return;
+    if (options->refusal)
+        gpu_rows_refuse(state->rows, GPU_ORIGIN_COUNTERS, GPU_ALL, options->refusal);
+    if (!has_driver()) {
+        refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
+        return;
+    }
+    state->sampler = gpu_sampler_start(readings, options->frequency_hz, devices);
+    if (!state->sampler)
+        refuse(collector, "Out of memory for a thread.");
+}
+
+static void begin(struct collector *collector, pid_t pid)
+{
+    const struct collect_gpu_options *options = &collector->options->gpu;
+
+    if (options->devices == COLLECT_GPU_ALL || options->devices == COLLECT_GPU_LIST)
+        start(collector, options->devices == COLLECT_GPU_LIST ? options->list : NULL);
+}
+
+static void list_gpus(const struct cuda_gpus *gpus, char out[LONGEST_LIST])
+{
+    const char *before = "";
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < gpus->count && at < LONGEST_LIST; i++) {
+        uint64_t pci = gpus->list[i].pci;
+        if (!gpus->list[i].is_of_cuda)
+            continue;
+        at += (size_t)snprintf(out + at, LONGEST_LIST - at, "%s%04x:%02x:%02x.%x", before, (unsigned)(pci >> 32),
+                               (unsigned)(pci >> 16 & 0xffff), (unsigned)(pci >> 8 & 0xff), (unsigned)(pci & 0xff));
+        before = ",";
+    }
+}
+
+/* Called often. CUDA has shown GPUs to a process: from now on they are read. */
+static size_t round_end(struct process *process, size_t budget, int is_all_read)
+{
+    struct collector *collector = process->collector;
+    struct gpu_state *state = state_of(collector);
+    char list[LONGEST_LIST] = "";
+
+    if (collector->options->gpu.devices != COLLECT_GPU_VISIBLE || gpus_of(collector)->of_cuda == state->of_cuda)
+        return 0;
+    if (!collector->options->gpu.is_asked && !has_driver())
+        return 0;
+    state->of_cuda = gpus_of(collector)->of_cuda;
+    list_gpus(gpus_of(collector), list);
+    if (state->sampler)
+        gpu_sampler_set_devices(state->sampler, list);
+    else if (!state->rows)
+        start(collector, list);
+    return 0;
+}
+
+static void end(struct collector *collector)
+{
+    if (state_of(collector)->sampler)
+        gpu_sampler_stop(state_of(collector)->sampler);
+}
+
+/* One sentence for the user: what broke, else what is missing of that which was asked for. */
+static void warn(struct collector *collector, const char *failure)
+{
+    const struct gpu_rows *rows = state_of(collector)->rows;
+    const char *text;
+    int is_loss;
+
+    for (size_t i = 0; !failure && (text = gpu_rows_refusal(rows, i, &is_loss)); i++)
+        if (is_loss || collector->options->gpu.is_asked)
+            failure = text;
+    if (failure)
+        collector_warn(collector, 0, "GPU metrics are incomplete. %s", failure);
+}
+
+static void finish(struct collector *collector)
+{
+    struct gpu_state *state = state_of(collector);
+    const char *failure = NULL;
+    char sentence[400];
+
+    if (!state->rows)
+        return;
+    if (state->sampler) {
+        gpu_sampler_join(state->sampler);
+        write_rows(collector, INT64_MAX);
+        failure = gpu_sampler_failure(state->sampler);
+    }
+    if (failure) {
+        snprintf(sentence, sizeof sentence, "%c%s.", failure[0] == 'c' ? 'C' : failure[0], failure + 1);
+        refuse(collector, failure = sentence);
+    }
+    write_gpus(collector);
+    gpu_rows_finish(state->rows, collector_now(collector));
+    warn(collector, failure);
+    if (collector->primary)
+        process_count_row(collector->primary, "gpu metrics", "recorded", "",
+                          (int64_t)writer_rows(collector->writer, TABLE_GPU_METRICS));
+}
+
+static void free_state(struct collector *collector)
+{
+    struct gpu_state *state = state_of(collector);
+
+    gpu_sampler_free(state->sampler);
+    gpu_rows_free(state->rows);
+    text_free(&state->frames);
+    free(state->spans);
+}
+
+const struct collect_source collect_source_gpu = {
+    .state_bytes = sizeof(struct gpu_state),
+    .begin = begin,
+    .switching = switching,
+    .tick = tick,
+    .end = end,
+    .finish = finish,
+    .free = free_state,
+    .round_end = round_end,
+};

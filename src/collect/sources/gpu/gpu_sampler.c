@@ -1,0 +1,276 @@
+/* The lock guards what both threads use. The thread holds it to add frames and to read requests; the main thread to
+ * exchange texts. Neither holds it while it does anything else. */
+#include "gpu_sampler.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "collect/gpu/gpu_link.h"
+#include "collect/gpu/gpu_metric_table.h"
+
+enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 };
+#define SILENCE_LEAST_NS INT64_C(5000000000) /* NVML may take seconds to start on a machine with many GPUs */
+
+enum request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
+
+struct gpu_sampler {
+    pthread_t thread;
+    int is_joined;
+    int wake;             /* an eventfd: a request has come */
+    char readings[GPU_READINGS_OPTION_BYTES];
+    int64_t interval_ns;
+    struct gpu_link link; /* the thread's */
+
+    pthread_mutex_t lock;
+    enum request request;
+    char devices[LONGEST_DEVICES]; /* an option of tacho-gpu; "": all */
+    struct text pending;           /* frames that the main thread has not taken */
+    uint64_t dropped;
+    int is_refused;                /* a frame said why there are no readings */
+    int64_t heard_ns;              /* when the last frame came */
+    char failure[512];
+};
+
+/* ---- The thread ------------------------------------------------------------------------------------------------ */
+
+static enum request current_request(struct gpu_sampler *sampler)
+{
+    uint64_t count;
+    ssize_t got = read(sampler->wake, &count, sizeof count);
+
+    (void)got;
+    pthread_mutex_lock(&sampler->lock);
+    enum request request = sampler->request;
+    if (request == REQUEST_RESTART)
+        sampler->request = REQUEST_NONE;
+    pthread_mutex_unlock(&sampler->lock);
+    return request;
+}
+
+static void fail(struct gpu_sampler *sampler, const char *why)
+{
+    pthread_mutex_lock(&sampler->lock);
+    snprintf(sampler->failure, sizeof sampler->failure, "%s", why);
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+static void keep(struct gpu_sampler *sampler, const struct gpu_frame *frame, const void *payload)
+{
+    pthread_mutex_lock(&sampler->lock);
+    sampler->heard_ns = clock_monotonic_ns();
+    sampler->is_refused |= frame->type == GPU_FRAME_REFUSAL;
+    if (sampler->pending.length + frame->bytes > PENDING_MOST || text_failed(&sampler->pending)) {
+        sampler->dropped += frame->type == GPU_FRAME_VALUES;
+    } else if (frame->type != GPU_FRAME_ROUND) {
+        text_add_bytes(&sampler->pending, frame, sizeof *frame);
+        text_add_bytes(&sampler->pending, payload, frame->bytes);
+    }
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+/* Takes all frames that have come: 0, or an error. */
+static int take_frames(struct gpu_sampler *sampler, struct error *err)
+{
+    struct gpu_frame frame;
+    const void *payload;
+    int got;
+
+    while ((got = gpu_link_next(&sampler->link, 0, &frame, &payload, err)) == 1)
+        keep(sampler, &frame, payload);
+    return got;
+}
+
+static int start(struct gpu_sampler *sampler, struct error *err)
+{
+    char interval[64], devices[LONGEST_DEVICES];
+    const char *options[] = { sampler->readings, interval, devices, NULL };
+
+    snprintf(interval, sizeof interval, "interval_us=%lld", (long long)(sampler->interval_ns / 1000));
+    pthread_mutex_lock(&sampler->lock);
+    memcpy(devices, sampler->devices, sizeof devices);
+    sampler->heard_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&sampler->lock);
+    options[2] = *devices ? devices : NULL;
+    return gpu_link_start(&sampler->link, "monitor", options, err);
+}
+
+static int is_silent(struct gpu_sampler *sampler)
+{
+    int64_t most_ns = SILENCE_INTERVALS * sampler->interval_ns;
+
+    pthread_mutex_lock(&sampler->lock);
+    int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
+    pthread_mutex_unlock(&sampler->lock);
+    return since_ns > (most_ns > SILENCE_LEAST_NS ? most_ns : SILENCE_LEAST_NS);
+}
+
+/* Reads frames until the program ends, or a request comes. */
+static enum request read_until_request(struct gpu_sampler *sampler)
+{
+    enum request request = REQUEST_NONE;
+    struct error err = { 0 };
+
+    while (request == REQUEST_NONE && sampler->link.fd >= 0) {
+        struct pollfd ready[] = { { .fd = sampler->link.fd, .events = POLLIN },
+                                  { .fd = sampler->wake, .events = POLLIN } };
+        int count = poll(ready, 2, 1000);
+        if (take_frames(sampler, &err) < 0)
+            fail(sampler, err.text);
+        if (count > 0 && ready[1].revents)
+            request = current_request(sampler);
+        if (request == REQUEST_NONE && is_silent(sampler)) {
+            fail(sampler, "tacho-gpu does not answer");
+            kill(sampler->link.pid, SIGKILL); /* gpu_link_end() would wait for it */
+            break;
+        }
+    }
+    return request;
+}
+
+/* The end of a program that nobody asked to end. */
+static void note_end(struct gpu_sampler *sampler, int status)
+{
+    char why[sizeof sampler->failure] = "";
+
+    if (WIFSIGNALED(status))
+        snprintf(why, sizeof why, "tacho-gpu was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, sizeof why, "tacho-gpu ended with status %d", WEXITSTATUS(status));
+    pthread_mutex_lock(&sampler->lock);
+    if (!*sampler->failure && (WIFSIGNALED(status) || !sampler->is_refused))
+        memcpy(sampler->failure, why, sizeof why);
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+/* Nothing of a program that has sent nothing for a while is worth a wait. */
+static void hurry(struct gpu_sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
+    pthread_mutex_unlock(&sampler->lock);
+    if (sampler->link.pid && since_ns > 3 * sampler->interval_ns)
+        kill(sampler->link.pid, SIGKILL);
+}
+
+static void *run(void *argument)
+{
+    struct gpu_sampler *sampler = argument;
+    enum request request;
+
+    do {
+        struct error err = { 0 };
+        if (start(sampler, &err) != 0) {
+            fail(sampler, err.text);
+            return NULL;
+        }
+        request = read_until_request(sampler);
+        if (request != REQUEST_NONE)
+            hurry(sampler);
+        int status = gpu_link_end(&sampler->link);
+        if (request == REQUEST_NONE)
+            note_end(sampler, status);
+    } while (request == REQUEST_RESTART);
+    return NULL;
+}
+
+/* ---- Functions for the main thread ----------------------------------------------------------------------------- */
+
+static void set_devices(struct gpu_sampler *sampler, const char *devices)
+{
+    sampler->devices[0] = 0;
+    if (devices)
+        snprintf(sampler->devices, sizeof sampler->devices, "devices=%s", devices);
+}
+
+struct gpu_sampler *gpu_sampler_start(const char *readings, uint32_t frequency_hz, const char *devices)
+{
+    struct gpu_sampler *sampler = calloc(1, sizeof *sampler);
+
+    if (!sampler)
+        return NULL;
+    snprintf(sampler->readings, sizeof sampler->readings, "%s", readings);
+    sampler->interval_ns = 1000000000 / frequency_hz;
+    sampler->link.fd = -1;
+    set_devices(sampler, devices);
+    pthread_mutex_init(&sampler->lock, NULL);
+    sampler->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sampler->wake >= 0 && pthread_create(&sampler->thread, NULL, run, sampler) == 0)
+        return sampler;
+    sampler->is_joined = 1;
+    gpu_sampler_free(sampler);
+    return NULL;
+}
+
+static void ask(struct gpu_sampler *sampler, enum request request)
+{
+    uint64_t one = 1;
+
+    sampler->request = request;
+    ssize_t wrote = write(sampler->wake, &one, sizeof one);
+    (void)wrote;
+}
+
+void gpu_sampler_set_devices(struct gpu_sampler *sampler, const char *devices)
+{
+    pthread_mutex_lock(&sampler->lock);
+    set_devices(sampler, devices);
+    ask(sampler, REQUEST_RESTART);
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+uint64_t gpu_sampler_take(struct gpu_sampler *sampler, struct text *frames)
+{
+    pthread_mutex_lock(&sampler->lock);
+    uint64_t dropped = sampler->dropped;
+    text_add_bytes(frames, sampler->pending.bytes, sampler->pending.length);
+    text_clear(&sampler->pending);
+    sampler->dropped = 0;
+    pthread_mutex_unlock(&sampler->lock);
+    return dropped;
+}
+
+const char *gpu_sampler_failure(struct gpu_sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    const char *failure = *sampler->failure ? sampler->failure : NULL; /* set once */
+    pthread_mutex_unlock(&sampler->lock);
+    return failure;
+}
+
+void gpu_sampler_stop(struct gpu_sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    ask(sampler, REQUEST_STOP);
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+void gpu_sampler_join(struct gpu_sampler *sampler)
+{
+    if (!sampler->is_joined)
+        pthread_join(sampler->thread, NULL);
+    sampler->is_joined = 1;
+}
+
+void gpu_sampler_free(struct gpu_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    if (!sampler->is_joined)
+        gpu_sampler_stop(sampler);
+    gpu_sampler_join(sampler);
+    if (sampler->wake >= 0)
+        close(sampler->wake);
+    text_free(&sampler->pending);
+    pthread_mutex_destroy(&sampler->lock);
+    free(sampler);
+}

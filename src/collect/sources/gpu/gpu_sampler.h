@@ -1,0 +1,31 @@
+/* The thread that runs tacho-gpu and takes its frames: the main thread never waits for that program. It is the thread's
+ * child, not the main thread's, which reaps the children of the program that is profiled. */
+#ifndef TACHO_COLLECT_SOURCES_GPU_GPU_SAMPLER_H
+#define TACHO_COLLECT_SOURCES_GPU_GPU_SAMPLER_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+
+struct gpu_sampler;
+
+/* readings: an option of tacho-gpu, as gpu_metrics_option() writes it. devices: its list; NULL: all. NULL: there is no
+ * memory for a thread. */
+struct gpu_sampler *gpu_sampler_start(const char *readings, uint32_t frequency_hz, const char *devices);
+
+/* Reads other devices from now on: tacho-gpu is started again. */
+void gpu_sampler_set_devices(struct gpu_sampler *sampler, const char *devices);
+
+/* Adds the frames that have come, each with its head. Returns the number of frames that there was no room for. */
+uint64_t gpu_sampler_take(struct gpu_sampler *sampler, struct text *frames);
+
+/* Why tacho-gpu has ended or sends nothing, as a sentence; NULL: it works, or has said why itself. */
+const char *gpu_sampler_failure(struct gpu_sampler *sampler);
+
+/* gpu_sampler_stop() ends tacho-gpu without a wait, gpu_sampler_join() waits for its end; if it hangs, it is killed.
+ * The last frames can be taken then. gpu_sampler_free() does both. */
+void gpu_sampler_stop(struct gpu_sampler *sampler);
+void gpu_sampler_join(struct gpu_sampler *sampler);
+void gpu_sampler_free(struct gpu_sampler *sampler);
+
+#endif
