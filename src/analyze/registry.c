@@ -63,6 +63,7 @@ static const struct {
     { &analysis_cuda_gpu_kern_sum, NULL },
     { &analysis_cuda_gpu_mem_time_sum, NULL },
     { &analysis_cuda_gpu_mem_size_sum, NULL },
+    { &analysis_kernel_speed_of_light, NULL },
     { &analysis_cuda_api_sum, "CUDA" },
     { &analysis_torch_op_sum, NULL },
     { &analysis_gpu_idle_sum, NULL },

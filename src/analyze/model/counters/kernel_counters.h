@@ -1,0 +1,74 @@
+/* Hardware counters of kernels, as a report holds them: kernels, metrics, and the values of each kernel. */
+#ifndef TACHO_ANALYZE_MODEL_COUNTERS_KERNEL_COUNTERS_H
+#define TACHO_ANALYZE_MODEL_COUNTERS_KERNEL_COUNTERS_H
+
+#include "analyze/engine/analysis.h"
+#include "base/intern.h"
+#include "report/reader/reader.h"
+
+struct counter_value {
+    uint32_t kernel, metric;        /* places in the lists */
+    size_t row;                     /* in the report */
+    double value, minimum, maximum; /* NAN: none. Without a summary all are the value */
+    int64_t text;                   /* string id; 0: none */
+};
+
+struct counted_kernel {
+    int64_t id, launch, pid, device, context, stream, major, minor, passes; /* -1: not known */
+    int64_t name, short_name, process_name, host_name, range;               /* string ids; 0: none */
+    int64_t grid[3], block[3];                                              /* 0: not known */
+    int64_t invocations;                                                    /* at least 1 */
+    int is_summary;                                                         /* of several launches */
+    size_t first, count;                                                    /* its values, by metric */
+};
+
+/* Metrics that differ only in their section are one. */
+struct counter_metric {
+    const char *name, *unit; /* "": it has none */
+    const char *section;     /* of ncu's details page, where it was found first; "": none */
+};
+
+struct kernel_counters {
+    struct report *report;
+    struct counted_kernel *kernels; /* owned, in the order of the report */
+    size_t kernel_count, kernel_room;
+    struct counter_metric *metrics; /* owned, in the order of the report */
+    size_t metric_room;             /* their count is that of `names` */
+    struct intern names;
+    struct counter_value *values;   /* owned, by kernel and metric */
+    size_t value_count, value_room;
+};
+
+int kernel_counters_read(struct kernel_counters *counters, struct report *report, struct error *err);
+void kernel_counters_free(struct kernel_counters *counters); /* of {0} too */
+
+/* Sorts the values and finds those of each kernel; of several values of a metric, the first is kept. */
+void kernel_counters_order(struct kernel_counters *counters);
+
+/* What kernels of one group have in common. */
+enum {
+    COUNTERS_BY_PROCESS = 1,
+    COUNTERS_BY_NAME = 2,
+    COUNTERS_BY_SIZES = 4, /* grid and block */
+    COUNTERS_BY_DEVICE = 8,
+    COUNTERS_BY_RANGE = 16
+};
+/* Makes one kernel of each group, with the least, mean and greatest value of each metric; texts are left out. Free it
+ * with kernel_counters_free() in any case. ERR_NO_MEMORY or 0. */
+int kernel_counters_summarize(struct kernel_counters *out, const struct kernel_counters *from, unsigned by);
+
+/* The value of a metric, or NULL. */
+const struct counter_value *kernel_counters_find(const struct kernel_counters *counters,
+                                                 const struct counted_kernel *kernel, const char *metric);
+/* Its number; NAN if it has none. */
+double kernel_counters_number(const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                              const char *metric);
+/* That of the first of several metrics, up to a NULL, that has one. */
+double kernel_counters_first(const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                             const char *const *metrics);
+
+/* What a report on these tables needs: a row of its `needs`. */
+extern const char *const kernel_counter_tables[];
+#define KERNEL_COUNTER_NEED { "hardware counters of kernels", kernel_counter_tables }
+
+#endif

@@ -1,0 +1,119 @@
+/* kernel_stalls: why warps did not issue an instruction. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "counters_report.h"
+
+enum { LAUNCH, REASON, SHARE, CYCLES, MISSING, KERNEL, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    [LAUNCH] = { "ID", CELL_INT, UNIT_ID, 0 },
+    [REASON] = { "Reason", CELL_TEXT, UNIT_NONE, 0 },
+    [SHARE] = { "Share", CELL_REAL, UNIT_PERCENT, 1 },
+    [CYCLES] = { "Value", CELL_REAL, UNIT_NONE, 2 },
+    [MISSING] = { "Not Collected", CELL_TEXT, UNIT_NONE, 0 },
+    [KERNEL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
+};
+
+/* Metrics with a reason in the middle of their name: counters, else samples. */
+static const struct family {
+    const char *before, *behind;
+} families[] = {
+    { "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio" },
+    { "smsp__pcsamp_warps_issue_stalled_", "" },
+};
+#define FAMILIES (sizeof families / sizeof *families)
+#define NOT_ISSUED "_not_issued" /* the same once more, for cycles without an instruction */
+
+/* The reason in a metric's name; its length is 0 if it is not of the family. */
+static const char *reason_of(const char *metric, const struct family *family, size_t *length)
+{
+    size_t whole = strlen(metric), before = strlen(family->before), behind = strlen(family->behind);
+
+    *length = 0;
+    if (whole <= before + behind || strncmp(metric, family->before, before) != 0 ||
+        strcmp(metric + whole - behind, family->behind) != 0 || strstr(metric, NOT_ISSUED))
+        return metric;
+    *length = whole - before - behind;
+    return metric + before;
+}
+
+static const char *reason_in(const struct kernel_counters *counters, const struct counter_value *value,
+                             const struct family *family, size_t *length)
+{
+    const char *reason = reason_of(counters->metrics[value->metric].name, family, length);
+
+    *length = isnan(value->value) ? 0 : *length;
+    return reason;
+}
+
+static int by_share(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    return (a[CYCLES].real < b[CYCLES].real) - (a[CYCLES].real > b[CYCLES].real);
+}
+
+/* The rows of a family; none if the kernel has no such metrics. */
+static int add_family(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                      const struct family *family)
+{
+    const struct counter_value *values = counters->values + kernel->first;
+    size_t length, first = table_row_count(table);
+    double total = 0;
+
+    for (size_t i = 0; i < kernel->count; i++) {
+        reason_in(counters, &values[i], family, &length);
+        total += length ? values[i].value : 0;
+    }
+    for (size_t i = 0; i < kernel->count; i++) {
+        const char *reason = reason_in(counters, &values[i], family, &length);
+        struct table_cell *row = length ? table_add_row(table) : NULL;
+        if (!length)
+            continue;
+        if (!row || cell_set_text(table, &row[REASON], reason, length) != 0 ||
+            counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel) != 0)
+            return ERR_NO_MEMORY;
+        if (total > 0)
+            cell_set_real(&row[SHARE], 100 * values[i].value / total);
+        cell_set_real(&row[CYCLES], values[i].value);
+    }
+    table_sort_part(table, first, table_row_count(table) - first, by_share, NULL);
+    return 0;
+}
+
+static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                      void *context)
+{
+    size_t before = table_row_count(table);
+
+    for (size_t i = 0; i < FAMILIES && table_row_count(table) == before; i++)
+        if (add_family(table, counters, kernel, &families[i]) != 0)
+            return ERR_NO_MEMORY;
+    if (table_row_count(table) > before)
+        return 0;
+    struct table_cell *row = table_add_row(table);
+    struct text missing = { 0 };
+    if (!row)
+        return ERR_NO_MEMORY;
+    text_addf(&missing, "%s*%s", families[0].before, families[0].behind);
+    if (counters_set_names(table, &row[MISSING], &missing) != 0)
+        return ERR_NO_MEMORY;
+    return counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel);
+}
+
+static int run(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    return counters_report(report, columns, COLUMNS, add_kernel, NULL, out, err);
+}
+
+const struct analysis analysis_kernel_stalls = {
+    .name = "kernel_stalls",
+    .title = "Kernel Stall Reasons",
+    .usage = "",
+    .help =
+        "What the warps of each counted kernel waited for, as a share of all their time: from counters (Value: "
+        "warps in this state for each instruction that was issued), else from samples (Value: samples). selected is "
+        "no stall: the warp issued an instruction. Not Collected names the metrics that a kernel lacks.",
+    .needs = { KERNEL_COUNTER_NEED },
+    .is_of_gpus = 1,
+    .run = run,
+};
