@@ -91,7 +91,7 @@ def bad_wishes_get_a_sentence():
     said("there is no section 'nothing' (--list-sections)", "ncu", "--list-metrics", "--section", "nothing")
     said("This CUPTI does not know the counters of XX100", "ncu", "--query-metrics", "--chips", "XX100")
     said("--query-metrics-mode suffix needs --metrics", "ncu", "--query-metrics", "--query-metrics-mode", "suffix", "--chips", "GH100")
-    said("name what to list", "ncu")
+    said("name what to print", "ncu")
     os.environ["TACHO_CUPTI"] = os.path.join(os.environ["FAKE"], "cupti-12.4", "libcupti.so.12")
     said("Counters need CUPTI 12.6 or later", "ncu", "--list-chips")
 

@@ -28,6 +28,18 @@ static const char *const *set_names(void)
 #define FIELD(name) offsetof(struct ncu_settings, name)
 /* clang-format off */
 static const struct option options[] = {
+    { .name = "import", .letter = 'i', .kind = OPTION_TEXT, .offset = FIELD(import), .value = "FILE",
+      .help = "Report with counters of kernels to print: .tacho, .ncu-rep or a CSV of ncu." },
+    { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv), .help = "Print comma-separated values." },
+    { .name = "page", .kind = OPTION_CHOICE, .offset = FIELD(page), .value = "PAGE", .choices = ncu_page_names,
+      .help = "Page to print: details (a row per metric) or raw (a column per metric). Default: details." },
+    { .name = "print-units", .kind = OPTION_CHOICE, .offset = FIELD(print_units), .value = "UNITS",
+      .choices = ncu_unit_names,
+      .help = "Units of values: auto (scaled to their size: us, Kbyte) or base (ns, byte). Default: auto." },
+    { .name = "print-summary", .kind = OPTION_CHOICE, .offset = FIELD(print_summary), .value = "KIND",
+      .choices = ncu_summary_names,
+      .help = "Print minimum, maximum and average instead of each launch: none, per-gpu, per-kernel or per-nvtx. "
+              "Default: none." },
     { .name = "list-sets", .kind = OPTION_FLAG, .offset = FIELD(list_sets),
       .help = "List the sets: their sections, and about how many metrics." },
     { .name = "list-sections", .kind = OPTION_FLAG, .offset = FIELD(list_sections),
@@ -74,6 +86,8 @@ static int add_answer(struct text *out, const struct ncu_settings *settings, str
 {
     if (check(settings, err))
         return err->code;
+    if (settings->import)
+        return ncu_import(out, settings, err);
     if (settings->list_sets)
         ncu_list_sets(out, settings);
     else if (settings->list_sections)
@@ -86,7 +100,7 @@ static int add_answer(struct text *out, const struct ncu_settings *settings, str
         return ncu_query_metrics(out, settings, err);
     else
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "name what to list: --list-sets, --list-sections, --list-metrics, "
+                         "name what to print: --import FILE --csv, --list-sets, --list-sections, --list-metrics, "
                          "--list-chips or --query-metrics");
     return 0;
 }
@@ -112,6 +126,8 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 static const struct entry examples[] = {
+    { "tacho ncu --import kernels.tacho --csv --page raw", "Print a column per metric, as ncu does." },
+    { "tacho ncu --import kernels.csv --csv --print-summary per-kernel", "Print figures per kernel name." },
     { "tacho ncu --list-sets", "Print the sets, and what each holds." },
     { "tacho ncu --list-metrics --set light --chips GH100", "Print the metrics of a set on an H100, and the passes." },
     { "tacho ncu --query-metrics --chips GH100", "Print all metrics of an H100." },
@@ -121,11 +137,13 @@ static const struct entry examples[] = {
 const struct command command_ncu = {
     .name = "ncu",
     .arguments = "",
-    .summary = "List the hardware counters of GPUs, with ncu's options",
+    .summary = "Print counters of kernels, and list those of GPUs, with ncu's options",
     .about =
-        "List sets, sections and metrics of hardware counters, under ncu's names. Metrics of a chip come from CUPTI, "
-        "12.6 or later; no GPU is needed.",
+        "Print the hardware counters of kernels in a report as CSV, with the columns, names and units of Nsight "
+        "Compute's command line, so that scripts for it work unchanged. List sets, sections and metrics, under ncu's "
+        "names. Metrics of a chip come from CUPTI, 12.6 or later; no GPU is needed.",
     .examples = examples,
     .options = options,
+    .files = "tacho,csv,ncu-rep",
     .run = run,
 };

@@ -7,11 +7,21 @@
 
 struct ncu_settings {
     int list_sets, list_sections, list_metrics, list_chips, query_metrics;
-    const char *query_mode;       /* base, suffix, all */
-    const char *query_collection; /* profiling, pmsampling */
-    const char *chips;            /* comma-separated; NULL: that of the first GPU */
+    const char *query_mode;                         /* base, suffix, all */
+    const char *query_collection;                   /* profiling, pmsampling */
+    const char *chips;                              /* comma-separated; NULL: that of the first GPU */
     struct option_list sets, sections, metrics;
+    const char *import;                             /* report to print */
+    int csv;
+    const char *page, *print_units, *print_summary; /* NULL: the default */
 };
+
+/* Adds the counters of the report that --import names. */
+int ncu_import(struct text *out, const struct ncu_settings *settings, struct error *err);
+/* The values of --page, --print-units and --print-summary; the default comes first. */
+const char *const *ncu_page_names(void);
+const char *const *ncu_unit_names(void);
+const char *const *ncu_summary_names(void);
 
 /* Each adds what it lists, as ncu prints it. */
 void ncu_list_sets(struct text *out, const struct ncu_settings *settings);

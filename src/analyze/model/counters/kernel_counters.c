@@ -36,7 +36,7 @@ static uint32_t add_metric(struct kernel_counters *counters, const char *name, c
         array_reserve(&counters->metrics, &counters->metric_room, (size_t)at + 1, sizeof *counters->metrics) != 0)
         return NO_KEY;
     if ((size_t)at == before)
-        counters->metrics[at] = (struct counter_metric){ name, unit, section };
+        counters->metrics[at] = (struct counted_metric){ name, unit, section };
     return (uint32_t)at;
 }
 

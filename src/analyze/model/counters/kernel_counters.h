@@ -23,7 +23,7 @@ struct counted_kernel {
 };
 
 /* Metrics that differ only in their section are one. */
-struct counter_metric {
+struct counted_metric {
     const char *name, *unit; /* "": it has none */
     const char *section;     /* of ncu's details page, where it was found first; "": none */
 };
@@ -32,7 +32,7 @@ struct kernel_counters {
     struct report *report;
     struct counted_kernel *kernels; /* owned, in the order of the report */
     size_t kernel_count, kernel_room;
-    struct counter_metric *metrics; /* owned, in the order of the report */
+    struct counted_metric *metrics; /* owned, in the order of the report */
     size_t metric_room;             /* their count is that of `names` */
     struct intern names;
     struct counter_value *values;   /* owned, by kernel and metric */

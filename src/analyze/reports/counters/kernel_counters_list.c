@@ -15,7 +15,7 @@ static const struct table_column columns[COLUMNS] = {
 static int add_value(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
                      const struct counter_value *value)
 {
-    const struct counter_metric *metric = &counters->metrics[value->metric];
+    const struct counted_metric *metric = &counters->metrics[value->metric];
     struct table_cell *row = table_add_row(table);
 
     if (!row)

@@ -16,7 +16,7 @@ static const struct table_column columns[COLUMNS] = {
 static int add_row(struct table *table, const struct kernel_counters *summary, const struct counter_value *value)
 {
     const struct counted_kernel *kernel = &summary->kernels[value->kernel];
-    const struct counter_metric *metric = &summary->metrics[value->metric];
+    const struct counted_metric *metric = &summary->metrics[value->metric];
     struct table_cell *row = table_add_row(table);
 
     if (!row)

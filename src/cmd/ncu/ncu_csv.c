@@ -1,0 +1,377 @@
+/* Writes the pages. Columns are rows of a table, so that header and cells cannot differ. */
+#include "ncu_csv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "report/counters/counter_labels.h"
+#include "report/counters/counter_units.h"
+
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
+
+static void add_quoted(struct text *out, const char *bytes, size_t length)
+{
+    if (out->length && text_string(out)[out->length - 1] != '\n')
+        text_add_char(out, ',');
+    text_add_char(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '"')
+            text_add_char(out, '"');
+        text_add_char(out, bytes[i]);
+    }
+    text_add_char(out, '"');
+}
+
+static void add_string(struct text *out, const char *string)
+{
+    add_quoted(out, string, strlen(string));
+}
+
+static void add_pooled(struct text *out, struct report *report, int64_t id)
+{
+    size_t length = 0;
+    const char *bytes = id ? report_string(report, id, &length) : "";
+
+    add_quoted(out, bytes, length);
+}
+
+/* A whole number without decimals, others with two. */
+static void add_number(struct text *out, double value)
+{
+    if (value == floor(value) || fabs(value) >= 1e15)
+        text_addf(out, "%.0f", value);
+    else
+        number_add_fixed(out, value, 2, 0);
+}
+
+static void add_measured(struct text *out, double value, double size)
+{
+    struct text cell = { 0 };
+
+    if (isnan(value))
+        text_add(&cell, "n/a");
+    else
+        add_number(&cell, value / size);
+    add_quoted(out, text_string(&cell), cell.length);
+    text_free(&cell);
+}
+
+/* A number, a text, a number with the values of its instances, or neither. */
+static void add_value(struct text *out, struct report *report, const struct counter_value *value, double size)
+{
+    struct text cell = { 0 };
+    size_t length;
+    const char *bytes = report_string(report, value->text, &length);
+
+    if (!isnan(value->value))
+        add_number(&cell, value->value / size);
+    if (!isnan(value->value) && length)
+        text_add_char(&cell, ' ');
+    text_add_bytes(&cell, bytes, length);
+    if (!cell.length)
+        text_add(&cell, "n/a");
+    add_quoted(out, text_string(&cell), cell.length);
+    text_free(&cell);
+}
+
+/* ---- leading columns ------------------------------------------------------------------------------------------- */
+
+static void add_count(struct text *out, int64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    add_string(out, number < 0 ? "" : text);
+}
+
+static void add_sizes(struct text *out, const int64_t size[3])
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "(%lld, %lld, %lld)", (long long)size[0], (long long)size[1], (long long)size[2]);
+    add_string(out, size[0] ? text : "");
+}
+
+#define CELL(name)                                                                                                     \
+    static void add_##name(struct text *out, const struct kernel_counters *counters, const struct counted_kernel *kernel)
+CELL(launch)
+{
+    add_count(out, kernel->launch);
+}
+CELL(process)
+{
+    add_count(out, kernel->pid);
+}
+CELL(process_name)
+{
+    add_pooled(out, counters->report, kernel->process_name);
+}
+CELL(host_name)
+{
+    add_pooled(out, counters->report, kernel->host_name);
+}
+CELL(kernel_name)
+{
+    add_pooled(out, counters->report, kernel->name);
+}
+CELL(context)
+{
+    add_count(out, kernel->context);
+}
+CELL(stream)
+{
+    add_count(out, kernel->stream);
+}
+CELL(block)
+{
+    add_sizes(out, kernel->block);
+}
+CELL(grid)
+{
+    add_sizes(out, kernel->grid);
+}
+CELL(device)
+{
+    add_count(out, kernel->device);
+}
+CELL(capability)
+{
+    char text[48];
+
+    snprintf(text, sizeof text, "%lld.%lld", (long long)kernel->major, (long long)kernel->minor);
+    add_string(out, kernel->major < 0 ? "" : text);
+}
+CELL(invocations)
+{
+    add_count(out, kernel->invocations);
+}
+CELL(range)
+{
+    add_pooled(out, counters->report, kernel->range);
+}
+
+/* Which kinds of table have a column: a bit for each enum ncu_summary. */
+enum {
+    IN_LAUNCHES = 1 << NCU_SUMMARY_NONE,
+    IN_GPUS = 1 << NCU_SUMMARY_PER_GPU,
+    IN_KERNELS = 1 << NCU_SUMMARY_PER_KERNEL,
+    IN_RANGES = 1 << NCU_SUMMARY_PER_NVTX
+};
+
+static const struct leading {
+    const char *name;
+    unsigned in;
+    void (*add)(struct text *out, const struct kernel_counters *counters, const struct counted_kernel *kernel);
+} leadings[] = {
+    { "ID", IN_LAUNCHES, add_launch },
+    { "Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg", IN_RANGES, add_range },
+    { "Process ID", IN_LAUNCHES | IN_KERNELS, add_process },
+    { "Process Name", IN_LAUNCHES | IN_KERNELS, add_process_name },
+    { "Host Name", IN_LAUNCHES | IN_KERNELS, add_host_name },
+    { "Kernel Name", IN_LAUNCHES | IN_KERNELS | IN_RANGES, add_kernel_name },
+    { "Context", IN_LAUNCHES, add_context },
+    { "Stream", IN_LAUNCHES, add_stream },
+    { "Block Size", IN_LAUNCHES | IN_KERNELS, add_block },
+    { "Grid Size", IN_LAUNCHES | IN_KERNELS, add_grid },
+    { "Device", IN_LAUNCHES | IN_KERNELS | IN_GPUS, add_device },
+    { "CC", IN_LAUNCHES | IN_KERNELS | IN_GPUS, add_capability },
+    { "Invocations", IN_GPUS | IN_KERNELS | IN_RANGES, add_invocations },
+};
+#define LEADINGS (sizeof leadings / sizeof *leadings)
+#define RANGES_NAME "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
+
+/* A page that is being written. */
+struct page {
+    struct text *out;
+    const struct kernel_counters *counters;
+    const struct ncu_csv_options *options;
+    int has_ranges; /* some launch was inside of NVTX ranges */
+};
+
+static void add_leading_names(const struct page *page)
+{
+    for (size_t i = 0; i < LEADINGS; i++)
+        if (leadings[i].in & 1u << page->options->summary)
+            add_string(page->out, leadings[i].name);
+    if (page->has_ranges)
+        add_string(page->out, RANGES_NAME);
+}
+
+static void add_leading(const struct page *page, const struct counted_kernel *kernel)
+{
+    for (size_t i = 0; i < LEADINGS; i++)
+        if (leadings[i].in & 1u << page->options->summary)
+            leadings[i].add(page->out, page->counters, kernel);
+    if (page->has_ranges)
+        add_pooled(page->out, page->counters->report, kernel->range);
+}
+
+/* The unit in which a value is printed; returns how many base units it is. */
+static double add_unit(const struct page *page, const char *base, double value)
+{
+    struct text unit = { 0 };
+    double size = 1;
+
+    if (page->options->base_units || isnan(value))
+        text_add(&unit, base);
+    else
+        size = counter_unit_scaled(&unit, base, value);
+    add_quoted(page->out, text_string(&unit), unit.length);
+    text_free(&unit);
+    return size;
+}
+
+/* ---- the raw page ---------------------------------------------------------------------------------------------- */
+
+/* The greatest value of each metric: a unit is that of a whole column. */
+static double *greatest_of(const struct kernel_counters *counters)
+{
+    double *most = malloc((counters->names.count + 1) * sizeof *most);
+
+    for (size_t m = 0; most && m < counters->names.count; m++)
+        most[m] = NAN;
+    for (size_t i = 0; most && i < counters->value_count; i++)
+        most[counters->values[i].metric] = fmax(most[counters->values[i].metric], fabs(counters->values[i].value));
+    return most;
+}
+
+static void add_raw_rows(const struct page *page, const double *sizes)
+{
+    const struct kernel_counters *counters = page->counters;
+
+    for (size_t k = 0; k < counters->kernel_count; k++) {
+        const struct counted_kernel *kernel = &counters->kernels[k];
+        size_t at = kernel->first, end = kernel->first + kernel->count;
+        add_leading(page, kernel);
+        for (size_t m = 0; m < counters->names.count; m++)
+            if (at < end && counters->values[at].metric == m)
+                add_value(page->out, counters->report, &counters->values[at++], sizes[m]);
+            else
+                add_string(page->out, "");
+        text_add_char(page->out, '\n');
+    }
+}
+
+static int add_raw(const struct page *page)
+{
+    const struct kernel_counters *counters = page->counters;
+    double *sizes = greatest_of(counters); /* then how many base units its printed unit is */
+    size_t leading = page->has_ranges;
+
+    if (!sizes)
+        return ERR_NO_MEMORY;
+    add_leading_names(page);
+    for (size_t m = 0; m < counters->names.count; m++)
+        add_string(page->out, counters->metrics[m].name);
+    text_add_char(page->out, '\n');
+    for (size_t i = 0; i < LEADINGS; i++)
+        leading += (leadings[i].in & 1u << page->options->summary) != 0;
+    for (size_t i = 0; i < leading; i++)
+        add_string(page->out, "");
+    for (size_t m = 0; m < counters->names.count; m++)
+        sizes[m] = add_unit(page, counters->metrics[m].unit, sizes[m]);
+    text_add_char(page->out, '\n');
+    add_raw_rows(page, sizes);
+    free(sizes);
+    return 0;
+}
+
+/* ---- the details page, and summaries of both ------------------------------------------------------------------- */
+
+static void add_row(const struct page *page, const struct counted_kernel *kernel, const struct counter_value *value,
+                    const char *section, const char *label)
+{
+    int is_summary = page->options->summary != NCU_SUMMARY_NONE;
+
+    add_leading(page, kernel);
+    if (page->options->page == NCU_PAGE_DETAILS)
+        add_string(page->out, section);
+    add_string(page->out, label);
+    double size = add_unit(page, page->counters->metrics[value->metric].unit, value->value);
+    if (is_summary) {
+        add_measured(page->out, value->minimum, size);
+        add_measured(page->out, value->maximum, size);
+        add_measured(page->out, value->value, size);
+    } else {
+        add_value(page->out, page->counters->report, value, size);
+    }
+    text_add_char(page->out, '\n');
+}
+
+/* First the metrics that have a label, in the order of the sections. */
+static void add_labelled(const struct page *page, const struct counted_kernel *kernel)
+{
+    for (const struct counter_label *label = counter_labels; label->label; label++) {
+        const struct counter_value *value = kernel_counters_find(page->counters, kernel, label->metric);
+        if (value)
+            add_row(page, kernel, value, label->section, label->label);
+    }
+}
+
+static void add_others(const struct page *page, const struct counted_kernel *kernel)
+{
+    for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
+        const struct counter_value *value = &page->counters->values[i];
+        const struct counted_metric *metric = &page->counters->metrics[value->metric];
+        if (page->options->page == NCU_PAGE_RAW || !counter_label_of(metric->name))
+            add_row(page, kernel, value, *metric->section ? metric->section : COUNTER_OTHER_SECTION, metric->name);
+    }
+}
+
+static void add_rows(const struct page *page)
+{
+    static const char *const of_launches[] = { "Metric Name", "Metric Unit", "Metric Value", NULL };
+    static const char *const of_summaries[] = { "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average", NULL };
+
+    add_leading_names(page);
+    if (page->options->page == NCU_PAGE_DETAILS)
+        add_string(page->out, "Section Name");
+    for (const char *const *name = page->options->summary ? of_summaries : of_launches; *name; name++)
+        add_string(page->out, *name);
+    text_add_char(page->out, '\n');
+    for (size_t k = 0; k < page->counters->kernel_count; k++) {
+        if (page->options->page == NCU_PAGE_DETAILS)
+            add_labelled(page, &page->counters->kernels[k]);
+        add_others(page, &page->counters->kernels[k]);
+    }
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------------------- */
+
+static int add_page(struct text *out, const struct kernel_counters *counters, const struct ncu_csv_options *options)
+{
+    struct page page = { out, counters, options, 0 };
+
+    for (size_t i = 0; options->summary == NCU_SUMMARY_NONE && i < counters->kernel_count; i++)
+        page.has_ranges |= counters->kernels[i].range != 0;
+    if (options->page == NCU_PAGE_RAW && options->summary == NCU_SUMMARY_NONE) {
+        if (add_raw(&page) != 0)
+            return ERR_NO_MEMORY;
+    } else {
+        add_rows(&page);
+    }
+    return text_failed(out) ? ERR_NO_MEMORY : 0;
+}
+
+int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const struct ncu_csv_options *options)
+{
+    static const unsigned by[] = {
+        [NCU_SUMMARY_PER_GPU] = COUNTERS_BY_DEVICE,
+        [NCU_SUMMARY_PER_KERNEL] = COUNTERS_BY_PROCESS | COUNTERS_BY_NAME | COUNTERS_BY_SIZES | COUNTERS_BY_DEVICE,
+        [NCU_SUMMARY_PER_NVTX] = COUNTERS_BY_RANGE | COUNTERS_BY_NAME,
+    };
+    struct kernel_counters summary = { 0 };
+    int code;
+
+    if (options->summary == NCU_SUMMARY_NONE)
+        return add_page(out, counters, options);
+    if ((code = kernel_counters_summarize(&summary, counters, by[options->summary])) != 0)
+        goto free_summary;
+    code = add_page(out, &summary, options);
+free_summary:
+    kernel_counters_free(&summary);
+    return code;
+}

@@ -1,0 +1,105 @@
+"""`tacho ncu --import`: what is printed is what ncu would print. A table in ncu's form goes in, and comes out with equal names, units and
+values in every column; Python's csv module reads both. Figures of summaries are worked out here from the values that went in."""
+
+import csv
+import os
+import sys
+import tempfile
+
+import lib
+from lib import check, output, refusal
+
+LEADING = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
+METRICS = {  # base unit, values of three launches
+    "dram__bytes_read.sum": ("byte", ["2500000", "4096", "0"]),
+    "gpu__time_duration.sum": ("ns", ["1536000", "3200", "1599.50"]),
+    "dram__bytes.sum.per_second": ("byte/s", ["1627604166666.67", "1280000000", "n/a"]),
+    "gpc__cycles_elapsed.avg.per_second": ("hz", ["1239496049.13", "1400000000", "1410000000"]),
+    "launch__func_cache_config": ("", ["CachePreferNone", "CachePreferShared", "CachePreferNone"]),
+    "launch__registers_per_thread": ("register/thread", ["168", "32", "16"]),
+    "launch__shared_mem_per_block_dynamic": ("byte/block", ["205696", "0", "0"]),
+    "sass__inst_executed_per_opcode": ("inst", ["1024 (512; 256; 256)", "3 (3)", ""]),
+    "sm__warps_active.avg.pct_of_peak_sustained_active": ("%", ["51.40", "99.99", "100"]),
+    "smsp__inst_executed.sum": ("inst", ["187500", "12", "12"]),
+}
+GEMM = 'void gemm<float, "q">(float const*, int)\n::[lambda(int)]'
+KERNELS = [[0, 4711, "train", "127.0.0.1", GEMM, 1, 7, "(256, 1, 1)", "(32, 8, 2)", 0, "9.0"],
+           [1, 4711, "train", "127.0.0.1", "copy(char*)", 1, 14, "(64, 2, 1)", "(7, 1, 1)", 0, "9.0"],
+           [0, 4712, "train", "127.0.0.1", "copy(char*)", 2, 7, "(64, 2, 1)", "(7, 1, 1)", 1, "10.0"]]
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as out:
+        csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    return path
+
+
+def printed(*options, file="raw.csv"):
+    return list(csv.reader(output("ncu", "--import", file, "--csv", *options).splitlines(keepends=True)))
+
+
+def raw_page():
+    rows = [LEADING + list(METRICS), [""] * 11 + [unit for unit, _ in METRICS.values()]]
+    rows += [[str(cell) for cell in kernel] + [values[number] for _, values in METRICS.values()] for number, kernel in enumerate(KERNELS)]
+    write("raw.csv", rows)
+    check("base units: byte for byte what went in", open("raw.csv", newline="").read(), output("ncu", "--import", "raw.csv", "--csv", "--page", "raw", "--print-units", "base"))
+    output("import", "-q", "-o", "raw.tacho", "raw.csv")
+    check("the same through a report", rows, printed("--page=raw", "--print-units=base", file="raw.tacho"))
+    got = printed("--page", "raw")
+    check("scaled: the same names", rows[0], got[0])
+    by_name = dict(zip(got[0], zip(*got[1:])))
+    for name, expected in (("dram__bytes_read.sum", ("Mbyte", "2.50", "0.00", "0")), ("gpu__time_duration.sum", ("ms", "1.54", "0.00", "0.00")),
+                           ("dram__bytes.sum.per_second", ("Tbyte/s", "1.63", "0.00", "n/a")), ("gpc__cycles_elapsed.avg.per_second", ("Ghz", "1.24", "1.40", "1.41")),
+                           ("launch__shared_mem_per_block_dynamic", ("Kbyte/block", "205.70", "0", "0")), ("smsp__inst_executed.sum", ("inst", "187500", "12", "12"))):
+        check(f"scaled: {name}", expected, by_name[name])
+
+
+def details_page():
+    rows = printed("--print-units", "base")
+    check("details: columns", LEADING + ["Section Name", "Metric Name", "Metric Unit", "Metric Value"], rows[0])
+    own = [row[11:] for row in rows[1:] if row[:2] == ["0", "4711"]]
+    check("details: sections and labels", [
+        ["GPU Speed Of Light Throughput", "Duration", "ns", "1536000"], ["Memory Workload Analysis", "Memory Throughput", "byte/s", "1627604166666.67"],
+        ["Instruction Statistics", "Executed Instructions", "inst", "187500"], ["Launch Statistics", "Function Cache Configuration", "", "CachePreferNone"],
+        ["Launch Statistics", "Registers Per Thread", "register/thread", "168"], ["Launch Statistics", "Dynamic Shared Memory Per Block", "byte/block", "205696"],
+        ["Occupancy", "Achieved Occupancy", "%", "51.40"], ["Command line profiler metrics", "dram__bytes_read.sum", "byte", "2500000"],
+        ["Command line profiler metrics", "gpc__cycles_elapsed.avg.per_second", "hz", "1239496049.13"],
+        ["Command line profiler metrics", "sass__inst_executed_per_opcode", "inst", "1024 (512; 256; 256)"]], own)
+    check("each value in a unit of its size", ["3.20", "us"], [row[14:12:-1] for row in printed() if row[0] == "1" and row[12] == "Duration"][0])
+    with open("details.csv", "w", newline="") as out:
+        csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    check("the details page, imported and printed", rows, printed("--print-units", "base", file="details.csv"))
+
+
+def summaries():
+    columns = ["Section Name", "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"]
+    rows = printed("--print-summary", "per-kernel", "--print-units", "base")
+    check("per kernel: columns", ["Process ID", "Process Name", "Host Name", "Kernel Name", "Block Size", "Grid Size", "Device", "CC", "Invocations"] + columns, rows[0])
+    check("per kernel", [["4711", GEMM, "1", "187500", "187500", "187500"], ["4711", "copy(char*)", "1", "12", "12", "12"], ["4712", "copy(char*)", "1", "12", "12", "12"]],
+          [[row[0], row[3], row[8], *row[12:]] for row in rows if row[10] == "Executed Instructions"])
+    rows = printed("--print-summary", "per-gpu", "--print-units", "base")
+    check("per GPU", [["Device", "CC", "Invocations"] + columns, ["0", "9.0", "2", "GPU Speed Of Light Throughput", "Duration", "ns", "3200", "1536000", "769600"],
+                      ["1", "10.0", "1", "GPU Speed Of Light Throughput", "Duration", "ns", "1599.50", "1599.50", "1599.50"]],
+          [rows[0]] + [row for row in rows if row[4] == "Duration"])
+    rows = printed("--print-summary", "per-nvtx", "--page", "raw", "--print-units", "base")
+    check("per NVTX range: of both copies", [["", "copy(char*)", "2", "launch__registers_per_thread", "register/thread", "16", "32", "24"]],
+          [row for row in rows if row[1] == "copy(char*)" and row[3] == "launch__registers_per_thread"])
+
+
+def refusals():
+    check("no file", True, "--import FILE --csv" in refusal("ncu", "--csv"))
+    check("no CSV", True, "add --csv" in refusal("ncu", "--import", "raw.csv"))
+    with open("none.json", "w") as out:
+        out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
+    check("no counters", True, "'none.json' has no counters of kernels" in refusal("ncu", "--import", "none.json", "--csv"))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for part in (raw_page, details_page, summaries, refusals):
+            part()
+    sys.exit(lib.status())
+
+
+main()
