@@ -16,6 +16,7 @@ import pty
 import re
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -141,6 +142,63 @@ def json_lines():
     check("times grow", True, lines[0]["time"] < stamp)
 
 
+# ---- a report ----
+
+def a_report():
+    """What is printed is in the report, and the timeline shows it."""
+    watts = [[86.123, 267.5, 280.999, 284], [75.25, 75.25, 80, 80]]
+    nvml("DeviceGetCount_v2 - 2", "DeviceGetName - NVIDIA_H200", *gpu(0, "86123 267500 280999 284000", 33, 30, 27, 6250, 1710), *gpu(1, "75250 75250 80000", 34, 0, 0, 6250, 345),
+         "GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 10.5 20.25 30", f"DeviceGetMemoryInfo - {8 << 30}:0:{3 << 20}")
+    for stale in ("rec.tacho", "rec.sqlite"):
+        if os.path.exists(stale):
+            os.unlink(stale)
+    began = time.time()
+    got, said, out = run("dmon", "-o", "rec.tacho", "-o", "T", "-s", "pcm", "--gpm-metrics", "smutil", "-d", "0.02", "-c", "4")
+    check("status", 0, got)
+    check("what has no GPM", "tacho dmon: GPU 1 (NVIDIA H200) has no GPM, which needs Hopper or later and driver 520 or later.\n", said)
+    check("lines beside the report", (2 + 8, "#Time"), (len(out.splitlines()), out[:5]))
+    output("export", "-q", "-o", "rec.sqlite", "rec.tacho")
+    database = sqlite3.connect("rec.sqlite")
+    rows = database.execute("""SELECT typeId & 255, metricName, exact, timestamp FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId)
+                               ORDER BY timestamp""").fetchall()
+    series = {}
+    for number, name, value, at in rows:
+        series.setdefault((number, name), []).append((value, at))
+    values = {key: [value for value, _ in samples] for key, samples in series.items()}
+    for number in (0, 1):
+        check(f"power of GPU {number}", watts[number], values.get((number, "Power [W]")))
+        check(f"memory of GPU {number}", [3 << 20] * 4, values.get((number, "Memory Used [bytes]")))
+        times = [at for _, at in series[number, "Power [W]"]]
+        check(f"times of GPU {number} grow and begin with the report", True, times == sorted(set(times)) and 0 <= times[0] < 60e9)
+    check("clocks", ([1710e6] * 4, [345e6] * 4), tuple(values.get((number, "SM Clock [Hz]")) for number in (0, 1)))
+    check("GPM", [10.5, 20.25, 30], values.get((0, "SMs Active [Throughput %]")))
+    check("GPUs", [(0, "NVIDIA H200", "0"), (1, "NVIDIA H200", "1")], database.execute("SELECT id, name, uuid FROM TARGET_INFO_GPU ORDER BY id").fetchall())
+    start, = database.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()
+    check("the start in UTC", True, began - 1 <= start / 1e9 <= time.time())
+    database.close()
+    check("info", True, "Made by Tacho" in output("info", "rec.tacho"))
+    power = [row for row in lib.table("gpu_metrics_sum", "rec.tacho") if row["Metric"] == "Power [W]"]
+    check("its table", [(4, min(list_), max(list_)) for list_ in watts], [(row["Samples"], row["Min"], row["Max"]) for row in power])
+    with lib.Timeline("rec.tacho") as timeline:
+        labels = [row["label"] for row in timeline.ask("rows")["rows"]]
+        check("rows of the timeline", True, all(any(name in label for label in labels) for name in ("Power", "SM Clock", "SMs Active", "Memory Used")))
+
+
+def reports_that_cannot_be():
+    with open("taken.tacho", "w") as file:
+        file.write("mine")
+    check("a file that exists", "tacho dmon: 'taken.tacho' exists already: choose another name\n", refusal("dmon", "-c", "1", "-o", "taken.tacho"))
+    check("it is left alone", "mine", open("taken.tacho").read())
+    refusal("dmon", "-c", "1", "-o", "nowhere/x.tacho")
+    check("no report", True, "NAME.tacho" in refusal("dmon", "-o", "DTX"))
+    check("pmon has none", "tacho pmon: --options must be D (date), T (time) or DT, not 'x.tacho'\n", refusal("pmon", "-o", "x.tacho"))
+    library = os.environ["TACHO_NVML"]
+    os.environ["TACHO_NVML"] = "/nowhere/libnvidia-ml.so.1"
+    refusal("dmon", "-o", "none.tacho")
+    check("a report without readings is removed", False, os.path.exists("none.tacho"))
+    os.environ["TACHO_NVML"] = library
+
+
 # ---- pmon ----
 
 ALL = 0xffffffff
@@ -237,7 +295,7 @@ def without_nvml():
 
 os.environ["TACHO_NVML"] = os.path.join(os.environ["FAKE"], "lib", "libnvidia-ml.so.1")
 try:
-    for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, pmon_is_that_of_nvidia_smi, it_ends_well,
+    for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, it_ends_well,
                  a_terminal_keeps_the_heading, bad_options, without_nvml):
         test()
 finally:

@@ -168,7 +168,8 @@ static void add_round(struct monitor *monitor, const struct gpu_feed *feed, stru
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .common = { .letters = "puc", .interval_us = 1000000 } };
-    struct dmon dmon = { .monitor = { .self = self, .settings = &settings.common, .add_round = add_round } };
+    struct dmon dmon = { .monitor = {
+                             .self = self, .settings = &settings.common, .can_record = 1, .add_round = add_round } };
     struct error err = { 0 };
     int status;
 
@@ -184,7 +185,9 @@ static int run(const struct command *self, int argc, char **argv)
 static const struct option options[] = {
     MONITOR_OPTIONS(struct settings, common,
       "Columns: p (power, temperatures), u (utilization), c (clocks), v (time lost to power and thermal limits), "
-      "m (memory), e (ECC and PCIe errors), t (PCIe throughput), printed in the order of the letters. Default: puc."),
+      "m (memory), e (ECC and PCIe errors), t (PCIe throughput), printed in the order of the letters. Default: puc.",
+      "DT|FILE", "Begin each line with the date (D), the time (T) or both (DT), as in nvidia-smi. Or record the "
+      "columns in a report, FILE.tacho, which 'tacho view' shows. May be repeated for both."),
     { .name = "gpm-metrics", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_list), .value = "LIST",
       .help = "Add columns of GPM, on Hopper and later: 1 gract, 2 smutil, 3 smocc, 4 intutil, 5 mmaact, 6 dfmaact, "
               "7 hmmaact, 9 immaact, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; of "
@@ -201,6 +204,8 @@ static const struct entry examples[] = {
     { "tacho dmon -i 0 -s pucvmet -o DT -c 60 --format csv -f gpu.csv", "Write everything for a minute as csv." },
     { "tacho dmon -d 0.1 --gpm-metrics smutil,mmaact,dram",
       "Print SM, tensor and memory activity ten times a second." },
+    { "tacho dmon -s pucvmet -d 0.1 -o gpu.tacho",
+      "Print everything ten times a second, and record it for the timeline." },
     { "tacho dmon --json | jq .pwr", "Print the power as a number, in watts." },
     { 0 },
 };

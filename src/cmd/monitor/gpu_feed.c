@@ -40,11 +40,7 @@ int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, stru
     const char *options[8];
     size_t count = 0;
 
-    *feed = (struct gpu_feed){ .link = { .fd = -1 },
-                               .wanted_rounds = wish->rounds,
-                               .ends_with_stdout = wish->ends_with_stdout,
-                               .is_interactive = wish->is_interactive,
-                               .signals = open_signals(wish->is_interactive) };
+    *feed = (struct gpu_feed){ .link = { .fd = -1 }, .wish = *wish, .signals = open_signals(wish->is_interactive) };
     text_addf(&devices, "devices=%s", wish->devices ? wish->devices : "");
     text_add(&readings, "readings=");
     for (size_t i = 0; i < wish->reading_count; i++)
@@ -166,8 +162,8 @@ static enum wait wait_for_frames(const struct gpu_feed *feed)
     struct pollfd wait[] = {
         { .fd = feed->link.fd, .events = POLLIN },
         { .fd = feed->signals, .events = POLLIN },
-        { .fd = feed->ends_with_stdout ? STDOUT_FILENO : -1 },
-        { .fd = feed->is_interactive ? STDIN_FILENO : -1, .events = POLLIN },
+        { .fd = feed->wish.ends_with_stdout ? STDOUT_FILENO : -1 },
+        { .fd = feed->wish.is_interactive ? STDIN_FILENO : -1, .events = POLLIN },
     };
 
     while (poll(wait, sizeof wait / sizeof *wait, -1) < 0)
@@ -184,7 +180,7 @@ static enum wait wait_for_frames(const struct gpu_feed *feed)
  */
 static int explain_end(struct gpu_feed *feed, struct error *err)
 {
-    if (feed->rounds && feed->rounds == feed->wanted_rounds)
+    if (feed->rounds && feed->rounds == feed->wish.rounds)
         return 0;
     if (feed->notes.length && !feed->rounds) {
         text_cut(&feed->notes, feed->notes.length - 1);
@@ -220,6 +216,8 @@ int gpu_feed_next(struct gpu_feed *feed, struct error *err)
             feed->is_over = came == WAIT_OVER;
             continue;
         }
+        if (feed->wish.take)
+            feed->wish.take(feed->wish.context, &frame, payload);
         if (take(feed, &frame, payload))
             return error_set(err, ERR_NO_MEMORY, "out of memory for what the GPUs report");
         if (frame.type == GPU_FRAME_ROUND) {

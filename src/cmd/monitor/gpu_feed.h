@@ -7,14 +7,16 @@
 
 /* What to ask for. */
 struct gpu_feed_wish {
-    const char *devices;  /* numbers, UUIDs or PCI bus ids with commas between them; NULL: all */
+    const char *devices; /* numbers, UUIDs or PCI bus ids with commas between them; NULL: all */
     const enum gpu_reading *readings;
     size_t reading_count;
-    int has_processes;    /* with the processes on each GPU */
-    int has_instances;    /* with the instances of MIG */
-    int is_interactive;   /* the user types on stdin: keys and a new size of the window end the wait */
+    int has_processes;   /* with the processes on each GPU */
+    int has_instances;   /* with the instances of MIG */
+    int is_interactive;  /* the user types on stdin: keys and a new size of the window end the wait */
     int64_t interval_us;
-    uint64_t rounds;      /* 0: without end */
+    uint64_t rounds;     /* 0: without end */
+    void (*take)(void *context, const struct gpu_frame *frame, const void *payload); /* gets every frame; may be NULL */
+    void *context;
     int ends_with_stdout; /* the feed ends when nobody reads stdout any more */
 };
 
@@ -33,9 +35,10 @@ struct gpu_feed {
     size_t gpu_count, gpu_capacity, process_count, process_capacity, instance_count, instance_capacity;
     int64_t utc_offset_ns;          /* from CLOCK_MONOTONIC to UTC, as of this round */
     struct text notes; /* sentences about what is missing, a line each; the command prints and clears them */
-    uint64_t rounds, wanted_rounds;
+    uint64_t rounds;
+    struct gpu_feed_wish wish;
     int signals;       /* a signalfd, so that Ctrl-C ends a round of any length; -1: none */
-    int ends_with_stdout, is_interactive, is_over;
+    int is_over;
     int is_told;       /* the last round is complete */
 };
 

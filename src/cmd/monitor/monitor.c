@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "monitor_record.h"
 
 #define DAY_S 86400
 
@@ -89,15 +90,31 @@ static int take_formats(struct monitor *monitor, struct error *err)
     return 0;
 }
 
-static int take_times(struct monitor *monitor, struct error *err)
+/* nvidia-smi's -o has letters; a name of a report cannot be taken for them. */
+static int take_option(struct monitor *monitor, const char *value, struct error *err)
 {
-    for (size_t i = 0; i < monitor->settings->options.count; i++) {
-        const char *value = monitor->settings->options.values[i];
-        if (!*value || value[strspn(value, "DT")])
-            return error_set(err, ERR_BAD_ARGUMENT, "--options must be D (date), T (time) or DT, not '%s'", value);
+    const char *end = strrchr(value, '.');
+
+    if (*value && !value[strspn(value, "DT")]) {
         monitor->table.has_date |= strchr(value, 'D') != NULL;
         monitor->table.has_time |= strchr(value, 'T') != NULL;
+        return 0;
     }
+    if (monitor->can_record && end && strcmp(end, ".tacho") == 0) {
+        monitor->report = value;
+        return 0;
+    }
+    return error_set(err, ERR_BAD_ARGUMENT, "--options must be D (date), T (time)%s, not '%s'",
+                     monitor->can_record ? ", DT or a report to write (NAME.tacho)" : " or DT", value);
+}
+
+static int take_options(struct monitor *monitor, struct error *err)
+{
+    int code;
+
+    for (size_t i = 0; i < monitor->settings->options.count; i++)
+        if ((code = take_option(monitor, monitor->settings->options.values[i], err)) != 0)
+            return code;
     return 0;
 }
 
@@ -186,13 +203,28 @@ end_feed:
     return code;
 }
 
+/* With a report beside the lines, if one is wanted. */
+static int run_recorded(struct monitor *monitor, FILE *file, struct error *err)
+{
+    struct monitor_record *record = NULL;
+    int code;
+
+    if (!monitor->report)
+        return run_rounds(monitor, file, err);
+    if ((code = monitor_record_open(&record, monitor->report, monitor->settings->interval_us, err)) != 0)
+        return code;
+    monitor->wish.take = monitor_record_take;
+    monitor->wish.context = record;
+    return monitor_record_close_after(record, run_rounds(monitor, file, err), err);
+}
+
 int monitor_run(struct monitor *monitor)
 {
     const struct monitor_settings *settings = monitor->settings;
     struct error err = { 0 };
     FILE *file = NULL;
 
-    if (take_formats(monitor, &err) || take_times(monitor, &err))
+    if (take_formats(monitor, &err) || take_options(monitor, &err))
         return command_fail(monitor->self, &err);
     if (settings->file && !(file = fopen(settings->file, "we"))) {
         error_set_errno(&err, "cannot write %s", settings->file);
@@ -204,7 +236,7 @@ int monitor_run(struct monitor *monitor)
     monitor->wish.interval_us = settings->interval_us;
     monitor->wish.rounds = settings->rounds;
     monitor->wish.ends_with_stdout = !file;
-    int status = run_rounds(monitor, file, &err) ? command_fail(monitor->self, &err) : EXIT_OK;
+    int status = run_recorded(monitor, file, &err) ? command_fail(monitor->self, &err) : EXIT_OK;
     if (file)
         fclose(file); /* all of it is written */
     return status;

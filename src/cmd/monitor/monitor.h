@@ -15,25 +15,25 @@ struct monitor_settings {
     uint64_t rounds;
 };
 
-/* The rows of these options: MONITOR_OPTIONS(type, member, help of -s). */
-#define MONITOR_OPTIONS(type, member, select_help)                                                                     \
-    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = offsetof(type, member.devices), .value = "LIST",     \
-      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },                  \
-    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,           \
-      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },                             \
-    { .name = "count", .letter = 'c', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_count,                 \
-      .help = "Stop after N readings. Default: run until Ctrl-C." },                                                   \
-    { .name = "select", .letter = 's', .kind = OPTION_TEXT, .offset = offsetof(type, member.letters),                  \
-      .value = "LETTERS", .help = select_help },                                                                       \
-    { .name = "options", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.options), .value = "DT",  \
-      .help = "Begin each line with the date (D), the time (T) or both (DT)." },                                       \
-    { .name = "filename", .letter = 'f', .kind = OPTION_TEXT, .offset = offsetof(type, member.file),                   \
-      .value = "FILE", .help = "Write to FILE instead of stdout." },                                                   \
-    { .name = "format", .kind = OPTION_LIST, .offset = offsetof(type, member.formats), .value = "LIST",                \
-      .choices = monitor_format_names,                                                                                 \
-      .help = "Output format: csv (commas between values), nounit (no line of units), noheader (no line of "           \
-              "names); several are separated by commas. Default: columns." },                                          \
-    { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.is_json),                                   \
+/* The rows of these options: MONITOR_OPTIONS(type, member, help of -s, value and help of -o). */
+#define MONITOR_OPTIONS(type, member, select_help, options_value, options_help)                                       \
+    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = offsetof(type, member.devices), .value = "LIST",    \
+      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },                 \
+    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,          \
+      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },                            \
+    { .name = "count", .letter = 'c', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_count,                \
+      .help = "Stop after N readings. Default: run until Ctrl-C." },                                                  \
+    { .name = "select", .letter = 's', .kind = OPTION_TEXT, .offset = offsetof(type, member.letters),                 \
+      .value = "LETTERS", .help = select_help },                                                                      \
+    { .name = "options", .letter = 'o', .kind = OPTION_LIST, .offset = offsetof(type, member.options),                \
+      .value = options_value, .help = options_help },                                                                 \
+    { .name = "filename", .letter = 'f', .kind = OPTION_TEXT, .offset = offsetof(type, member.file),                  \
+      .value = "FILE", .help = "Write to FILE instead of stdout." },                                                  \
+    { .name = "format", .kind = OPTION_LIST, .offset = offsetof(type, member.formats), .value = "LIST",               \
+      .choices = monitor_format_names,                                                                                \
+      .help = "Output format: csv (commas between values), nounit (no line of units), noheader (no line of "          \
+              "names); several are separated by commas. Default: columns." },                                         \
+    { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.is_json),                                  \
       .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
 int monitor_take_delay(void *settings, const char *value, struct error *err);
 int monitor_take_count(void *settings, const char *value, struct error *err);
@@ -44,6 +44,8 @@ struct monitor {
     const struct monitor_settings *settings;
     struct monitor_table table; /* its columns are the command's */
     struct gpu_feed_wish wish;  /* readings and processes are */
+    int can_record;             /* -o takes a report */
+    const char *report;         /* of -o; NULL: none */
     /* Adds the lines of a round. */
     void (*add_round)(struct monitor *monitor, const struct gpu_feed *feed, struct text *out);
 };

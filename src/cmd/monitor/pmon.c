@@ -146,7 +146,8 @@ static int run(const struct command *self, int argc, char **argv)
 /* clang-format off */
 static const struct option options[] = {
     MONITOR_OPTIONS(struct settings, common,
-      "Columns: u (utilization of SMs, memory and engines), m (memory), in the order of the letters. Default: u."),
+      "Columns: u (utilization of SMs, memory and engines), m (memory), in the order of the letters. Default: u.",
+      "DT", "Begin each line with the date (D), the time (T) or both (DT)."),
     { 0 },
 };
 /* clang-format on */
