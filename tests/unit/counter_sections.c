@@ -11,7 +11,7 @@
 
 static int is_for(const char *chips, const char *chip)
 {
-    return counter_is_for(&(struct counter_metric){ .chips = chips }, chip);
+    return counter_is_for(&(struct section_metric){ .chips = chips }, chip);
 }
 
 static void ranges_of_chips_follow_their_order(void **state)
@@ -51,7 +51,7 @@ static void braces_stand_for_several_names(void **state)
 static void every_range_names_known_chips(void **state)
 {
     for (const struct counter_section *section = counter_sections; section->name; section++)
-        for (const struct counter_metric *row = section->metrics; row->names; row++)
+        for (const struct section_metric *row = section->metrics; row->names; row++)
             for (const char *at = row->chips; *at;) {
                 char chip[16];
                 size_t length = strcspn(at, "- ");
@@ -101,6 +101,7 @@ static void units_are_those_of_ncu(void **state)
         { "percent", "%" },
         { "instruction", "inst" },
         { "l2_sector", "sector" },
+        { "byte/L2_sector", "byte/sector" },
         { "nanosecond", "ns" },
         { "", "" },
         { "gpc_cycle", "cycle" },

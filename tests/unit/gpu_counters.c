@@ -167,7 +167,7 @@ static void every_metric_of_a_section_is_said(void **state)
 {
     size_t expected = 0;
     const struct counter_section *section = counter_section_find("SpeedOfLight");
-    for (const struct counter_metric *row = section->metrics; row->names; row++)
+    for (const struct section_metric *row = section->metrics; row->names; row++)
         expected += (size_t)counter_is_for(row, "GH100");
     struct told *told = run("config", OPTIONS("chip=GH100", "sections=SpeedOfLight"));
 

@@ -10,7 +10,7 @@ const struct counter_set counter_sets[COUNTER_SET_COUNT] = {
 #undef SET_ROW
 };
 
-#define SECTION(name, title, sets) static const struct counter_metric metrics_##name[] = {
+#define SECTION(name, title, sets) static const struct section_metric metrics_##name[] = {
 #define METRIC(names, label, chips) { names, label, chips, 1 },
 #define SCALED(factor, names, label, chips) { names, label, chips, factor },
 #define SECTION_END(name) { NULL, NULL, NULL, 0 } };
@@ -91,7 +91,7 @@ static size_t chip_place(const char *name, size_t length)
     return i;
 }
 
-int counter_is_for(const struct counter_metric *metric, const char *chip)
+int counter_is_for(const struct section_metric *metric, const char *chip)
 {
     size_t place = chip_place(chip, strlen(chip));
     const char *range = metric->chips;

@@ -30,7 +30,7 @@ struct counter_set {
 };
 extern const struct counter_set counter_sets[COUNTER_SET_COUNT];
 
-struct counter_metric {
+struct section_metric {
     const char *names; /* "a|b": alternatives; "a{.x,.y}": several of one base; NULL ends a section */
     const char *label; /* ncu's, or for samples nsys's */
     const char *chips; /* those that have it: counter_is_for() */
@@ -40,7 +40,7 @@ struct counter_metric {
 struct counter_section {
     const char *name, *title;
     unsigned sets;                                      /* bits COUNTER_SET() */
-    const struct counter_metric *metrics;
+    const struct section_metric *metrics;
 };
 extern const struct counter_section counter_sections[]; /* ended by a name of NULL */
 
@@ -49,7 +49,7 @@ const struct counter_section *counter_section_find(const char *name);
 const struct counter_set *counter_set_find(const char *name);
 
 /* Whether a metric is expected on a chip. */
-int counter_is_for(const struct counter_metric *metric, const char *chip);
+int counter_is_for(const struct section_metric *metric, const char *chip);
 
 /* The compute capability of a chip, 90 for 9.0; 0: not listed. */
 int counter_chip_capability(const char *chip);

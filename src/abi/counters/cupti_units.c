@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *theirs, *ncu;
@@ -14,11 +15,11 @@ static const struct {
 
 #define CYCLE "_cycle"
 
-/* One side of the slash; `known` is cleared if the table lacks it. */
+/* One side of the slash, in upper or lower case (12.6 writes L2_sector); `known` is cleared if the table lacks it. */
 static const char *part(const char *theirs, int length, char *own, size_t bytes, int *known)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strlen(units[i].theirs) == (size_t)length && memcmp(units[i].theirs, theirs, (size_t)length) == 0)
+        if (strlen(units[i].theirs) == (size_t)length && strncasecmp(units[i].theirs, theirs, (size_t)length) == 0)
             return units[i].ncu;
     int clock = (int)strlen(CYCLE); /* of whatever clock domain */
     if (length > clock && memcmp(theirs + length - clock, CYCLE, (size_t)clock) == 0)

@@ -36,7 +36,7 @@ static size_t metrics_of(const struct counter_section *section)
     size_t count = 0;
     char name[256];
 
-    for (const struct counter_metric *row = section->metrics; row->names; row++) {
+    for (const struct section_metric *row = section->metrics; row->names; row++) {
         struct counter_names names = { row->names, NULL };
         while (counter_names_next(&names, name, sizeof name))
             count++;

@@ -208,7 +208,7 @@ static void add_section(struct text *out, const struct counter_section *section)
 {
     char name[256];
 
-    for (const struct counter_metric *row = section->metrics; row->names; row++) {
+    for (const struct section_metric *row = section->metrics; row->names; row++) {
         struct counter_names names = { row->names, NULL };
         while (counter_names_next(&names, name, sizeof name))
             text_addf(out, "%s\n", name);

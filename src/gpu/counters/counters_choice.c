@@ -108,7 +108,7 @@ static int configure_rest(struct counters_list *list, const char **names, size_t
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int is_last = steps[i] == keep_one_pass;
         if (is_last ? !is_single || (result == CUPTI_RESULT_SUCCESS && config->passes <= 1)
-                    : result != CUPTI_RESULT_ERROR_NOT_SUPPORTED)
+                    : result == CUPTI_RESULT_SUCCESS)
             continue;
         free(config->image);
         *config = (struct counters_config){ 0 };

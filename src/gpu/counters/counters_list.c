@@ -58,7 +58,7 @@ void counters_list_miss(struct counters_list *list, const char *name, const char
 /* ---- One name ---------------------------------------------------------------------------------------------------- */
 
 /* Adds a name with its suffix, if there is such a metric: 1. */
-static int add_name(struct counters_list *list, const char *name, const struct counter_metric *row, const char *section)
+static int add_name(struct counters_list *list, const char *name, const struct section_metric *row, const char *section)
 {
     struct counters_properties properties = { 0 };
     double factor = row ? row->factor : 1;
@@ -104,7 +104,7 @@ static int is_over_time(const char *name)
 }
 
 /* The names of one alternative: 1 if the chip has them. */
-static int add_alternative(struct counters_list *list, const char *alternative, const struct counter_metric *row,
+static int add_alternative(struct counters_list *list, const char *alternative, const struct section_metric *row,
                            const char *section)
 {
     struct counter_names names = { alternative, NULL };
@@ -123,7 +123,7 @@ static int add_alternative(struct counters_list *list, const char *alternative, 
 }
 
 /* Metrics of the other profiler belong to a configuration of their own. */
-static void add_row(struct counters_list *list, const struct counter_metric *row, const char *section)
+static void add_row(struct counters_list *list, const struct section_metric *row, const char *section)
 {
     const char *alternative = row->names;
     char name[COUNTER_NAME_BYTES];
@@ -144,7 +144,7 @@ static void add_row(struct counters_list *list, const struct counter_metric *row
 
 static void add_section(struct counters_list *list, const struct counter_section *section)
 {
-    for (const struct counter_metric *row = section->metrics; row->names; row++)
+    for (const struct section_metric *row = section->metrics; row->names; row++)
         add_row(list, row, section->name);
 }
 
