@@ -4,6 +4,7 @@ time, an end closes the innermost span of its track. Spans, moments, curves of m
 import gzip
 import json
 import os
+import sqlite3
 import struct
 import sys
 import tempfile
@@ -85,7 +86,9 @@ class Trace:
             elif kind == 3:
                 self.moments.append((name, *place, time))
             elif kind == 4:
-                self.counters[only(self.tracks[track], 2).decode()].append((time, signed(only(event, 30))))
+                real = struct.unpack("<d", struct.pack("<Q", only(event, 44)))[0] if 44 in event else signed(only(event, 30))
+                self.counters[only(self.tracks[track], 2).decode()].append((time, real))
+                check("a track of values is a counter", True, 8 in self.tracks[track])
         check(f"{path}: spans without an end", 0, sum(map(len, open_spans.values())))
 
     def args(self, event):
@@ -174,6 +177,18 @@ def nsys_capture():
     trace = Trace("mix.pftrace")
     spans = Counter((e["cat"], e["name"], e["pid"], e["tid"], ns(e["ts"]), ns(e["dur"])) for e in events if e["ph"] == "X")
     check("mix: spans", spans, Counter(s[:6] for s in trace.spans))
+    gpu_metrics(events, trace)
+
+
+def gpu_metrics(events, trace):
+    """Samples of GPU metrics are counters of their GPU, in both formats. nsys stores clocks in Hz under names with [MHz]."""
+    rows = sqlite3.connect("mix.sqlite").execute("SELECT timestamp, metricName, typeId & 255, value FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId)").fetchall()
+    shift = trace.clocks[6]
+    expected = Counter((name, gpu, time + shift, round(value / 10**6 if "[MHz]" in name else value, 6)) for time, name, gpu, value in rows)
+    check("mix: counters of chrome", expected, Counter((e["name"], e["pid"], ns(e["ts"]), round(float(e["args"]["value"]), 6)) for e in events if e["ph"] == "C"))
+    gpus = {uuid: only(track, 2).decode() for uuid, track in trace.tracks.items() if 2 in track}
+    check("mix: counters stand below their GPU", {"GPU 0"}, {gpus[only(track, 5)] for track in trace.tracks.values() if 8 in track})
+    check("mix: counters of perfetto", expected, Counter((name, 0, time, round(value, 6)) for name, values in trace.counters.items() for time, value in values))
 
 
 def main():

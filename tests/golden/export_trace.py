@@ -159,7 +159,8 @@ def nsys_capture(name):
     lib.unpack(f"{HERE}/nsys/{name}.sqlite.gz", f"{name}.sqlite")
     trace = export(f"{name}.sqlite", "out.json")
     original, (again, said) = sqlite3.connect(f"{name}.sqlite"), database("out.json", "again")
-    check(f"{name}: what import says", "", said)
+    skipped = "tacho import: 1 columns skipped: this version does not know them (table TACHO_IMPORT)\n" if "GPU_METRICS" in tables(original) else ""  # counters
+    check(f"{name}: what import says", skipped, said)
     same_tables(name, original, again)
     same_ranges(name, original, again)
     events = trace["traceEvents"]

@@ -154,6 +154,8 @@ static void add_place(struct chrome *chrome, const struct trace_event *event)
     }
     text_add(line, ", \"pid\": ");
     json_add_int(line, event->where == ON_THREAD ? global_pid_number(event->thread) : event->device);
+    if (event->where == ON_GPU) /* a counter is of its process */
+        return;
     text_add(line, ", \"tid\": ");
     json_add_int(line, event->where == ON_THREAD ? global_tid_number(event->thread) : event->lane);
 }
@@ -170,7 +172,7 @@ static void add_name(struct text *line, const struct trace_event *event)
     /* Of a moment an import keeps no category. */
     int is_instant = is_moment && strcmp(event->category.bytes, "instant") == 0;
 
-    text_add(line, is_moment ? "{\"ph\": \"i\"" : "{\"ph\": \"X\"");
+    text_add(line, is_moment ? "{\"ph\": \"i\"" : event->phase == TRACE_COUNTER ? "{\"ph\": \"C\"" : "{\"ph\": \"X\"");
     if (is_instant && event->where != ON_NOTHING)
         text_add(line, ", \"cat\": \"cpu_instant_event\"");
     else if (!is_instant) {

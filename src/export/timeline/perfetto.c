@@ -241,6 +241,26 @@ static uint32_t stream_track(struct perfetto *perfetto, const struct trace_event
     return describe(perfetto, track, perfetto->list[device].uuid, name, 0, NULL, err) != 0 ? NO_KEY : track;
 }
 
+/* A curve below its GPU. */
+static uint32_t metric_track(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
+{
+    static const struct text no_detail = { 0 };
+    int is_new;
+    uint32_t track = place(perfetto, TRACK_OF_METRIC, event->device, event->lane, &is_new), device;
+    struct text name = { 0 };
+
+    if (!is_new)
+        return track;
+    device = device_track(perfetto, event->device, err);
+    if (device == NO_KEY)
+        return NO_KEY;
+    utf8_add(&name, event->name.bytes, event->name.length);
+    int code = describe(perfetto, track, perfetto->list[device].uuid, text_string(&name), TRACK_COUNTER, &no_detail,
+                        err);
+    text_free(&name);
+    return code != 0 ? NO_KEY : track;
+}
+
 static uint32_t track_of(struct perfetto *perfetto, const struct trace_event *event, struct error *err)
 {
     int is_new;
@@ -250,6 +270,8 @@ static uint32_t track_of(struct perfetto *perfetto, const struct trace_event *ev
         return thread_track(perfetto, event->thread, err);
     if (event->where == ON_STREAM)
         return stream_track(perfetto, event, err);
+    if (event->where == ON_GPU)
+        return metric_track(perfetto, event, err);
     track = place(perfetto, TRACK_OF_TRACE, 0, 0, &is_new);
     return is_new && describe(perfetto, track, 0, "trace", 0, NULL, err) != 0 ? NO_KEY : track;
 }
@@ -499,6 +521,21 @@ static int add_moment(struct perfetto *perfetto, const struct trace_event *event
     return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 
+static int add_value(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
+{
+    struct text *body = &perfetto->moment;
+    union {
+        double real;
+        uint64_t bits;
+    } value = { .real = event->args[0].real };
+
+    text_clear(body);
+    protobuf_varint(body, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
+    protobuf_fixed64(body, EVENT_REAL_COUNTER, value.bits);
+    return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
+}
+
 static int take_event(void *context, const struct trace_event *event, struct error *err)
 {
     struct perfetto *perfetto = context;
@@ -508,6 +545,8 @@ static int take_event(void *context, const struct trace_event *event, struct err
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
     if (event->phase == TRACE_SPAN)
         return add_span(perfetto, event, track, err);
+    if (event->phase == TRACE_COUNTER)
+        return add_value(perfetto, event, track, err);
     return event->phase == TRACE_FLOW ? add_flow(perfetto, event, track, err) : add_moment(perfetto, event, track, err);
 }
 

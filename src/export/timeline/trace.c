@@ -157,6 +157,9 @@ static int is_wanted(const struct trace *trace, const struct trace_event *event,
         return 1;
     if (event->where == ON_THREAD)
         return filter_thread(filter, event->thread, event->start_ns, end_ns);
+    if (event->where == ON_GPU) /* a sample is of no process, thread or stream */
+        return span_overlaps(filter->span, event->start_ns, end_ns) &&
+               (!(filter->only.only & ONLY_DEVICE) || filter->only.device == event->device);
     return filter_gpu(filter, &(struct filter_gpu_work){ event->start_ns, end_ns, event->process, event->correlation,
                                                          event->device, event->stream });
 }
@@ -236,8 +239,8 @@ int trace_walk(struct report *report, const struct export_options *options, cons
                struct error *err)
 {
     static int (*const parts[])(struct trace *trace, struct error *err) = {
-        trace_torch_ops,   trace_torch_memory, trace_torch_python, trace_cuda,
-        trace_projections, trace_torch_flows,  trace_nvtx,         trace_host_calls,
+        trace_torch_ops,   trace_torch_memory, trace_torch_python, trace_cuda,    trace_projections,
+        trace_torch_flows, trace_nvtx,         trace_host_calls,   trace_metrics,
     };
     struct trace trace = {
         .report = report, .options = options, .sink = *sink, .is_kineto = trace_is_kineto(report), .processes.width = 1

@@ -1,4 +1,5 @@
-/* A report as timelines show it: spans, instants and arrows on threads of the CPU and streams of GPUs, with arguments.
+/* A report as timelines show it: spans, instants and arrows on threads of the CPU and streams of GPUs, with arguments,
+ * and counters of GPUs.
  * One walk over the tables produces them, in the terms of PyTorch's own traces; a sink writes them in a format.
  *
  * The walk holds a window of each table that it reads, never a whole table, except for the data that connects calls
@@ -34,8 +35,8 @@ struct trace_arg {
     double real;
 };
 
-enum trace_phase { TRACE_SPAN, TRACE_MOMENT, TRACE_FLOW };
-enum trace_where { ON_THREAD, ON_STREAM, ON_NOTHING };
+enum trace_phase { TRACE_SPAN, TRACE_MOMENT, TRACE_FLOW, TRACE_COUNTER };
+enum trace_where { ON_THREAD, ON_STREAM, ON_GPU, ON_NOTHING };
 enum { TRACE_MOST_ARGS = 24 };
 
 struct trace_event {
@@ -43,7 +44,7 @@ struct trace_event {
     enum trace_where where;
     struct trace_string category, name;
     int64_t thread;           /* global id */
-    int64_t device, lane;     /* of a stream: its number, unless another process has the same */
+    int64_t device, lane;     /* of a stream: its number, unless another process has the same; of a counter: its own */
     int64_t stream, process;  /* process: global id, 0 when it is not known */
     uint32_t process_number;  /* of the processes on GPUs */
     int64_t start_ns, end_ns; /* the report's own; the end of a span only */
@@ -153,5 +154,6 @@ int trace_projections(struct trace *trace, struct error *err);
 int trace_torch_flows(struct trace *trace, struct error *err);
 int trace_nvtx(struct trace *trace, struct error *err);
 int trace_host_calls(struct trace *trace, struct error *err);
+int trace_metrics(struct trace *trace, struct error *err);
 
 #endif

@@ -43,6 +43,8 @@ int tracks_note(struct tracks *tracks, const struct trace_event *event)
         tracks->last_device = event->device;
         tracks->last_lane = event->lane;
     }
+    if (event->where == ON_GPU)
+        added = keys_add(&tracks->devices, &event->device);
     return added == NO_KEY ? ERR_NO_MEMORY : 0;
 }
 
