@@ -254,6 +254,18 @@ def check_rules():
     check("a lower clock without a reason", True, "GPU 0: lower clock, reason not recorded: on average 990 MHz" in found("machine.sqlite")["gpu_throttling"][1])
 
 
+def check_diff():
+    """Two runs are compared by the means of their metrics, not by the number of samples."""
+    for path, values in (("before.sqlite", (20, 40)), ("after.sqlite", (20, 30))):
+        made = Made(path)
+        for metric, value in enumerate(values):
+            add_metric(made, 0, 1, metric, f"Metric {metric} [Throughput %]", [(100 * i, value) for i in range(10)])
+        made.write()
+    rows = json.loads(output("diff", "-q", "-f", "json", "--all", "-r", "gpu_metrics_sum", "before.sqlite", "after.sqlite"))
+    rows = rows if isinstance(rows, list) else rows["gpu_metrics_sum"]
+    check("diff of means", {("Metric 0 [Throughput %]", 20.0, 20.0), ("Metric 1 [Throughput %]", 40.0, 30.0)}, {(row["Metric"], row["Before"], row["After"]) for row in rows})
+
+
 def check_unchecked():
     """A rule without its metric, or without a sample in the time of kernels, says that it could not check, and what records it."""
     option = "--gpu-metrics-devices=all"
@@ -343,6 +355,7 @@ check_part()
 check_work()
 unpack(os.path.join(HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
 check_rules()
+check_diff()
 check_unchecked()
 check_fuzz()
 check_time(sqlite3.connect("mix.sqlite"))

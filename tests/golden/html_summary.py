@@ -12,6 +12,7 @@ import lib
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "%": 1}
 REPORTS = {"GPUs": "cuda_gpu_busy", "Why GPUs were idle": "gpu_idle_sum", "What threads waited for": "thread_wait_sum", "Kernels that multiply matrices": "tensor_core_sum",
+           "Samples of GPU metrics": "gpu_metrics_sum",
            "Operators by class and type": "roofline", "Operators of PyTorch": "torch_op_sum", "Kernels": "cuda_gpu_kern_sum", "Functions": "cpu_sample_sum",
            "Calls of the operating system": "osrt_sum", "Allocations in use at the peak": "torch_memory_peak", "Copies and fills": "cuda_gpu_mem_time_sum"}
 
@@ -248,6 +249,7 @@ for name in ("mix", "resnet18", "wait_stream"):
     lib.unpack(os.path.join(lib.HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
     _, sections, tables = check_page(f"{name}.sqlite")
     lib.check(f"{name}: kernels and why GPUs were idle", True, {"cuda_gpu_kern_sum", "cuda_gpu_busy", "gpu_idle_sum"} <= set(tables))
+    lib.check(f"{name}: GPU metrics where they were sampled", name == "mix", "gpu-metrics" in sections and "gpu_metrics_sum" in tables)
     check_parts(name, sections["tensor-cores"], sum(row["Total Time (ns)"] for row in lib.table("tensor_core_sum", f"{name}.sqlite")))
 for name in ("infer", "stacks", "listed", "flops"):
     check_page(os.path.join(lib.KINETO, f"{name}.json.gz"))

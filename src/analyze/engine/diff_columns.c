@@ -51,6 +51,14 @@ static const struct {
     { "Share", "Samples" },
 };
 
+/* Reports, by the begin of their names, whose figure is another one than the first of the nicknames: the number of
+ * samples of a GPU metric tells nothing about the run. */
+static const struct {
+    const char *report, *figure;
+} own_figures[] = {
+    { "gpu_metrics_", "avg" },
+};
+
 /* Columns with ids and figures that differ in each run: rows of two runs cannot be matched by them. */
 static const char *const own_names[] = {
     "PID",      "TID", "Pid",      "Tid",   "CorrID",  "CorrId",  "RangeId", "ParentId",    "RangeStack",
@@ -171,6 +179,9 @@ static int samples_column(const struct diff_columns *columns)
 static int choose_figure(struct diff_columns *columns, struct table *const *tables, size_t count, const char *report,
                          const char *wanted, struct error *err)
 {
+    for (size_t i = 0; i < sizeof own_figures / sizeof own_figures[0]; i++)
+        if (!wanted && text_begins_with(report, own_figures[i].report))
+            wanted = own_figures[i].figure;
     for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
         if ((!wanted || strcasecmp(nicknames[i].name, wanted) == 0) &&
             find_nickname(columns, tables, count, &nicknames[i]))

@@ -1,4 +1,4 @@
-/* The tables of the page: tensor cores, the top ten, memory and the machine. */
+/* The tables of the page: tensor cores, GPU metrics, the top ten, memory and the machine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +37,19 @@ void html_add_tensor_cores(struct text *out, struct html_page *page)
     html_add_parts(out, "Time of kernels by their use of tensor cores", parts, sizeof parts / sizeof *parts);
     html_add_table(out, kernels, &products);
     html_add_command(out, page, "stats -r tensor_core_sum");
+}
+
+/* ---- GPU metrics ----------------------------------------------------------------------------------------------- */
+
+void html_add_metrics(struct text *out, struct html_page *page)
+{
+    static const char *const columns[] = { "GPU", "Avg", "Min", "Med", "P95", "Max", "Unit", "Metric", NULL };
+    static const struct html_table metrics = { "Samples of GPU metrics", columns, NULL, NULL };
+
+    if (!page->reports[HTML_METRICS])
+        return;
+    html_add_table(out, page->reports[HTML_METRICS], &metrics);
+    html_add_command(out, page, "stats -r gpu_metrics_sum");
 }
 
 /* ---- top ten --------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@ enum html_report {
     HTML_STEP_PARTS,
     HTML_STEP_FLOPS,
     HTML_TENSOR_CORES,
+    HTML_METRICS,
     HTML_ROOFLINE,
     HTML_OPERATORS,
     HTML_KERNELS,
@@ -88,6 +89,7 @@ void html_add_breakdown(struct text *out, struct html_page *page);
 void html_add_advice(struct text *out, struct html_page *page);
 void html_add_steps(struct text *out, struct html_page *page);
 void html_add_tensor_cores(struct text *out, struct html_page *page);
+void html_add_metrics(struct text *out, struct html_page *page);
 void html_add_roofline(struct text *out, struct html_page *page);
 void html_add_top(struct text *out, struct html_page *page);
 void html_add_memory(struct text *out, struct html_page *page);
