@@ -206,7 +206,7 @@ static void add_environment(struct text *out, const struct command *command)
 {
     static const struct {
         struct entry entry;
-        const struct command *commands[3];
+        const struct command *commands[6];
     } variables[] = {
         { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, { &command_view } },
         { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
@@ -217,8 +217,17 @@ static void add_environment(struct text *out, const struct command *command)
           { &command_profile, &command_doctor } },
         { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },
           { &command_profile, &command_doctor } },
+        { { "TACHO_GPU_DEBUG", "If set, tacho-gpu and the libraries that it loads may write to standard error." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+        { { "TACHO_GPU_HELPER",
+            "The program that reads GPUs. Default: tacho-gpu in ../lib/tacho, seen from the program." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+        { { "TACHO_NVML", "The file of NVML, which is part of the driver. Default: libnvidia-ml.so.1." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
         { { "TACHO_PAGE", "The directory of the timeline page. Default: ../share/tacho/view, seen from the program." },
           { &command_view, &command_export } },
+        { { "TACHO_SYSFS", "The directory in which network adapters are looked up. Default: /sys." },
+          { &command_topo } },
         { { "TMPDIR", "The directory for temporary files, such as the import of another profiler's file. Default: "
                       "/tmp." },
           { NULL } },

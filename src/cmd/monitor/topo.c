@@ -16,12 +16,13 @@ struct settings {
 /* clang-format off */
 static const struct option options[] = {
     { .name = "matrix", .letter = 'm', .kind = OPTION_FLAG, .offset = FIELD(matrix),
-      .help = "Print how GPUs and network adapters are connected, and the CPUs and NUMA nodes next to each GPU (default)." },
+      .help = "Print how GPUs and network adapters are connected, and the CPUs and NUMA nodes next to each GPU "
+              "(default)." },
     { .name = "matrix_pci", .kind = OPTION_FLAG, .offset = FIELD(matrix_pci),
       .help = "The same without NVLink; also -mp." },
     { .name = "p2pstatus", .kind = OPTION_TEXT, .offset = FIELD(peers), .value = "WAYS",
-      .help = "Print which GPUs can access each other: r (read), w (write), n (NVLink), a (atomics), p (PCIe), or several "
-              "of them; also -p2p." },
+      .help = "Print which GPUs can access each other: r (read), w (write), n (NVLink), a (atomics), p (PCIe), or "
+              "several of them; also -p2p." },
     { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = FIELD(ids), .value = "LIST",
       .help = "GPUs for -n, -p, -C, -M and -gnid: number, UUID or PCI bus id, separated by commas." },
     { .name = "cpu", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(cpu), .value = "N",
