@@ -104,6 +104,8 @@ class Top:
                 check(what, "on the screen", "\n" + "\n".join(self.screen.lines()))
                 return
             self.read(0.2)
+        while self.read(0.02):  # the rest of the same reading: a terminal gets it in pieces
+            pass
 
     def shows(self, text):
         self.until(f"{text!r}", lambda lines: any(text in line for line in lines))
@@ -289,11 +291,13 @@ def in_a_pipe():
 
 
 def instances():
-    """MIG on: instance i of GPU 0 is device 100 + i of the script; GPM's values are those of the GPU instance."""
+    """MIG on: instance i of GPU 0 is device 100 + i of the script; GPM's values are those of the GPU instance. The list of processes
+    of the whole GPU is for root: users ask the instances."""
     lines = gpus(1, "580.95.05", ["0-63"], ["0"])
     lines += ["DeviceGetMigMode 0 1", "DeviceGetMaxMigDeviceCount 0 7", "DeviceGetGpuInstanceId 100 1", "DeviceGetComputeInstanceId 100 0", "DeviceGetGpuInstanceId 101 2",
               "DeviceGetComputeInstanceId 101 0", "DeviceGetMemoryInfo 100 18000000000:0:4200000000", "DeviceGetMemoryInfo 101 35000000000:0:0", "GpmQueryDeviceSupport 0 1",
-              "GpmMetricsGet[2] 101 12.5", "GpmMetricsGet[5] 101 3", f"DeviceGetComputeRunningProcesses_v3 0 {OWN}:4200000000:1:0"]
+              "GpmMetricsGet[2] 101 12.5", "GpmMetricsGet[5] 101 3", "DeviceGetComputeRunningProcesses_v3 0 !4",
+              f"DeviceGetComputeRunningProcesses_v3 100 {OWN}:4200000000:{ALL}:{ALL}"]
     lines[1:2] = ["DeviceGetName 0 NVIDIA_H200", "DeviceGetName 100 NVIDIA_H200_MIG_1g.18gb", "DeviceGetName 101 NVIDIA_H200_MIG_2g.35gb"]
     code, found, said = plain(Host(lines))
     check("MIG", (0, ""), (code, said))
@@ -312,7 +316,7 @@ def captures():
         done = subprocess.run([TACHO, "top", "-d", "0.05"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env={**SMALL.environment, "COLUMNS": "400"})
         found = [line for line in done.stdout.decode().split("\n") if line.startswith("capture") and report in line]
     check("the running capture", 1, len(found))
-    check("… its age and pid", True, bool(found) and re.search(rf"since \S+ \S+  pid {capture.pid}: ", found[0]) is not None)
+    check("… its age and pid", True, bool(found) and re.search(rf"for \S+ \S+  pid {capture.pid}: ", found[0]) is not None)
     os.killpg(capture.pid, signal.SIGINT)
     capture.wait(LIMIT)
 

@@ -1,6 +1,5 @@
 """`tacho topo` against `nvidia-smi topo` on this host, byte by byte."""
 import subprocess
-import unittest
 
 import gpulib
 
@@ -12,7 +11,7 @@ def printed(*words):
     return done.returncode, done.stdout
 
 
-class Topology(unittest.TestCase):
+class Topology(gpulib.Case):
     def same(self, *options):
         expected = printed("nvidia-smi", "topo", *options)
         if expected[0]:

@@ -264,7 +264,7 @@ static void put_capture(struct view *view, const struct running_capture *capture
     human_time(&age, capture->age_ns);
     top_line_begin(&view->line);
     top_line_put(&view->line, TOP_BOLD, "capture");
-    top_line_put(&view->line, TOP_PLAIN, "  %s  since %s  pid %d: %s", *capture->report ? capture->report : UNKNOWN,
+    top_line_put(&view->line, TOP_PLAIN, "  %s  for %s  pid %d: %s", *capture->report ? capture->report : UNKNOWN,
                  text_string(&age), (int)capture->pid, capture->command);
     top_line_end(&view->line);
     text_free(&age);

@@ -39,40 +39,53 @@ static const struct gpu_value *read_activity(const struct nvml_gpu *gpu, uint32_
     return activity->values;
 }
 
-static void tell(const struct nvml_gpu *gpu, nvml_device handle, uint32_t *seen)
+static void tell(const struct nvml_gpu *gpu, const struct nvml_instance *found, int is_first)
 {
-    struct gpu_instance instance = { .device = gpu->facts.device, .memory_used_bytes = UINT64_MAX };
+    struct gpu_instance instance = { .device = gpu->facts.device,
+                                     .gpu_instance = found->gpu_instance,
+                                     .compute_instance = found->compute_instance,
+                                     .memory_used_bytes = UINT64_MAX,
+                                     .memory_bytes = UINT64_MAX };
+    const struct gpu_value *values = read_activity(gpu, found->gpu_instance, is_first);
     struct nvml_memory memory = { 0 };
 
-    if (NVML(nvmlDeviceGetGpuInstanceId, handle, &instance.gpu_instance) ||
-        NVML(nvmlDeviceGetComputeInstanceId, handle, &instance.compute_instance))
-        return;
-    NVML(nvmlDeviceGetName, handle, instance.name, sizeof instance.name);
-    NVML(nvmlDeviceGetUUID, handle, instance.uuid, sizeof instance.uuid);
-    instance.memory_bytes = UINT64_MAX;
-    if (NVML(nvmlDeviceGetMemoryInfo, handle, &memory) == NVML_SUCCESS) {
+    NVML(nvmlDeviceGetName, found->handle, instance.name, sizeof instance.name);
+    NVML(nvmlDeviceGetUUID, found->handle, instance.uuid, sizeof instance.uuid);
+    if (NVML(nvmlDeviceGetMemoryInfo, found->handle, &memory) == NVML_SUCCESS) {
         instance.memory_used_bytes = memory.used;
         instance.memory_bytes = memory.total;
     }
-    uint32_t bit = 1u << instance.gpu_instance % 32;
-    const struct gpu_value *values = read_activity(gpu, instance.gpu_instance, !(*seen & bit));
-    *seen |= bit;
     instance.sm = values[0].value;
     instance.tensor = values[1].value;
     instance.dram = values[2].value;
     frames_add(GPU_FRAME_INSTANCE, &instance, sizeof instance);
 }
 
-void nvml_instances_tell(const struct nvml_gpu *gpu)
+uint32_t nvml_instances_find(const struct nvml_gpu *gpu, struct nvml_instance list[NVML_INSTANCES_MOST])
 {
-    uint32_t is_on = 0, pending = 0, count = 0, seen = 0;
+    uint32_t is_on = 0, pending = 0, count = 0, found = 0;
 
     if (NVML(nvmlDeviceGetMigMode, gpu->handle, &is_on, &pending) || !is_on ||
         NVML(nvmlDeviceGetMaxMigDeviceCount, gpu->handle, &count))
-        return;
+        return 0;
+    for (uint32_t i = 0; i < count && found < NVML_INSTANCES_MOST; i++) {
+        struct nvml_instance *instance = &list[found];
+        found += NVML(nvmlDeviceGetMigDeviceHandleByIndex, gpu->handle, i, &instance->handle) == NVML_SUCCESS &&
+                 NVML(nvmlDeviceGetGpuInstanceId, instance->handle, &instance->gpu_instance) == NVML_SUCCESS &&
+                 NVML(nvmlDeviceGetComputeInstanceId, instance->handle, &instance->compute_instance) == NVML_SUCCESS;
+    }
+    return found;
+}
+
+void nvml_instances_tell(const struct nvml_gpu *gpu)
+{
+    struct nvml_instance list[NVML_INSTANCES_MOST];
+    uint32_t count = nvml_instances_find(gpu, list);
+
     for (uint32_t i = 0; i < count; i++) {
-        nvml_device handle = NULL;
-        if (NVML(nvmlDeviceGetMigDeviceHandleByIndex, gpu->handle, i, &handle) == NVML_SUCCESS)
-            tell(gpu, handle, &seen);
+        int is_first = 1;
+        for (uint32_t k = 0; k < i; k++)
+            is_first &= list[k].gpu_instance != list[i].gpu_instance;
+        tell(gpu, &list[i], is_first);
     }
 }

@@ -1,8 +1,10 @@
 /* Memory and kinds come from the lists of running processes, utilisation from NVML's samples of the time since the last
- * call. A process may be in several lists, and in the samples after it has ended: those are left out. */
+ * call. A process may be in several lists, and in the samples after it has ended: those are left out. With MIG, the
+ * list of the whole GPU is for root alone, those of the instances for their users. */
 #include "nvml_processes.h"
 
 #include "gpu/frames/frames_out.h"
+#include "nvml_instances.h"
 #include "nvml_library.h"
 
 enum { MOST = 512 };
@@ -45,15 +47,28 @@ static void add_running(struct found *found, const struct nvml_process *running,
 
 typedef int list_call(nvml_device device, uint32_t *count, struct nvml_process *processes);
 
-static void add_list(struct found *found, nvml_device device, list_call *call, enum gpu_process_type type)
+/* Lists of an instance need not name it. */
+static void add_list(struct found *found, const struct nvml_instance *of, list_call *call, enum gpu_process_type type)
 {
     struct nvml_process running[MOST];
     uint32_t count = MOST;
 
-    if (!call || call(device, &count, running))
+    if (!call || call(of->handle, &count, running))
         return;
-    for (uint32_t i = 0; i < count && i < MOST; i++)
+    for (uint32_t i = 0; i < count && i < MOST; i++) {
+        if (running[i].gpu_instance == GPU_ALL) {
+            running[i].gpu_instance = of->gpu_instance;
+            running[i].compute_instance = of->compute_instance;
+        }
         add_running(found, &running[i], type);
+    }
+}
+
+static void add_lists(struct found *found, const struct nvml_instance *of)
+{
+    add_list(found, of, nvml.nvmlDeviceGetComputeRunningProcesses_v3, GPU_PROCESS_COMPUTE);
+    add_list(found, of, nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, GPU_PROCESS_GRAPHICS);
+    add_list(found, of, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3, GPU_PROCESS_MPS);
 }
 
 /* Drivers from 550: with JPEG and optical flow. 0: done. */
@@ -106,11 +121,13 @@ static void add_old_utilization(struct found *found, nvml_device device, uint64_
 void nvml_processes_tell(const struct nvml_gpu *gpu, uint64_t *since_us)
 {
     static struct found found;
+    struct nvml_instance instances[NVML_INSTANCES_MOST];
+    uint32_t count = nvml_instances_find(gpu, instances);
 
     found.count = 0;
-    add_list(&found, gpu->handle, nvml.nvmlDeviceGetComputeRunningProcesses_v3, GPU_PROCESS_COMPUTE);
-    add_list(&found, gpu->handle, nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, GPU_PROCESS_GRAPHICS);
-    add_list(&found, gpu->handle, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3, GPU_PROCESS_MPS);
+    add_lists(&found, &(struct nvml_instance){ gpu->handle, GPU_ALL, GPU_ALL });
+    for (uint32_t i = 0; i < count; i++)
+        add_lists(&found, &instances[i]);
     if (add_utilization(&found, gpu->handle, since_us))
         add_old_utilization(&found, gpu->handle, since_us);
     for (uint32_t i = 0; i < found.count; i++) {
