@@ -1,7 +1,11 @@
 """tacho ncu: lists of sets, sections, chips and metrics. Metrics of chips come from the stand-in of CUPTI (tests/fake/cupti_profiler.c)."""
 
 import os
+import shutil
+import socket
+import subprocess
 import sys
+import tempfile
 
 import lib
 from lib import check, output, refusal
@@ -96,7 +100,29 @@ def bad_wishes_get_a_sentence():
     said("Counters need CUPTI 12.6 or later", "ncu", "--list-chips")
 
 
+def refusal_of(helper, user):
+    """What tacho-gpu sends to a user who names a library of his own."""
+    here, there = socket.socketpair()
+    with there, here:
+        subprocess.run([helper, "chips"], stdin=there, stdout=there, env=dict(TACHO_CUPTI="/nowhere/libcupti.so.13"), user=user, timeout=60)
+        there.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: here.recv(1 << 16), b""))
+
+
+def a_privileged_helper_ignores_the_environment():
+    if os.geteuid() != 0:
+        return  # only root can make a program that has more privileges than its caller
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        helper = shutil.copy(os.path.join(os.environ["HELPERS"], "tacho-gpu"), folder)
+        os.chmod(helper, 0o755)
+        check("a caller with the same privileges chooses the library", True, b"/nowhere" in refusal_of(helper, 65534))
+        os.chmod(helper, 0o4755)
+        if not os.statvfs(helper).f_flag & os.ST_NOSUID:
+            check("one with fewer does not", False, b"/nowhere" in refusal_of(helper, 65534))
+
+
 for test in (sets_are_those_of_ncu, sections_are_those_of_ncu, metrics_of_a_set_are_shown_as_a_chip_has_them, metrics_of_chips_are_listed,
-             bad_wishes_get_a_sentence):
+             bad_wishes_get_a_sentence, a_privileged_helper_ignores_the_environment):
     test()
 sys.exit(lib.status())
