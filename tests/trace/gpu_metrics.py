@@ -1,6 +1,8 @@
 """GPU metrics of a capture equal what a scripted NVML answered, at the times at which it did; whatever becomes of tacho-gpu, the program and its
 report are whole. On the stand-ins of CUDA and NVML."""
+import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -83,6 +85,38 @@ class Metrics(fakelib.Case):
         self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId >> 32 FROM TARGET_INFO_GPU_METRICS"), [("NVML", 0x10001)])
         self.assertEqual(report.value("SELECT count(*) FROM GPU_METRICS WHERE typeId NOT IN (SELECT typeId FROM GENERIC_EVENT_TYPES)"), 0)
         self.assertEqual(fakelib.kernels(report), {"first": 1})
+
+    def test_what_the_user_reads(self):
+        report = self.capture(count=5, options=["--stats=false"])
+        watts, joules, celsius, share = re.search(r"GPU drew (\d+) W on average, ([\d.]+) J; at most (\d+) °C; clocks throttled ([\d.]+) % of the time",
+                                                  self.output.stderr).groups()
+        used = [exact for _, _, exact, _ in report.rows(VALUES, "Power from Energy [W]")]
+        self.assertAlmostEqual(float(watts), sum(used) / len(used), delta=0.1 * float(watts), msg="samples of equal length, nearly")
+        self.assertAlmostEqual(float(joules), sum((30, 35, 40, 45, 0, 0)[:len(used)]), delta=0.25 * float(joules))
+        self.assertEqual(int(celsius), 45)
+        throttled = [exact for _, _, exact, _ in report.rows(VALUES, "Throttled [%]")]
+        self.assertAlmostEqual(float(share), sum(throttled) / len(throttled), delta=15)
+        shown = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
+        self.assertRegex(shown, r"(?m)^nvml +GPU 0 \(NVIDIA H200, 0 in nvidia-smi\): \d+ samples at [\d.]+ Hz \(10 requested\), 0 lost; clocks")
+
+    def test_doctor(self):
+        with open(self.path("script"), "w") as file:
+            file.write(script("GpmQueryDeviceSupport 1 1", "GpmMetricsGet[2] 1 50", count=2))
+        environment = dict(os.environ, TACHO_NVML=os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), FAKE_NVML=self.path("script"),
+                           TACHO_GPU_HELPER=HELPER)
+
+        def checks():
+            done = subprocess.run([lib.TACHO, "doctor", "-f", "json"], capture_output=True, text=True, env=environment, check=True)
+            return {check["name"]: (check["verdict"], check["why"]) for check in json.loads(done.stdout)["checks"]}
+        found = checks()
+        self.assertEqual(found["NVML"][0], "works")
+        self.assertIn("2 GPUs (NVIDIA H200", found["NVML"][1])
+        self.assertEqual(found["GPM"][0], "partly")
+        self.assertIn("1 of 2 GPUs", found["GPM"][1])
+        environment["TACHO_NVML"] = "/nowhere/libnvidia-ml.so.1"
+        found = checks()
+        self.assertEqual(found["NVML"][0], "fails")
+        self.assertIn("Cannot load NVML", found["NVML"][1])
 
     def test_another_order_in_cuda(self):
         """NVML numbers by the bus; CUDA shows both GPUs the other way round."""

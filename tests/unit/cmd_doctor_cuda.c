@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cmd/sources/cuda_doctor.h"
+#include "cmd/sources/gpu_doctor.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
 static struct finding finding;
@@ -190,14 +191,23 @@ static void counters(void **state)
     make("./params1", "/proc/driver/nvidia/params", "ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n");
     make("./params0", "/proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n");
     text_clear(&finding.why);
-    cuda_doctor_look_at_counters("./params1", &finding);
-    expect(VERDICT_LATER, "administrators only");
+    gpu_doctor_look_at_rights("./params1", 0, &finding);
+    expect(VERDICT_FAILS, "administrators only (RmProfilingAdminOnly: 1");
+    expect(VERDICT_FAILS, "GPM and NVML are recorded instead");
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(
+            strstr(text_string(&finding.allow), ((const char *const[]){ "NVreg_RestrictProfilingToAdminUsers=0",
+                                                                        "--cap-add=SYS_ADMIN", "root" })[i]));
     text_clear(&finding.why);
-    cuda_doctor_look_at_counters("./params0", &finding);
-    expect(VERDICT_LATER, "for every user");
+    text_clear(&finding.allow);
+    gpu_doctor_look_at_rights("./params1", 1, &finding);
+    expect(VERDICT_WORKS, "you are one");
     text_clear(&finding.why);
-    cuda_doctor_look_at_counters("./nothing", &finding);
-    assert_string_equal(text_string(&finding.why), "This version does not record GPU counters.");
+    gpu_doctor_look_at_rights("./params0", 0, &finding);
+    expect(VERDICT_WORKS, "for every user");
+    text_clear(&finding.why);
+    gpu_doctor_look_at_rights("./nothing", 0, &finding);
+    expect(VERDICT_NOTE, "no NVIDIA driver");
 }
 
 int main(void)

@@ -245,41 +245,13 @@ void cuda_doctor_look(const char *root, struct finding *finding)
     look_for_others(finding);
 }
 
-void cuda_doctor_look_at_counters(const char *root, struct finding *finding)
-{
-    char line[256];
-    struct text path = { 0 };
-    int restricted = -1;
-
-    text_addf(&path, "%s/proc/driver/nvidia/params", root);
-    FILE *params = fopen(text_string(&path), "re");
-    text_free(&path);
-    while (params && fgets(line, sizeof line, params))
-        sscanf(line, "RmProfilingAdminOnly: %d", &restricted);
-    if (params)
-        fclose(params);
-    finding->verdict = VERDICT_LATER;
-    text_add(&finding->why, "This version does not record GPU counters.");
-    if (restricted == 0)
-        text_add(&finding->why, " The driver permits them for every user.");
-    else if (restricted > 0)
-        text_add(&finding->why, " The driver permits them for administrators only (RmProfilingAdminOnly). Tracing "
-                                "kernels, copies and API calls does not need them.");
-}
-
 static void look_at_cuda(struct finding *finding)
 {
     if (finding_has_agent(finding))
         cuda_doctor_look("", finding);
 }
 
-static void look_at_gpu_counters(struct finding *finding)
-{
-    cuda_doctor_look_at_counters("", finding);
-}
-
 const struct doctor_examination cuda_examinations[] = {
     { "CUDA", look_at_cuda },
-    { "GPU counters", look_at_gpu_counters },
     { 0 },
 };

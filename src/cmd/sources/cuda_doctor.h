@@ -9,7 +9,5 @@ extern const struct doctor_examination cuda_examinations[];
 /* Can CUDA be traced? Checks the driver, CUPTI and other profilers in the environment. root: a prefix of the system's
  * paths, "" except in tests. */
 void cuda_doctor_look(const char *root, struct finding *finding);
-/* Does the driver let a user read the GPU's counters? */
-void cuda_doctor_look_at_counters(const char *root, struct finding *finding);
 
 #endif

@@ -7,6 +7,9 @@
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
 #include "collect/gpu/gpu_probe.h"
+#include "gpu_doctor.h"
+#include "gpu_info.h"
+#include "gpu_summary.h"
 
 enum { USUAL_HZ = 10, MOST_HZ = 100, MOST_HZ_OF_NSYS = 200000 };
 
@@ -270,5 +273,9 @@ const struct cmd_source cmd_source_gpu = {
     .settings_bytes = sizeof(struct settings),
     .list_values = list_values,
     .finish = finish,
+    .examinations = gpu_examinations,
     .tables = tables,
+    .info = gpu_info,
+    .summary = &gpu_summary,
+    .last = SOURCE_LAST_IN_DOCTOR | SOURCE_LAST_IN_INFO,
 };
