@@ -1,6 +1,7 @@
 """The reports on counters of kernels, of tables in ncu's form that are written here. Expected figures are worked out below from the
 formulas of docs/counters.md, with numbers that make them easy to check by hand."""
 
+import json
 import os
 import sys
 import tempfile
@@ -117,12 +118,19 @@ def stalls():
 def values():
     write("three.csv", ("gemm(float*)", 0), ("copy", 1), ("gemm(float*)", 1))
     rows = [row for row in table("kernel_counters_sum", "three.csv") if row["Metric"] == "gpu__time_duration.sum"]
-    compare("by name", [{"Instances": 2, "Unit": "ns", "Min": 1000000.0, "Avg": 1500000.0, "Max": 2000000.0, "Name": "gemm(float*)"},
-                        {"Instances": 1, "Min": 1000000.0, "Max": 1000000.0, "Name": "copy"}], rows)
+    compare("by name", [{"Launches": 2, "Unit": "ns", "Min": 1000000.0, "Avg": 1500000.0, "Max": 2000000.0, "Name": "gemm(float*)"},
+                        {"Launches": 1, "Min": 1000000.0, "Max": 1000000.0, "Name": "copy"}], rows)
     check("a selection", {"dram__bytes_read.sum", "dram__bytes_write.sum", "dram__bytes.sum.peak_sustained"},
           {row["Metric"] for row in table("kernel_counters_sum:metric=dram__bytes", "three.csv")})
     rows = table("kernel_counters:metric=registers_per", "three.csv")
     compare("each launch", [{"ID": number, "Metric": "launch__registers_per_thread", "Unit": "register/thread", "Value": value, "Text": ""} for number, value in ((0, 64.0), (1, 32.0), (2, 32.0))], rows)
+    changed = json.loads(output("diff", "-f", "json", "-r", "kernel_counters_sum", "two.csv", "three.csv"))
+    rows = {row["Metric"]: row for row in changed if row["Name"] == "gemm(float*)"}
+    check("diff compares means", (2000000.0, 1500000.0), tuple(rows["gpu__time_duration.sum"][side] for side in ("Before", "After")))
+    with open("empty.csv", "w") as out:
+        out.write(line("ID", "Kernel Name", "Metric Name") + line(0, "k", "gpu__time_duration.sum"))
+    for name in ("speed_of_light", "stalls", "roofline"):
+        compare(f"{name} of a kernel without values", [{"ID": 0, "Name": "k"}], table(f"kernel_{name}", "empty.csv"))
     with open("none.json", "w") as out:
         out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
     check("a report without counters", True, "hardware counters of kernels" in "".join(run("stats", "-r", "kernel_stalls", "none.json")[1:]))

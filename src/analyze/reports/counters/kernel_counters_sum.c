@@ -7,9 +7,9 @@
 
 enum { COUNT, METRIC, UNIT, MINIMUM, MEAN, MAXIMUM, KERNEL, COLUMNS };
 static const struct table_column columns[COLUMNS] = {
-    [COUNT] = { "Instances", CELL_INT, UNIT_NONE, 0 }, [METRIC] = { "Metric", CELL_TEXT, UNIT_NONE, 0 },
-    [UNIT] = { "Unit", CELL_TEXT, UNIT_NONE, 0 },      [MINIMUM] = { "Min", CELL_REAL, UNIT_NONE, 3 },
-    [MEAN] = { "Avg", CELL_REAL, UNIT_NONE, 3 },       [MAXIMUM] = { "Max", CELL_REAL, UNIT_NONE, 3 },
+    [COUNT] = { "Launches", CELL_INT, UNIT_NONE, 0 }, [METRIC] = { "Metric", CELL_TEXT, UNIT_NONE, 0 },
+    [UNIT] = { "Unit", CELL_TEXT, UNIT_NONE, 0 },     [MINIMUM] = { "Min", CELL_REAL, UNIT_NONE, 3 },
+    [MEAN] = { "Avg", CELL_REAL, UNIT_NONE, 3 },      [MAXIMUM] = { "Max", CELL_REAL, UNIT_NONE, 3 },
     [KERNEL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
 };
 

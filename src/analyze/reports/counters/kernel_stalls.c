@@ -56,16 +56,16 @@ static int by_share(const struct table_cell *a, const struct table_cell *b, void
 static int add_family(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
                       const struct family *family)
 {
-    const struct counter_value *values = counters->values + kernel->first;
-    size_t length, first = table_row_count(table);
+    size_t length, first = table_row_count(table), end = kernel->first + kernel->count;
     double total = 0;
 
-    for (size_t i = 0; i < kernel->count; i++) {
-        reason_in(counters, &values[i], family, &length);
-        total += length ? values[i].value : 0;
+    for (size_t i = kernel->first; i < end; i++) {
+        reason_in(counters, &counters->values[i], family, &length);
+        total += length ? counters->values[i].value : 0;
     }
-    for (size_t i = 0; i < kernel->count; i++) {
-        const char *reason = reason_in(counters, &values[i], family, &length);
+    for (size_t i = kernel->first; i < end; i++) {
+        const struct counter_value *value = &counters->values[i];
+        const char *reason = reason_in(counters, value, family, &length);
         struct table_cell *row = length ? table_add_row(table) : NULL;
         if (!length)
             continue;
@@ -73,8 +73,8 @@ static int add_family(struct table *table, const struct kernel_counters *counter
             counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel) != 0)
             return ERR_NO_MEMORY;
         if (total > 0)
-            cell_set_real(&row[SHARE], 100 * values[i].value / total);
-        cell_set_real(&row[CYCLES], values[i].value);
+            cell_set_real(&row[SHARE], 100 * value->value / total);
+        cell_set_real(&row[CYCLES], value->value);
     }
     table_sort_part(table, first, table_row_count(table) - first, by_share, NULL);
     return 0;
