@@ -272,6 +272,7 @@ def in_a_pipe():
     check("one reading", (0, 1, ""), (code, sum(line.startswith("tacho top") for line in lines), said))
     check("ASCII", "GPU 0  NVIDIA H200             SM    87.5 % ###########.", lines[1][:56])
     check("no sequences", False, "\x1b" in "\n".join(lines))
+    check("120 columns, or COLUMNS", (True, True), (max(map(len, lines)) <= 120, 60 < max(map(len, plain(SMALL, COLUMNS="80")[1])) <= 80))
     code, lines, _ = plain(SMALL, "-b", "-n", "2")
     check("-b -n 2", (0, 2), (code, sum(line.startswith("tacho top") for line in lines)))
     dumb = Top(SMALL, 200, 200, TERM="dumb")

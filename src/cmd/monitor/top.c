@@ -8,7 +8,7 @@
 #include "screen.h"
 #include "top_view.h"
 
-enum { PLAIN_COLUMNS = 120 };
+enum { PLAIN_COLUMNS = 120, FEWEST_COLUMNS = 20, MOST_COLUMNS = 10000 };
 
 struct settings {
     struct monitor_settings common; /* devices, interval, rounds, JSON */
@@ -55,6 +55,15 @@ static int has_utf8(void)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
     }
     return 0;
+}
+
+/* COLUMNS, where there is no screen to ask. */
+static size_t plain_columns(void)
+{
+    const char *text = getenv("COLUMNS");
+    long columns = text ? strtol(text, NULL, 10) : 0;
+
+    return columns >= FEWEST_COLUMNS && columns <= MOST_COLUMNS ? (size_t)columns : PLAIN_COLUMNS;
 }
 
 static int has_colour(void)
@@ -255,7 +264,7 @@ static int run(const struct command *self, int argc, char **argv)
                                        .interval_us = settings.common.interval_us,
                                        .ends_with_stdout = !is_live,
                                        .is_interactive = is_live };
-    top.look = (struct top_look){ .columns = PLAIN_COLUMNS,
+    top.look = (struct top_look){ .columns = plain_columns(),
                                   .has_colour = is_live && has_colour(),
                                   .has_utf8 = has_utf8(),
                                   .is_live = is_live,
