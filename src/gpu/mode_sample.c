@@ -1,9 +1,9 @@
 /* Counters over time, for captures: CUPTI's PM sampling of each GPU.
  *
- * Options: devices=NUMBER,… (NVML's; all if it is not there), sets=LIST, metrics=LIST (abi/counters), interval_ns=N,
- * decode_us=N: how often samples are fetched from the GPU. Metrics that need a second pass are left out. A GPU that
- * refuses costs its own samples only. It ends when the other side shuts its half of the socket down: the last samples
- * follow. */
+ * Options: devices=LIST (numbers, UUIDs or PCI bus ids; all if it is not there), sets=LIST, metrics=LIST
+ * (abi/counters), interval_ns=N, decode_us=N: how often samples are fetched from the GPU. Metrics that need a second
+ * pass are left out. A GPU that refuses costs its own samples only. It ends when the other side shuts its half of the
+ * socket down: the last samples follow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,11 @@
 #include "gpu/counters/counters_library.h"
 #include "gpu/counters/pm_sampler.h"
 #include "gpu/frames/frames_out.h"
+#include "gpu/nvml/nvml_devices.h"
+#include "gpu/nvml/nvml_library.h"
 #include "gpu_mode.h"
 
-enum { GPUS_MOST = 64, DECODE_US = 100000, FRAME_SAMPLES = 256 };
+enum { DECODE_US = 100000, FRAME_SAMPLES = 256 };
 #define USUAL_SET "general"
 
 /* A metric that is sent: which counter it is of, and by what it is multiplied. */
@@ -39,7 +41,7 @@ struct sampled_gpu {
 };
 
 struct sampling {
-    struct sampled_gpu gpus[GPUS_MOST];
+    struct sampled_gpu gpus[NVML_DEVICES_MOST];
     size_t count;
     uint64_t interval_ns, decode_ns;
 };
@@ -203,23 +205,6 @@ static void begin_gpu(const struct sampling *sampling, struct sampled_gpu *gpu, 
         refuse(gpu, call, result);
 }
 
-/* The GPUs of the list, or all that CUDA has. */
-static void find_gpus(struct sampling *sampling, const char *list)
-{
-    const char *why;
-
-    for (unsigned device = 0; !list && device < GPUS_MOST && counters_chip_of(device, &why); device++)
-        sampling->gpus[sampling->count++].device = device;
-    while (list && *list && sampling->count < GPUS_MOST) {
-        unsigned device = 0;
-        for (; *list >= '0' && *list <= '9'; list++)
-            device = device * 10 + (unsigned)(*list - '0');
-        sampling->gpus[sampling->count++].device = device;
-        list += strcspn(list, ",");
-        list += *list == ',';
-    }
-}
-
 /* ---- The run ---------------------------------------------------------------------------------------------------- */
 
 static void read_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
@@ -274,10 +259,15 @@ static void end_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
 int gpu_mode_sample(char **options)
 {
     static struct sampling sampling;
+    static struct nvml_gpus gpus;
     struct cupti_profiler_deinitialize deinitialize = { 0 };
 
     number_as_nvml();
-    const char *failure = counters_load();
+    const char *failure = nvml_load();
+    if (!failure)
+        failure = nvml_devices_find(&gpus, gpu_option(options, "devices"));
+    if (!failure)
+        failure = counters_load();
     if (failure) {
         frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", failure);
         return GPU_MODE_REFUSED;
@@ -285,7 +275,9 @@ int gpu_mode_sample(char **options)
     counters_set_clock();
     sampling.interval_ns = gpu_option_number(options, "interval_ns", 100000);
     sampling.decode_ns = gpu_option_number(options, "decode_us", DECODE_US) * 1000;
-    find_gpus(&sampling, gpu_option(options, "devices"));
+    nvml_devices_tell(&gpus);
+    for (; sampling.count < gpus.count; sampling.count++)
+        sampling.gpus[sampling.count].device = gpus.gpus[sampling.count].facts.device;
     for (size_t i = 0; i < sampling.count; i++)
         begin_gpu(&sampling, &sampling.gpus[i], options);
     run(&sampling);

@@ -131,7 +131,7 @@ class Metrics(fakelib.Case):
         two = script(count=2)
         report = self.capture(text=two)
         self.assertEqual({gpu for *_, gpu in report.rows(VALUES, "Power [W]")}, {0})
-        report = self.capture(text=two, options=["--gpu-metrics-devices=all"])
+        report = self.capture(text=two, options=["--gpu-metrics-devices=all", "--gpu-metrics-source=gpm"])
         self.assertEqual({gpu for *_, gpu in report.rows(VALUES, "Power [W]")}, {0, 1})
         self.assertEqual(dict(report.rows("SELECT id, name FROM TARGET_INFO_GPU"))[1], "NVIDIA H200")
         self.assertIn("has no GPM", self.output.stderr)
@@ -143,10 +143,13 @@ class Metrics(fakelib.Case):
         self.assertFalse(report.has("TACHO_GPU_SAMPLING"))
 
     def test_gpm(self):
-        report = self.capture(text=script("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 87.5 12.25", "GpmMetricsGet[20] 0 3"),
+        report = self.capture(text=script("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 87.5 12.25 " + " ".join(map(str, range(20, 90))), "GpmMetricsGet[20] 0 3"),
                               options=["--gpu-metrics-devices=all", "--gpu-metrics-set=gpm-sm,gpm-pcie-tx,power"])
         active, power = report.rows(VALUES, "SMs Active [Throughput %]"), report.rows(VALUES, "Power [W]")
-        self.assertEqual([exact for _, _, exact, _ in active][:2], [87.5, 12.25])
+        answers, means = [87.5, 12.25, *range(20, 90)], [exact for _, _, exact, _ in active]
+        first = answers.index(means[0])  # GPUs may be read before recording begins
+        self.assertGreaterEqual(len(means), 2)
+        self.assertEqual(means, answers[first:first + len(means)])
         self.assertEqual([row[0] for row in active], [row[0] for row in power][1:], "the first sample has no mean")
         self.assertEqual({exact for _, _, exact, _ in report.rows(VALUES, "PCIe TX [bytes/s]")}, {3 * 1048576.0})
         self.assertEqual({row["source"]: row["samples"] for row in self.sampling(report)}, {"nvml": len(power), "gpm": len(active)})
@@ -203,11 +206,12 @@ kill -9 $$
         self.assertEqual(fakelib.kernels(report), {"first": 1})
 
     def test_helpers_that_send_nothing_of_use(self):
-        for text, why in (("exec sleep 1000", None), ("printf 'nonsense nonsense nonsense'", "tacho-gpu sent a damaged frame"),
-                          ("exit 0", "tacho-gpu ended with status 0"), (None, "cannot run")):
+        later = f"(sleep 1; echo 'DeviceGetPowerUsage 0 0' >>{self.path('log')}) </dev/null >/dev/null 2>&1 &"  # lets the program end
+        for text, why in (("exec sleep 1000", None), (f"{later} printf 'nonsense nonsense nonsense'", "tacho-gpu sent a damaged frame"),
+                          (f"{later} exit 0", "tacho-gpu ended with status 0"), (None, "cannot run")):
             with self.subTest(helper=text):
                 helper = self.helper(f"#!/bin/sh\n{text}\n") if text else "/nowhere/tacho-gpu"
-                report = self.capture(variables={"TACHO_GPU_HELPER": helper}, count=0)
+                report = self.capture(variables={"TACHO_GPU_HELPER": helper}, count=1 if text and later in text else 0)
                 self.assertEqual(fakelib.kernels(report), {"first": 1})
                 self.assertFalse(report.has("GPU_METRICS"))
                 if why:
@@ -232,6 +236,52 @@ kill -9 $$
         report = self.cuda("cuda_work", "kernels", variables=environment, options=["--gpu-metrics-devices=all"])
         self.assertIn("There is no NVIDIA driver on this machine", self.output.stderr)
         self.assertEqual([row["samples"] for row in self.sampling(report)], [0])
+
+    def counters(self, *options, sampling="", **more):
+        variables = {"TACHO_CUPTI": os.path.join(fakelib.FAKE, "lib", "libcupti.so.13"), "LD_LIBRARY_PATH": os.path.join(fakelib.FAKE, "lib"),
+                     "FAKE_SAMPLING": sampling}
+        report = self.capture(options=["--gpu-metrics-devices=all", "--gpu-metrics-frequency=500", *options], variables=variables, **more)
+        return report, {row["source"]: row for row in self.sampling(report)}
+
+    def test_counters(self):
+        """Every counter of the stand-in is the number of its sample, one each 2 ms."""
+        report, told = self.counters(count=6)
+        rows = report.rows(VALUES, "SYS Clock Frequency [MHz]")
+        numbers = [exact for _, _, exact, _ in rows]
+        self.assertGreater(len(rows), 20)
+        self.assertEqual(numbers, [numbers[0] + i for i in range(len(numbers))], "each sample once, none left out")
+        self.assertEqual({after[0] - before[0] for before, after in zip(rows, rows[1:])}, {2_000_000})
+        self.assertEqual((told["counters"]["requestedHz"], told["counters"]["samples"], told["counters"]["lost"], told["counters"]["refusal"]), (500, len(rows), 0, None))
+        self.assertAlmostEqual(told["counters"]["reachedHz"], 500)
+        self.assertGreater(told["nvml"]["samples"], 0, "readings are taken beside them")
+        start, = report.rows("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME")[0]
+        self.assertLess(rows[0][0], start, "sampling begins before the program")
+        self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId & 65535 FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'SYS%'"), [("Counters", 0)])
+
+    def test_own_counters(self):
+        report, told = self.counters("--gpu-metrics-set=sm__cycles_active.avg,power")
+        self.assertGreater(len(report.rows(VALUES, "sm__cycles_active.avg")), 10)
+        self.assertEqual({name for name, in report.rows("SELECT DISTINCT metricName FROM TARGET_INFO_GPU_METRICS")}, {"sm__cycles_active.avg", "Power [W]"})
+        self.assertEqual(set(told), {"nvml", "counters"})
+
+    def test_counters_that_are_refused(self):
+        for sampling, why in (("refuse=35", "NVreg_RestrictProfilingToAdminUsers=0"), ("refuse=7", "dcgmi profile --pause"), ("die", "tacho-gpu ended with status 9")):
+            with self.subTest(sampling=sampling):
+                report, told = self.counters(sampling=sampling)
+                self.assertIn(why.lower(), self.output.stderr.lower())
+                self.assertGreater(told["nvml"]["samples"], 0)
+                self.assertIn(why.lower(), "".join(row["refusal"] or "" for row in self.sampling(report)).lower())
+                self.assertEqual(fakelib.kernels(report), {"first": 1})
+
+    def test_counters_in_a_capture_range(self):
+        """A sample lies in the range as a whole, or is left out."""
+        report, told = self.counters("--capture-range=cudaProfilerApi", "--capture-range-end=stop", how=["ranges"], count=3)
+        times = [row[0] for row in report.rows(VALUES, "SYS Clock Frequency [MHz]")]
+        (start, end), = report.rows("SELECT start, end FROM TACHO_RANGE")
+        self.assertGreater(len(times), 10)
+        self.assertTrue(start + 2_000_000 <= min(times) and max(times) <= end, (start, end, min(times), max(times)))
+        self.assertEqual(max(times) - min(times), 2_000_000 * (len(times) - 1), "none is left out between them")
+        self.assertEqual(told["counters"]["samples"], len(times))
 
     def test_help(self):
         with open(self.path("script"), "w") as file:

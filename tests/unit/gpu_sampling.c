@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,23 @@ struct told {
     int code, status;
 };
 
+static char script_path[] = "/tmp/tacho-nvml-XXXXXX";
+
+/* One GPU. */
+static int begin(void **state)
+{
+    static const char script[] = "DeviceGetCount_v2 - 1\nDeviceGetUUID - GPU-aaaa\n";
+    int file = mkstemp(script_path);
+
+    assert_int_equal(write(file, script, strlen(script)), strlen(script));
+    return close(file);
+}
+
+static int end(void **state)
+{
+    return unlink(script_path);
+}
+
 static void use(const char *library, const char *sampling)
 {
     char path[4096];
@@ -35,6 +53,9 @@ static void use(const char *library, const char *sampling)
     setenv("FAKE_SAMPLING", sampling, 1);
     snprintf(path, sizeof path, "%s/tacho-gpu", getenv("HELPERS"));
     setenv("TACHO_GPU_HELPER", path, 1);
+    snprintf(path, sizeof path, "%s/lib/libnvidia-ml.so.1", getenv("FAKE"));
+    setenv("TACHO_NVML", path, 1);
+    setenv("FAKE_NVML", script_path, 1);
 }
 
 /* Every counter is the number of the sample. "SYS Clock Frequency" is one of those that are told. */
@@ -73,6 +94,7 @@ static void take(struct told *told, const struct gpu_frame *frame, const void *p
     case GPU_FRAME_REFUSAL:
         snprintf(told->refusal, sizeof told->refusal, "%s", gpu_frame_refusal(frame, payload, &refusal));
         break;
+    case GPU_FRAME_DEVICE: break;
     default: fail();
     }
 }
@@ -210,5 +232,5 @@ int main(void)
         cmocka_unit_test(its_death_is_an_end),
         cmocka_unit_test(a_hang_is_killed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, end);
 }

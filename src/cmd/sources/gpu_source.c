@@ -11,7 +11,7 @@
 #include "gpu_info.h"
 #include "gpu_summary.h"
 
-enum { USUAL_HZ = 10, MOST_HZ = 100, MOST_HZ_OF_NSYS = 200000 };
+enum { USUAL_HZ = 10, MOST_HZ = 100, USUAL_COUNTERS_HZ = 10000, MOST_COUNTERS_HZ = 200000 };
 
 enum wanted_source { SOURCE_AUTO, SOURCE_COUNTERS, SOURCE_GPM, SOURCE_NVML };
 
@@ -22,10 +22,11 @@ struct settings {
     const char *list;
     int has_set;
     uint64_t metrics;
-    uint32_t frequency_hz;
+    struct text counters;  /* "metrics=" and CUPTI's names, with commas between them */
+    uint32_t frequency_hz; /* 0: the usual one of each source */
     enum wanted_source source;
 };
-static const struct settings defaults = { .devices = COLLECT_GPU_VISIBLE, .frequency_hz = USUAL_HZ };
+static const struct settings defaults = { .devices = COLLECT_GPU_VISIBLE };
 
 static struct settings *own(void *settings)
 {
@@ -71,10 +72,10 @@ static int take_frequency(void *settings, const char *value, struct error *err)
     char *end;
     unsigned long hz = strtoul(value, &end, 10);
 
-    if (!isdigit((unsigned char)*value) || *end || hz < 1 || hz > MOST_HZ_OF_NSYS)
+    if (!isdigit((unsigned char)*value) || *end || hz < 1 || hz > MOST_COUNTERS_HZ)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--gpu-metrics-frequency must be a number of samples per second from 1 to %d, not '%s'",
-                         MOST_HZ_OF_NSYS, value);
+                         MOST_COUNTERS_HZ, value);
     own(settings)->frequency_hz = (uint32_t)hz;
     return 0;
 }
@@ -111,6 +112,15 @@ static int refuse_metric(const char *name, struct error *err)
                      name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
+/* Metrics of CUPTI have a unit of the chip before two underscores: sm__cycles_active.avg. */
+static int take_counter(struct settings *gpu, const char *name)
+{
+    if (!strstr(name, "__"))
+        return 0;
+    text_addf(&gpu->counters, "%s%s", gpu->counters.length ? "," : "metrics=", name);
+    return 1;
+}
+
 static int take_set(void *settings, const char *value, struct error *err)
 {
     struct settings *gpu = own(settings);
@@ -123,6 +133,8 @@ static int take_set(void *settings, const char *value, struct error *err)
     gpu->metrics = 0;
     for (char **name = names; *name; name++) {
         uint64_t found = find_metrics(*name);
+        if (take_counter(gpu, *name))
+            continue;
         gpu->metrics |= found;
         gpu->help_set |= strcmp(*name, "help") == 0;
         if (!found && strcmp(*name, "help") != 0) {
@@ -215,6 +227,17 @@ static uint64_t chosen_metrics(const struct settings *gpu)
     return metrics;
 }
 
+/* Counters are sampled if the user has asked for GPU metrics and named neither another source nor only readings. */
+static uint32_t chosen_counters_hz(const struct settings *gpu)
+{
+    int is_wanted = gpu->source == SOURCE_COUNTERS ||
+                    (gpu->source == SOURCE_AUTO && gpu->is_given && (!gpu->has_set || gpu->counters.length));
+
+    if (!is_wanted)
+        return 0;
+    return gpu->frequency_hz ? gpu->frequency_hz : USUAL_COUNTERS_HZ;
+}
+
 static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
 {
     const struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
@@ -227,16 +250,16 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         .list = gpu->list,
         .is_asked = gpu->is_given,
         .metrics = chosen_metrics(gpu),
-        .frequency_hz = gpu->frequency_hz < MOST_HZ ? gpu->frequency_hz : MOST_HZ,
-        .refusal = gpu->source == SOURCE_COUNTERS
-                       ? "This version does not sample hardware counters; GPM and NVML are recorded instead."
-                       : NULL,
+        .frequency_hz = !gpu->frequency_hz || gpu->frequency_hz > MOST_HZ ? USUAL_HZ : gpu->frequency_hz,
+        .counters_hz = chosen_counters_hz(gpu),
+        .counters = gpu->counters.length ? text_string(&gpu->counters) : NULL,
     };
-    if (!collect->gpu.metrics)
+    if (!collect->gpu.metrics && !collect->gpu.counters_hz)
         return error_set(err, ERR_BAD_ARGUMENT, "--gpu-metrics-source=%s has none of the metrics of --gpu-metrics-set",
                          source_names[gpu->source]);
-    if (gpu->frequency_hz > MOST_HZ)
-        text_addf(&settings->warnings, "GPM and NVML are read %d times a second, their highest rate here\n", MOST_HZ);
+    if (gpu->frequency_hz > MOST_HZ && !collect->gpu.counters_hz)
+        text_addf(&settings->warnings, "GPM and NVML are read %d times a second: faster rates need counters\n",
+                  USUAL_HZ);
     if (gpu->devices == COLLECT_GPU_VISIBLE && !has_cuda)
         text_add(&settings->warnings, "--gpu-metrics-devices=cuda-visible needs -t cuda: all GPUs are read\n");
     return 0;
@@ -250,12 +273,14 @@ static const struct option options[] = {
               "(`help` lists the GPUs). Default: power, clocks, temperature, throttling, memory and utilization of the "
               "GPUs that CUDA shows to the program, if CUDA is traced." },
     { .name = "gpu-metrics-set", .kind = OPTION_CUSTOM, .value = "SET", .take = take_set,
-      .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them). Default: "
-              "general if one of these options is given, else basic." },
+      .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them; those of counters "
+              "are listed by `tacho ncu --query-metrics`). Default: general if one of these options is given, else "
+              "basic." },
     { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
     { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "Samples of GPU metrics per second; at most 100 from GPM and NVML. Default: 10." },
+      .help = "Samples of GPU metrics per second, up to 200000; GPM and NVML are read at most 100 times. Default: 10000 "
+              "of counters, 10 of GPM and NVML." },
     { .name = "gpu-metrics-device", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_devices, .hidden = 1,
       .help = "Old spelling of --gpu-metrics-devices." },
     { 0 },

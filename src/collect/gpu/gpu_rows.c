@@ -22,7 +22,7 @@ static const struct {
 } types[ORIGINS] = {
     [GPU_ORIGIN_NVML] = { 0x40, "NVML" },
     [GPU_ORIGIN_GPM] = { 0x41, "GPM" },
-    [GPU_ORIGIN_COUNTERS] = { 0, "" },
+    [GPU_ORIGIN_COUNTERS] = { 0, "Counters" },
 };
 
 /* The readings of one source on one GPU. */
@@ -49,6 +49,8 @@ struct device {
     int has_reasons, has_set_clocks;
     struct series series[ORIGINS];
     struct reading readings[GPU_READINGS];
+    uint32_t counters, counters_told; /* that have their name; of those, by the tacho-gpu that runs now */
+    uint64_t counters_lost;           /* as it told last */
 };
 
 struct refusal {
@@ -63,6 +65,7 @@ struct gpu_rows {
     int64_t interval_ns;
     int has_source;
     uint64_t lost;
+    struct device *described; /* whose counters are being named; NULL: none */
     struct device *devices[GPU_ROWS_DEVICES];
     size_t device_count, refusal_count;
     struct refusal refusals[GPU_ROWS_REFUSALS];
@@ -140,10 +143,11 @@ void gpu_rows_refuse(struct gpu_rows *rows, enum gpu_origin origin, uint32_t dev
     refuse(rows, &(struct refusal){ .origin = origin, .device = device }, text);
 }
 
-const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, int *is_loss)
+const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, enum gpu_origin *origin, int *is_loss)
 {
     if (i >= rows->refusal_count)
         return NULL;
+    *origin = rows->refusals[i].origin;
     *is_loss = rows->refusals[i].is_loss;
     return rows->refusals[i].text;
 }
@@ -203,9 +207,9 @@ static void write_type(struct gpu_rows *rows, struct device *device, enum gpu_or
     device->series[origin].has_type = 1;
 }
 
-static void describe(struct gpu_rows *rows, struct device *device, size_t metric)
+static void write_name(struct gpu_rows *rows, struct device *device, enum gpu_origin origin, int64_t metric,
+                       const char *name)
 {
-    enum gpu_origin origin = gpu_reading_origin(gpu_metrics[metric].reading);
     struct row_TARGET_INFO_GPU_METRICS row = { 0 };
 
     if (!device->series[origin].has_type)
@@ -213,9 +217,15 @@ static void describe(struct gpu_rows *rows, struct device *device, size_t metric
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeId, type_id(rows, device, origin));
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, sourceId, source_id(rows));
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, typeName, string_id(rows, types[origin].name));
-    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricId, (int64_t)metric);
-    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, string_id(rows, gpu_metrics[metric].name));
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricId, metric);
+    ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, string_id(rows, name));
     writer_append(rows->setup.writer, TABLE_TARGET_INFO_GPU_METRICS, &row);
+}
+
+static void describe(struct gpu_rows *rows, struct device *device, size_t metric)
+{
+    write_name(rows, device, gpu_reading_origin(gpu_metrics[metric].reading), (int64_t)metric,
+               gpu_metrics[metric].name);
     device->described |= UINT64_C(1) << metric;
 }
 
@@ -353,10 +363,109 @@ static int take_values(struct gpu_rows *rows, const struct gpu_values *values, c
     return 0;
 }
 
+/* ---- Counters -------------------------------------------------------------------------------------------------- */
+
+/* The times of a sample; its values follow. */
+struct counter_sample {
+    int64_t begin_ns, end_ns;
+    double values[];
+};
+
+static size_t counter_sample_bytes(const struct gpu_samples *samples)
+{
+    return sizeof(struct counter_sample) + samples->metrics * sizeof(double);
+}
+
+/* NULL: the frame is too short. */
+static const struct gpu_samples *samples_of(const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_samples *samples = payload;
+
+    return frame->bytes >= sizeof *samples && samples->metrics <= GPU_FRAME_MOST_BYTES / sizeof(double) &&
+                   (frame->bytes - sizeof *samples) / counter_sample_bytes(samples) >= samples->count
+               ? samples
+               : NULL;
+}
+
+static const struct counter_sample *sample_at(const struct gpu_samples *samples, uint32_t i)
+{
+    return (const struct counter_sample *)((const char *)(samples + 1) + i * counter_sample_bytes(samples));
+}
+
+/* How sampling goes; the first of a tacho-gpu is followed by the names of its metrics. */
+static int take_sampling(struct gpu_rows *rows, const struct gpu_sampling *state)
+{
+    struct device *device = rows->described = find_device(rows, state->device);
+
+    if (!device)
+        return -1;
+    if (!state->samples)
+        device->counters_told = 0;
+    device->series[GPU_ORIGIN_COUNTERS].lost += state->lost -
+                                                (state->lost >= device->counters_lost ? device->counters_lost : 0);
+    device->counters_lost = state->lost;
+    return 0;
+}
+
+static int take_counter_name(struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload)
+{
+    struct device *device = rows->described;
+    const char *texts[GPU_METRIC_TEXTS];
+
+    if (!device || gpu_frame_texts(frame, payload, sizeof(struct gpu_metric), texts, GPU_METRIC_TEXTS))
+        return -1;
+    const char *name = *texts[GPU_METRIC_LABEL] ? texts[GPU_METRIC_LABEL] : texts[GPU_METRIC_NAME];
+    if (device->counters_told++ == device->counters)
+        write_name(rows, device, GPU_ORIGIN_COUNTERS, device->counters++, name);
+    return 0;
+}
+
+static void write_counters(struct gpu_rows *rows, const struct device *device, const struct counter_sample *sample)
+{
+    struct row_GPU_METRICS row = { 0 };
+
+    ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->end_ns);
+    ROW_SET(&row, GPU_METRICS, timestamp, sample->end_ns - rows->setup.origin_ns);
+    ROW_SET(&row, GPU_METRICS, typeId, type_id(rows, device, GPU_ORIGIN_COUNTERS));
+    for (uint32_t i = 0; i < device->counters; i++) {
+        if (!is_sound(sample->values[i]))
+            continue;
+        ROW_SET(&row, GPU_METRICS, metricId, i);
+        ROW_SET(&row, GPU_METRICS, value, llround(sample->values[i]));
+        ROW_SET(&row, GPU_METRICS, exact, sample->values[i]);
+        writer_append(rows->setup.writer, TABLE_GPU_METRICS, &row);
+    }
+}
+
+static int take_samples(struct gpu_rows *rows, const struct gpu_samples *samples, const struct gpu_span *span)
+{
+    struct device *device = find_device(rows, samples->device);
+
+    if (!device || samples->metrics != device->counters)
+        return -1;
+    struct series *series = &device->series[GPU_ORIGIN_COUNTERS];
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const struct counter_sample *sample = sample_at(samples, i);
+        int64_t begin_ns = sample->begin_ns - rows->setup.origin_ns, end_ns = sample->end_ns - rows->setup.origin_ns;
+        if (begin_ns < span->start_ns || end_ns > span->end_ns || end_ns <= begin_ns)
+            continue;
+        if (!series->samples++)
+            series->first_ns = end_ns;
+        series->last_ns = end_ns;
+        write_counters(rows, device, sample);
+    }
+    return 0;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
+
 int64_t gpu_rows_time(const struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload)
 {
     const struct gpu_values *values = frame->type == GPU_FRAME_VALUES ? gpu_frame_values(frame, payload) : NULL;
+    const struct gpu_samples *samples = frame->type == GPU_FRAME_SAMPLES ? samples_of(frame, payload) : NULL;
 
+    if (samples && samples->count)
+        return sample_at(samples, samples->count - 1)->end_ns - rows->setup.origin_ns;
     return values ? values->time_ns - rows->setup.origin_ns : INT64_MIN;
 }
 
@@ -365,6 +474,7 @@ int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const vo
 {
     const struct gpu_refusal *refusal;
     const struct gpu_values *values;
+    const struct gpu_samples *samples;
     const char *text;
 
     switch (frame->type) {
@@ -372,6 +482,11 @@ int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const vo
     case GPU_FRAME_VALUES:
         values = gpu_frame_values(frame, payload);
         return values ? take_values(rows, values, span) : -1;
+    case GPU_FRAME_SAMPLING: return frame->bytes >= sizeof(struct gpu_sampling) ? take_sampling(rows, payload) : -1;
+    case GPU_FRAME_METRIC: return take_counter_name(rows, frame, payload);
+    case GPU_FRAME_SAMPLES:
+        samples = samples_of(frame, payload);
+        return samples && span ? take_samples(rows, samples, span) : -1;
     case GPU_FRAME_REFUSAL:
         text = gpu_frame_refusal(frame, payload, &refusal);
         if (!text || refusal->origin >= ORIGINS)
@@ -431,7 +546,8 @@ static void write_series(struct gpu_rows *rows, const struct device *device, enu
     ROW_SET(&row, TACHO_GPU_SAMPLING, timestamp, series->first_ns);
     ROW_SET(&row, TACHO_GPU_SAMPLING, source, string_id(rows, gpu_origin_names[origin]));
     set_device(rows, &row, device);
-    ROW_SET(&row, TACHO_GPU_SAMPLING, requestedHz, rows->setup.frequency_hz);
+    ROW_SET(&row, TACHO_GPU_SAMPLING, requestedHz,
+            origin == GPU_ORIGIN_COUNTERS ? rows->setup.counters_hz : rows->setup.frequency_hz);
     if (series->last_ns > series->first_ns)
         ROW_SET(&row, TACHO_GPU_SAMPLING, reachedHz,
                 (double)(series->samples - 1) * 1e9 / (double)(series->last_ns - series->first_ns));

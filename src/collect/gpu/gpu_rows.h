@@ -16,10 +16,11 @@ struct gpu_span {
 
 struct gpu_rows_setup {
     struct writer *writer;
-    int64_t vm_id;     /* the machine's part of global ids */
-    int64_t origin_ns; /* CLOCK_MONOTONIC at the report's time 0 */
-    uint64_t metrics;  /* bits by row of gpu_metric_table.def */
+    int64_t vm_id;        /* the machine's part of global ids */
+    int64_t origin_ns;    /* CLOCK_MONOTONIC at the report's time 0 */
+    uint64_t metrics;     /* bits by row of gpu_metric_table.def */
     uint32_t frequency_hz;
+    uint32_t counters_hz; /* 0: counters are not sampled */
     /* The number of a GPU in the table TARGET_INFO_GPU. */
     uint32_t (*find_gpu)(void *context, const struct gpu_device *facts);
     void *context;
@@ -28,18 +29,19 @@ struct gpu_rows_setup {
 struct gpu_rows *gpu_rows_new(const struct gpu_rows_setup *setup);
 void gpu_rows_free(struct gpu_rows *rows);
 
-/* Takes a frame. span: the one that its time lies in; NULL: recording was off. A frame that is damaged is left out:
- * returns -1. */
+/* Takes a frame. span: the one that its time lies in; NULL: recording was off. Of a frame with samples of counters, it
+ * takes those that lie in the span as a whole: call it for each span. A frame that is damaged is left out: returns
+ * -1. */
 int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload,
                   const struct gpu_span *span);
 
-/* The time of a frame with samples, in the report's time; INT64_MIN: it has none. */
+/* The time of a frame with readings or samples, the last of them, in the report's time; INT64_MIN: it has none. */
 int64_t gpu_rows_time(const struct gpu_rows *rows, const struct gpu_frame *frame, const void *payload);
 
 /* Notes why something is missing: a sentence. device: GPU_ALL, or NVML's number. */
 void gpu_rows_refuse(struct gpu_rows *rows, enum gpu_origin origin, uint32_t device, const char *text);
 /* Refusal number i: its sentence; NULL: there are fewer. *is_loss: a GPU that had been read. */
-const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, int *is_loss);
+const char *gpu_rows_refusal(const struct gpu_rows *rows, size_t i, enum gpu_origin *origin, int *is_loss);
 
 /* Counts samples that were dropped before they were taken here. */
 void gpu_rows_lose(struct gpu_rows *rows, uint64_t samples);

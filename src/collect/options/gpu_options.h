@@ -16,8 +16,9 @@ struct collect_gpu_options {
     const char *list;      /* numbers of nvidia-smi, UUIDs or bus ids, with commas between them */
     int is_asked;          /* 0: recorded by default; the user is told only of what broke */
     uint64_t metrics;      /* bits by row of gpu_metric_table.def */
-    uint32_t frequency_hz; /* samples per second */
-    const char *refusal;   /* why the source that the user named is not used; NULL: it is */
+    uint32_t frequency_hz; /* of these: samples per second */
+    uint32_t counters_hz;  /* samples of hardware counters per second; 0: none */
+    const char *counters;  /* those to sample, with commas between them; NULL: the set "general" */
 };
 
 #endif

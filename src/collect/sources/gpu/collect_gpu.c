@@ -17,14 +17,18 @@
 
 #define HOLD_NS 250000000 /* a switch of recording is read within this time */
 enum { LONGEST_LIST = 4000 };
+enum { READINGS, COUNTERS, STREAMS }; /* of NVML and GPM, and of CUPTI */
+#define COUNTERS_ROUND_NS 100000000   /* tacho-gpu fetches samples of counters so often */
 
 struct gpu_state {
-    struct gpu_sampler *sampler; /* NULL: nothing is read */
+    struct gpu_stream {
+        struct gpu_sampler *sampler; /* NULL: nothing is read */
+        struct text frames;          /* taken from the sampler, from `at` on not yet rows */
+        size_t at;
+    } streams[STREAMS];
     struct gpu_rows *rows;
-    uint32_t of_cuda;            /* GPUs of CUDA that are read */
-    struct text frames;          /* taken from the sampler, from `at` on not yet rows */
-    size_t at;
-    struct gpu_span *spans;      /* in which recording was on, for the frames that are left; the last may be open */
+    uint32_t of_cuda;       /* GPUs of CUDA that are read */
+    struct gpu_span *spans; /* in which recording was on, for the frames that are left; the last may be open */
     size_t span_count, span_capacity;
     int64_t closing_ns, closing_sum_ns; /* of a span that is about to end: its start, and recorded_ns then */
     int is_closing;
@@ -133,45 +137,75 @@ static const struct gpu_span *span_at(const struct gpu_state *state, const struc
 
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
-/* Forgets the frames that are rows, and the spans before them. */
-static void forget(struct gpu_state *state, int64_t until_ns)
+/* Forgets the frames that are rows. */
+static void forget_frames(struct gpu_stream *stream)
+{
+    if (stream->at)
+        memmove(stream->frames.bytes, stream->frames.bytes + stream->at, stream->frames.length - stream->at);
+    stream->frames.length -= stream->at;
+    stream->at = 0;
+}
+
+static void forget_spans(struct gpu_state *state, int64_t until_ns)
 {
     size_t kept = 0;
 
-    if (state->at)
-        memmove(state->frames.bytes, state->frames.bytes + state->at, state->frames.length - state->at);
-    state->frames.length -= state->at;
-    state->at = 0;
     for (size_t i = 0; i < state->span_count; i++)
         if (state->spans[i].end_ns > until_ns)
             state->spans[kept++] = state->spans[i];
     state->span_count = kept;
 }
 
+/* A frame of samples may reach over several spans. */
+static void take_frame(struct gpu_state *state, const struct gpu_frame *frame, const void *payload,
+                       const struct gpu_span *open)
+{
+    int64_t time_ns = gpu_rows_time(state->rows, frame, payload);
+
+    if (frame->type != GPU_FRAME_SAMPLES) {
+        gpu_rows_take(state->rows, frame, payload, span_at(state, open, time_ns));
+        return;
+    }
+    for (size_t i = 0; i < state->span_count; i++)
+        gpu_rows_take(state->rows, frame, payload, &state->spans[i]);
+    if (open)
+        gpu_rows_take(state->rows, frame, payload, open);
+}
+
 /* Makes rows of the frames up to this time. */
-static void write_rows(struct collector *collector, int64_t until_ns)
+static void write_stream(struct collector *collector, struct gpu_stream *stream, int64_t until_ns)
 {
     struct gpu_state *state = state_of(collector);
     struct gpu_span open = { collector->recording_since_ns, INT64_MAX };
 
-    close_span(collector);
-    gpu_rows_lose(state->rows, gpu_sampler_take(state->sampler, &state->frames));
-    while (state->at + sizeof(struct gpu_frame) <= state->frames.length) {
+    gpu_rows_lose(state->rows, gpu_sampler_take(stream->sampler, &stream->frames));
+    while (stream->at + sizeof(struct gpu_frame) <= stream->frames.length) {
         struct gpu_frame frame;
-        memcpy(&frame, state->frames.bytes + state->at, sizeof frame);
-        const void *payload = state->frames.bytes + state->at + sizeof frame;
-        int64_t time_ns = gpu_rows_time(state->rows, &frame, payload);
-        if (time_ns > until_ns || state->at + sizeof frame + frame.bytes > state->frames.length)
+        memcpy(&frame, stream->frames.bytes + stream->at, sizeof frame);
+        const void *payload = stream->frames.bytes + stream->at + sizeof frame;
+        if (gpu_rows_time(state->rows, &frame, payload) > until_ns ||
+            stream->at + sizeof frame + frame.bytes > stream->frames.length)
             break;
-        gpu_rows_take(state->rows, &frame, payload, span_at(state, collector->is_recording ? &open : NULL, time_ns));
-        state->at += sizeof frame + frame.bytes;
+        take_frame(state, &frame, payload, collector->is_recording ? &open : NULL);
+        stream->at += sizeof frame + frame.bytes;
     }
-    forget(state, until_ns);
+    forget_frames(stream);
+}
+
+static void write_rows(struct collector *collector, int64_t until_ns)
+{
+    struct gpu_state *state = state_of(collector);
+
+    close_span(collector);
+    for (size_t i = 0; i < STREAMS; i++)
+        if (state->streams[i].sampler)
+            write_stream(collector, &state->streams[i], until_ns);
+    forget_spans(state, until_ns);
 }
 
 static void tick(struct collector *collector)
 {
-    if (state_of(collector)->sampler)
+    if (state_of(collector)->rows)
         write_rows(collector, collector_now(collector) - HOLD_NS);
 }
 
@@ -188,6 +222,28 @@ static void refuse(struct collector *collector, const char *text)
     gpu_rows_refuse(state_of(collector)->rows, GPU_ORIGIN_NVML, GPU_ALL, text);
 }
 
+static struct gpu_sampler *start_readings(const struct collect_gpu_options *options, const char *devices)
+{
+    struct gpu_sampler_setup setup = { .mode = "monitor",
+                                       .interval_ns = 1000000000 / options->frequency_hz,
+                                       .devices = devices };
+
+    gpu_metrics_option(options->metrics, setup.options[0]);
+    snprintf(setup.options[1], sizeof *setup.options, "interval_us=%u", 1000000 / options->frequency_hz);
+    return gpu_sampler_start(&setup);
+}
+
+static struct gpu_sampler *start_counters(const struct collect_gpu_options *options, const char *devices)
+{
+    struct gpu_sampler_setup setup = {
+        .mode = "sample", .interval_ns = COUNTERS_ROUND_NS, .has_rest = 1, .devices = devices
+    };
+
+    snprintf(setup.options[0], sizeof *setup.options, "%s", options->counters ? options->counters : "sets=general");
+    snprintf(setup.options[1], sizeof *setup.options, "interval_ns=%u", 1000000000 / options->counters_hz);
+    return gpu_sampler_start(&setup);
+}
+
 static void start(struct collector *collector, const char *devices)
 {
     const struct collect_gpu_options *options = &collector->options->gpu;
@@ -198,22 +254,21 @@ static void start(struct collector *collector, const char *devices)
         .origin_ns = collector->clock.origin_ns,
         .metrics = options->metrics,
         .frequency_hz = options->frequency_hz,
+        .counters_hz = options->counters_hz,
         .find_gpu = find_gpu,
         .context = collector,
     };
-    char readings[GPU_READINGS_OPTION_BYTES];
 
-    gpu_metrics_option(options->metrics, readings);
     if (!(state->rows = gpu_rows_new(&setup)))
         return;
-    if (options->refusal)
-        gpu_rows_refuse(state->rows, GPU_ORIGIN_COUNTERS, GPU_ALL, options->refusal);
     if (!has_driver()) {
         refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
         return;
     }
-    state->sampler = gpu_sampler_start(readings, options->frequency_hz, devices);
-    if (!state->sampler)
+    state->streams[READINGS].sampler = start_readings(options, devices);
+    if (options->counters_hz)
+        state->streams[COUNTERS].sampler = start_counters(options, devices);
+    if (!state->streams[READINGS].sampler || (options->counters_hz && !state->streams[COUNTERS].sampler))
         refuse(collector, "Out of memory for a thread.");
 }
 
@@ -253,53 +308,79 @@ static size_t round_end(struct process *process, size_t budget, int is_all_read)
         return 0;
     state->of_cuda = gpus_of(collector)->of_cuda;
     list_gpus(gpus_of(collector), list);
-    if (state->sampler)
-        gpu_sampler_set_devices(state->sampler, list);
-    else if (!state->rows)
+    for (size_t i = 0; i < STREAMS; i++)
+        if (state->streams[i].sampler)
+            gpu_sampler_set_devices(state->streams[i].sampler, list);
+    if (!state->rows)
         start(collector, list);
     return 0;
 }
 
 static void end(struct collector *collector)
 {
-    if (state_of(collector)->sampler)
-        gpu_sampler_stop(state_of(collector)->sampler);
+    for (size_t i = 0; i < STREAMS; i++)
+        if (state_of(collector)->streams[i].sampler)
+            gpu_sampler_stop(state_of(collector)->streams[i].sampler);
 }
 
-/* One sentence for the user: what broke, else what is missing of that which was asked for. */
+/* The weight of a refusal for the user; 0: not worth a word. GPM has nothing that counters have not. */
+static int weight(const struct collect_gpu_options *options, enum gpu_origin origin, int is_loss)
+{
+    if (is_loss)
+        return 4;
+    if (!options->is_asked || (origin == GPU_ORIGIN_GPM && options->counters_hz))
+        return 0;
+    return origin == GPU_ORIGIN_COUNTERS ? 3 : origin == GPU_ORIGIN_NVML ? 2 : 1;
+}
+
+/* One sentence for the user: what broke, else the weightiest of what is missing. */
 static void warn(struct collector *collector, const char *failure)
 {
     const struct gpu_rows *rows = state_of(collector)->rows;
+    enum gpu_origin origin;
     const char *text;
-    int is_loss;
+    int is_loss, heaviest = 0;
 
-    for (size_t i = 0; !failure && (text = gpu_rows_refusal(rows, i, &is_loss)); i++)
-        if (is_loss || collector->options->gpu.is_asked)
+    for (size_t i = 0; (text = gpu_rows_refusal(rows, i, &origin, &is_loss)) && !(failure && !heaviest); i++) {
+        int own = weight(&collector->options->gpu, origin, is_loss);
+        if (own > heaviest) {
+            heaviest = own;
             failure = text;
+        }
+    }
     if (failure)
         collector_warn(collector, 0, "GPU metrics are incomplete. %s", failure);
+}
+
+/* The failure of a stream, as a sentence; "": there was none. */
+static void tell_failure(struct collector *collector, size_t stream, char sentence[400])
+{
+    static const enum gpu_origin origins[STREAMS] = { GPU_ORIGIN_NVML, GPU_ORIGIN_COUNTERS };
+    struct gpu_sampler *sampler = state_of(collector)->streams[stream].sampler;
+    const char *failure = sampler ? gpu_sampler_failure(sampler) : NULL;
+
+    if (!failure)
+        return;
+    snprintf(sentence, 400, "%c%s.", failure[0] == 'c' ? 'C' : failure[0], failure + 1);
+    gpu_rows_refuse(state_of(collector)->rows, origins[stream], GPU_ALL, sentence);
 }
 
 static void finish(struct collector *collector)
 {
     struct gpu_state *state = state_of(collector);
-    const char *failure = NULL;
-    char sentence[400];
+    char failure[400] = "";
 
     if (!state->rows)
         return;
-    if (state->sampler) {
-        gpu_sampler_join(state->sampler);
-        write_rows(collector, INT64_MAX);
-        failure = gpu_sampler_failure(state->sampler);
-    }
-    if (failure) {
-        snprintf(sentence, sizeof sentence, "%c%s.", failure[0] == 'c' ? 'C' : failure[0], failure + 1);
-        refuse(collector, failure = sentence);
-    }
+    for (size_t i = 0; i < STREAMS; i++)
+        if (state->streams[i].sampler)
+            gpu_sampler_join(state->streams[i].sampler);
+    write_rows(collector, INT64_MAX);
+    for (size_t i = 0; i < STREAMS; i++)
+        tell_failure(collector, i, failure);
     write_gpus(collector);
     gpu_rows_finish(state->rows, collector_now(collector));
-    warn(collector, failure);
+    warn(collector, *failure ? failure : NULL);
     if (collector->primary)
         process_count_row(collector->primary, "gpu metrics", "recorded", "",
                           (int64_t)writer_rows(collector->writer, TABLE_GPU_METRICS));
@@ -309,9 +390,11 @@ static void free_state(struct collector *collector)
 {
     struct gpu_state *state = state_of(collector);
 
-    gpu_sampler_free(state->sampler);
+    for (size_t i = 0; i < STREAMS; i++) {
+        gpu_sampler_free(state->streams[i].sampler);
+        text_free(&state->streams[i].frames);
+    }
     gpu_rows_free(state->rows);
-    text_free(&state->frames);
     free(state->spans);
 }
 

@@ -15,9 +15,8 @@
 
 #include "base/clock.h"
 #include "collect/gpu/gpu_link.h"
-#include "collect/gpu/gpu_metric_table.h"
 
-enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 };
+enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096, REST_MS = 500 };
 #define SILENCE_LEAST_NS INT64_C(5000000000) /* NVML may take seconds to start on a machine with many GPUs */
 
 enum request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
@@ -26,8 +25,7 @@ struct gpu_sampler {
     pthread_t thread;
     int is_joined;
     int wake;             /* an eventfd: a request has come */
-    char readings[GPU_READINGS_OPTION_BYTES];
-    int64_t interval_ns;
+    struct gpu_sampler_setup setup;
     struct gpu_link link; /* the thread's */
 
     pthread_mutex_t lock;
@@ -70,6 +68,8 @@ static void keep(struct gpu_sampler *sampler, const struct gpu_frame *frame, con
     sampler->is_refused |= frame->type == GPU_FRAME_REFUSAL;
     if (sampler->pending.length + frame->bytes > PENDING_MOST || text_failed(&sampler->pending)) {
         sampler->dropped += frame->type == GPU_FRAME_VALUES;
+        if (frame->type == GPU_FRAME_SAMPLES)
+            sampler->dropped += ((const struct gpu_samples *)payload)->count;
     } else if (frame->type != GPU_FRAME_ROUND) {
         text_add_bytes(&sampler->pending, frame, sizeof *frame);
         text_add_bytes(&sampler->pending, payload, frame->bytes);
@@ -91,21 +91,20 @@ static int take_frames(struct gpu_sampler *sampler, struct error *err)
 
 static int start(struct gpu_sampler *sampler, struct error *err)
 {
-    char interval[64], devices[LONGEST_DEVICES];
-    const char *options[] = { sampler->readings, interval, devices, NULL };
+    char devices[LONGEST_DEVICES];
+    const char *options[] = { sampler->setup.options[0], sampler->setup.options[1], devices, NULL };
 
-    snprintf(interval, sizeof interval, "interval_us=%lld", (long long)(sampler->interval_ns / 1000));
     pthread_mutex_lock(&sampler->lock);
     memcpy(devices, sampler->devices, sizeof devices);
     sampler->heard_ns = clock_monotonic_ns();
     pthread_mutex_unlock(&sampler->lock);
     options[2] = *devices ? devices : NULL;
-    return gpu_link_start(&sampler->link, "monitor", options, err);
+    return gpu_link_start(&sampler->link, sampler->setup.mode, options, err);
 }
 
 static int is_silent(struct gpu_sampler *sampler)
 {
-    int64_t most_ns = SILENCE_INTERVALS * sampler->interval_ns;
+    int64_t most_ns = SILENCE_INTERVALS * sampler->setup.interval_ns;
 
     pthread_mutex_lock(&sampler->lock);
     int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
@@ -136,6 +135,18 @@ static enum request read_until_request(struct gpu_sampler *sampler)
     return request;
 }
 
+/* What the program has not sent yet. */
+static void read_rest(struct gpu_sampler *sampler)
+{
+    struct pollfd ready = { .fd = sampler->link.fd, .events = POLLIN };
+    struct error err = { 0 };
+
+    gpu_link_finish(&sampler->link);
+    while (sampler->link.fd >= 0 && poll(&ready, 1, REST_MS) > 0)
+        if (take_frames(sampler, &err) < 0)
+            fail(sampler, err.text);
+}
+
 /* The end of a program that nobody asked to end. */
 static void note_end(struct gpu_sampler *sampler, int status)
 {
@@ -158,7 +169,7 @@ static void hurry(struct gpu_sampler *sampler)
     pthread_mutex_lock(&sampler->lock);
     int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
     pthread_mutex_unlock(&sampler->lock);
-    if (sampler->link.pid && since_ns > 3 * sampler->interval_ns)
+    if (sampler->link.pid && since_ns > 3 * sampler->setup.interval_ns)
         kill(sampler->link.pid, SIGKILL);
 }
 
@@ -174,10 +185,13 @@ static void *run(void *argument)
             return NULL;
         }
         request = read_until_request(sampler);
-        if (request != REQUEST_NONE)
+        int has_ended = sampler->link.fd < 0;
+        if (!has_ended && sampler->setup.has_rest)
+            read_rest(sampler);
+        if (!has_ended)
             hurry(sampler);
         int status = gpu_link_end(&sampler->link);
-        if (request == REQUEST_NONE)
+        if (has_ended || request == REQUEST_NONE)
             note_end(sampler, status);
     } while (request == REQUEST_RESTART);
     return NULL;
@@ -192,16 +206,15 @@ static void set_devices(struct gpu_sampler *sampler, const char *devices)
         snprintf(sampler->devices, sizeof sampler->devices, "devices=%s", devices);
 }
 
-struct gpu_sampler *gpu_sampler_start(const char *readings, uint32_t frequency_hz, const char *devices)
+struct gpu_sampler *gpu_sampler_start(const struct gpu_sampler_setup *setup)
 {
     struct gpu_sampler *sampler = calloc(1, sizeof *sampler);
 
     if (!sampler)
         return NULL;
-    snprintf(sampler->readings, sizeof sampler->readings, "%s", readings);
-    sampler->interval_ns = 1000000000 / frequency_hz;
+    sampler->setup = *setup;
     sampler->link.fd = -1;
-    set_devices(sampler, devices);
+    set_devices(sampler, setup->devices);
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (sampler->wake >= 0 && pthread_create(&sampler->thread, NULL, run, sampler) == 0)

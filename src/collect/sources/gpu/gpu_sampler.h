@@ -9,9 +9,18 @@
 
 struct gpu_sampler;
 
-/* readings: an option of tacho-gpu, as gpu_metrics_option() writes it. devices: its list; NULL: all. NULL: there is no
- * memory for a thread. */
-struct gpu_sampler *gpu_sampler_start(const char *readings, uint32_t frequency_hz, const char *devices);
+enum { GPU_SAMPLER_OPTION_BYTES = 4096 };
+
+struct gpu_sampler_setup {
+    const char *mode;    /* of tacho-gpu */
+    char options[2][GPU_SAMPLER_OPTION_BYTES];
+    int64_t interval_ns; /* how often frames come */
+    int has_rest;        /* asked to end, it sends what it has not sent yet */
+    const char *devices; /* its list; NULL: all */
+};
+
+/* NULL: there is no memory for a thread. */
+struct gpu_sampler *gpu_sampler_start(const struct gpu_sampler_setup *setup);
 
 /* Reads other devices from now on: tacho-gpu is started again. */
 void gpu_sampler_set_devices(struct gpu_sampler *sampler, const char *devices);
