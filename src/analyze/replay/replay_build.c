@@ -34,6 +34,7 @@ struct build {
     uint32_t *by_end;   /* the works, by GPU and then by end; NULL: no GPU has several streams */
     uint32_t *first_of; /* by GPU, and one more: its first place there */
     uint32_t *ended;    /* by work: place behind the works of its GPU that ended before it starts */
+    int code[2];        /* of prepare() */
 };
 
 /* ---- typical lags ---------------------------------------------------------------------------------------------- */
@@ -436,13 +437,27 @@ static int list_by_end(struct build *build)
     return 0;
 }
 
+/* Edges need two things that do not depend on each other: the works before each, and the order of the points. */
+static void prepare(void *argument, int worker, size_t i)
+{
+    struct build *build = argument;
+    struct replay *replay = build->replay;
+
+    if (i)
+        build->code[i] = find_previous(build) == 0 && find_typical_lags(build) == 0
+                             ? replay_engines_find(&replay->events, &build->engine)
+                             : ERR_NO_MEMORY;
+    else
+        build->code[i] = set_times(replay) == 0 && replay_graph_sort(&replay->graph) == 0 ? list_by_end(build)
+                                                                                          : ERR_NO_MEMORY;
+}
+
 static int make_graph(struct build *build, const struct report *report)
 {
     struct replay *replay = build->replay;
 
-    if (find_previous(build) != 0 || find_typical_lags(build) != 0 ||
-        replay_engines_find(&replay->events, &build->engine) != 0 || set_times(replay) != 0 ||
-        replay_graph_sort(&replay->graph) != 0 || list_by_end(build) != 0)
+    report_parallel_for(report, 2, prepare, build);
+    if (build->code[0] != 0 || build->code[1] != 0)
         return ERR_NO_MEMORY;
     return replay_graph_arrange(&replay->graph, report, edges_to, build);
 }
