@@ -80,7 +80,7 @@ static void count_sample(const struct merge *merge, uint32_t group)
         figures[i].min = !figures[i].samples || value < figures[i].min ? value : figures[i].min;
         figures[i].max = !figures[i].samples || value > figures[i].max ? value : figures[i].max;
         figures[i].sum += value * (double)covered;
-        figures[i].covered_ns += covered;
+        figures[i].covered_ns = saturating_add(figures[i].covered_ns, covered);
         figures[i].samples++;
     }
 }

@@ -60,7 +60,7 @@ static void add_sample(struct clocks *clocks, size_t at)
     double speed = clocks->speed.metric->values[at] * clocks->speed.scale;
     enum reason reason = reason_of(clocks, at);
 
-    clocks->busy_ns += clocks->busy[at];
+    clocks->busy_ns = saturating_add(clocks->busy_ns, clocks->busy[at]);
     if (reason == REASONS || speed * 100 >= clocks->highest * SAME_CLOCK_PERCENT)
         return;
     struct lost *lost = &clocks->lost[reason];
@@ -69,7 +69,7 @@ static void add_sample(struct clocks *clocks, size_t at)
         lost->lowest = speed;
     }
     lost->lowest = speed < lost->lowest ? speed : lost->lowest;
-    lost->throttled_ns += clocks->busy[at];
+    lost->throttled_ns = saturating_add(lost->throttled_ns, clocks->busy[at]);
     lost->clock_ns += speed * (double)clocks->busy[at];
     lost->lost_ns += (1 - speed / clocks->highest) * (double)clocks->busy[at];
 }

@@ -113,8 +113,8 @@ static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, c
             continue;
         if (!bound.samples++)
             bound.start_ns = clock->start[i];
-        bound.bound_ns += length;
-        bound.idle_ns += length - busy[i];
+        bound.bound_ns = saturating_add(bound.bound_ns, length);
+        bound.idle_ns = saturating_add(bound.idle_ns, length - busy[i]);
         bound.load_ns += percent * (double)length;
     }
     return bound;
