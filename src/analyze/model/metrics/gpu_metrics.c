@@ -314,10 +314,10 @@ static int name_metrics(struct gpu_metrics *metrics, struct report *report, stru
 
 /* ---- intervals ------------------------------------------------------------------------------------------------- */
 
-/* Whether values are about the time before their timestamps: readings that Tacho took. */
+/* Whether values are about the time before their timestamps: those that Tacho recorded. nsys names no source. */
 static int ends_at_time(const struct gpu_metric *metric, struct report *report)
 {
-    static const char *const readings[] = { "NVML", "GPM" };
+    static const char *const readings[] = { "NVML", "GPM", "Counters" };
     const char *source = metric->source < 0 ? "" : report_string(report, metric->source, NULL);
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)

@@ -1,10 +1,10 @@
 /* Samples of GPU metrics (GPU_METRICS), from counters or from NVML: for each metric of each GPU its values in order of
  * time, and the stretch of time that each value is about.
  *
- * The value of a counter's sample is about the interval that begins at its timestamp, as in files of nsys: it lasts
- * until the next sample. The value of a reading of NVML or GPM, which Tacho records, is about the interval that ends
- * there. In a gap of more than one and a half periods samples were lost: the interval next to it lasts one period, and
- * the rest of the gap is unsampled. */
+ * In files of nsys, the value of a sample is about the interval that begins at its timestamp: it lasts until the next
+ * sample. A value that Tacho recorded (source NVML, GPM or Counters) is about the interval that ends there. In a gap of
+ * more than one and a half periods samples were lost: the interval next to it lasts one period, and the rest of the gap
+ * is unsampled. */
 #ifndef TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
 #define TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
 
