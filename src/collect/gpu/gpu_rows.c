@@ -281,15 +281,20 @@ static int is_sound(double value)
     return fabs(value) < 9e18; /* not so for a NaN */
 }
 
-static void write_reading(struct gpu_rows *rows, const struct sample *sample, const struct gpu_value *value)
+/* Returns whether a row was written. */
+static int write_reading(struct gpu_rows *rows, const struct sample *sample, const struct gpu_value *value)
 {
     const struct reading *before = &sample->device->readings[value->reading];
+    int is_written = 0;
     double made;
 
     for (size_t i = 0; i < GPU_METRICS_COUNT; i++)
         if (gpu_metrics[i].reading == value->reading && rows->setup.metrics >> i & 1 &&
-            make_value(&gpu_metrics[i], sample, before, value->value, &made) && is_sound(made))
+            make_value(&gpu_metrics[i], sample, before, value->value, &made) && is_sound(made)) {
             write_value(rows, sample, i, made);
+            is_written = 1;
+        }
+    return is_written;
 }
 
 /* Keeps the reading for the next sample. */
@@ -348,10 +353,8 @@ static int take_values(struct gpu_rows *rows, const struct gpu_values *values, c
         const struct gpu_value *value = &values->values[i];
         if (value->reading >= GPU_READINGS)
             return -1;
-        if (span && is_sound(value->value)) {
-            write_reading(rows, &sample, value);
-            has_read[gpu_reading_origin((enum gpu_reading)value->reading)] = 1;
-        }
+        if (span && is_sound(value->value))
+            has_read[gpu_reading_origin((enum gpu_reading)value->reading)] |= write_reading(rows, &sample, value);
         if (!device->is_lost && value->result == NVML_GPU_IS_LOST)
             note_loss(rows, device);
         keep_reading(device, value, time_ns);
