@@ -96,7 +96,8 @@ static void add_sizes(struct text *out, const int64_t size[3])
 }
 
 #define CELL(name)                                                                                                     \
-    static void add_##name(struct text *out, const struct kernel_counters *counters, const struct counted_kernel *kernel)
+    static void add_##name(struct text *out, const struct kernel_counters *counters,                                   \
+                           const struct counted_kernel *kernel)
 CELL(launch)
 {
     add_count(out, kernel->launch);

@@ -273,14 +273,14 @@ static const struct option options[] = {
               "(`help` lists the GPUs). Default: power, clocks, temperature, throttling, memory and utilization of the "
               "GPUs that CUDA shows to the program, if CUDA is traced." },
     { .name = "gpu-metrics-set", .kind = OPTION_CUSTOM, .value = "SET", .take = take_set,
-      .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them; those of counters "
-              "are listed by `tacho ncu --query-metrics`). Default: general if one of these options is given, else "
-              "basic." },
+      .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them; those of "
+              "counters are listed by `tacho ncu --query-metrics`). Default: general if one of these options is "
+              "given, else basic." },
     { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
     { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "Samples of GPU metrics per second, up to 200000; GPM and NVML are read at most 100 times. Default: 10000 "
-              "of counters, 10 of GPM and NVML." },
+      .help = "Samples of GPU metrics per second, up to 200000; GPM and NVML are read at most 100 times. Default: "
+              "10000 of counters, 10 of GPM and NVML." },
     { .name = "gpu-metrics-device", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_devices, .hidden = 1,
       .help = "Old spelling of --gpu-metrics-devices." },
     { 0 },

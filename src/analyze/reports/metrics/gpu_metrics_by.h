@@ -49,7 +49,7 @@ void launched_works_free(struct launched_works *works);
 /* The end of the help of each report. */
 #define GPU_METRICS_BY_HELP                                                                                          \
     " A sample counts if the work covers at least covered (50) percent of its interval, and then with the time that "  \
-    "the work covers: Sampled is the sum of these times. Work that ran side by side shares its samples. A metric "      \
+    "the work covers: Sampled is the sum of these times. Work that ran side by side shares its samples. A metric "     \
     "without samples has no figures: the work was too short to be sampled. :metric selects metrics whose name "        \
     "contains the text."
 
