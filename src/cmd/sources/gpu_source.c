@@ -217,8 +217,7 @@ static void list_values(struct profile_settings *settings, struct text *out)
 static uint64_t chosen_metrics(const struct settings *gpu)
 {
     uint64_t gpm = gpu_metrics_of_origin(GPU_ORIGIN_GPM), basic = gpu_metrics_of_set(GPU_SET_BASIC);
-    uint64_t metrics = gpu->has_set ? gpu->metrics
-                                    : gpu_metrics_of_set(gpu->is_given ? GPU_SET_GENERAL : GPU_SET_BASIC);
+    uint64_t metrics = gpu->has_set ? gpu->metrics : gpu_metrics_of_set(GPU_SET_GENERAL);
 
     if (gpu->source == SOURCE_NVML)
         metrics &= ~gpm;
@@ -231,7 +230,7 @@ static uint64_t chosen_metrics(const struct settings *gpu)
 static uint32_t chosen_counters_hz(const struct settings *gpu)
 {
     int is_wanted = gpu->source == SOURCE_COUNTERS ||
-                    (gpu->source == SOURCE_AUTO && gpu->is_given && (!gpu->has_set || gpu->counters.length));
+                    (gpu->source == SOURCE_AUTO && (!gpu->has_set || gpu->counters.length));
 
     if (!is_wanted)
         return 0;
@@ -243,12 +242,11 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     const struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
     int has_cuda = (collect->sources & WIRE_BIT(CUDA)) != 0;
 
-    if (gpu->devices == COLLECT_GPU_NONE || (!gpu->is_given && !has_cuda))
+    if (gpu->devices == COLLECT_GPU_NONE || !gpu->is_given)
         return 0;
     collect->gpu = (struct collect_gpu_options){
         .devices = gpu->devices == COLLECT_GPU_VISIBLE && !has_cuda ? COLLECT_GPU_ALL : gpu->devices,
         .list = gpu->list,
-        .is_asked = gpu->is_given,
         .metrics = chosen_metrics(gpu),
         .frequency_hz = !gpu->frequency_hz || gpu->frequency_hz > MOST_HZ ? USUAL_HZ : gpu->frequency_hz,
         .counters_hz = chosen_counters_hz(gpu),
@@ -270,12 +268,10 @@ static const struct option options[] = {
     { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST", .choices = device_names,
       .take = take_devices,
       .help = "Record metrics of these GPUs: none, all, cuda-visible, or a list of numbers, UUIDs or PCI addresses "
-              "(`help` lists the GPUs). Default: power, clocks, temperature, throttling, memory and utilization of the "
-              "GPUs that CUDA shows to the program, if CUDA is traced." },
+              "(`help` lists the GPUs). Default: none; cuda-visible if another of these options is given." },
     { .name = "gpu-metrics-set", .kind = OPTION_CUSTOM, .value = "SET", .take = take_set,
       .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them; those of "
-              "counters are listed by `tacho ncu --query-metrics`). Default: general if one of these options is "
-              "given, else basic." },
+              "counters are listed by `tacho ncu --query-metrics`). Default: general." },
     { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
     { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,

@@ -304,8 +304,6 @@ static size_t round_end(struct process *process, size_t budget, int is_all_read)
 
     if (collector->options->gpu.devices != COLLECT_GPU_VISIBLE || gpus_of(collector)->of_cuda == state->of_cuda)
         return 0;
-    if (!collector->options->gpu.is_asked && !has_driver())
-        return 0;
     state->of_cuda = gpus_of(collector)->of_cuda;
     list_gpus(gpus_of(collector), list);
     for (size_t i = 0; i < STREAMS; i++)
@@ -328,7 +326,7 @@ static int weight(const struct collect_gpu_options *options, enum gpu_origin ori
 {
     if (is_loss)
         return 4;
-    if (!options->is_asked || (origin == GPU_ORIGIN_GPM && options->counters_hz))
+    if (origin == GPU_ORIGIN_GPM && options->counters_hz)
         return 0;
     return origin == GPU_ORIGIN_COUNTERS ? 3 : origin == GPU_ORIGIN_NVML ? 2 : 1;
 }
