@@ -61,7 +61,8 @@ class Contended(lib.Case):
         path = self.path("bare.tacho")
         subprocess.run([lib.TACHO, "profile", "-t", "nvtx", "-o", path, lib.program("contended")], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         shown = " ".join(self.tacho("analyze", "-f", "human", path).split())
-        self.assertRegex(shown, r"Not checked, for lack of data: .*gpu_time_util \(--trace=cuda\), lock_contention, blocked_io \(--trace=osrt\)")
+        self.assertRegex(shown, r"Not checked, for lack of data: .*gpu_time_util \(--trace=cuda\), .*pcie_bound \(--gpu-metrics-devices=all\), lock_contention, blocked_io "
+                         r"\(--trace=osrt\)")
         self.assertNotIn("gil_contention", shown)
 
 
