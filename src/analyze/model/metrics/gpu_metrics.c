@@ -344,7 +344,7 @@ static int set_intervals(struct gpu_clock *clock, int is_end)
     }
     for (size_t i = 1; i < count; i++)
         lengths[i - 1] = saturating_duration(clock->start[i - 1], clock->start[i]);
-    clock->period_ns = (int64_t)statistics_median_of(lengths, count - 1, lengths + count);
+    clock->period_ns = saturating_from_double(statistics_median_of(lengths, count - 1, lengths + count));
     for (size_t i = 0; i < count; i++) {
         int has_other = is_end ? i > 0 : i + 1 < count;
         int64_t length = has_other ? shorter(lengths[is_end ? i - 1 : i], clock->period_ns) : clock->period_ns;
