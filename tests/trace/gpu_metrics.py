@@ -255,8 +255,6 @@ kill -9 $$
         self.assertEqual((told["counters"]["requestedHz"], told["counters"]["samples"], told["counters"]["lost"], told["counters"]["refusal"]), (500, len(rows), 0, None))
         self.assertAlmostEqual(told["counters"]["reachedHz"], 500)
         self.assertGreater(told["nvml"]["samples"], 0, "readings are taken beside them")
-        start, = report.rows("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME")[0]
-        self.assertLess(rows[0][0], start, "sampling begins before the program")
         self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId & 65535 FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'SYS%'"), [("Counters", 0)])
 
     def test_own_counters(self):
@@ -268,7 +266,7 @@ kill -9 $$
     def test_counters_that_are_refused(self):
         for sampling, why in (("refuse=35", "NVreg_RestrictProfilingToAdminUsers=0"), ("refuse=7", "dcgmi profile --pause"), ("die", "tacho-gpu ended with status 9")):
             with self.subTest(sampling=sampling):
-                report, told = self.counters(sampling=sampling)
+                report, told = self.counters(sampling=sampling, count=8)
                 self.assertIn(why.lower(), self.output.stderr.lower())
                 self.assertGreater(told["nvml"]["samples"], 0)
                 self.assertIn(why.lower(), "".join(row["refusal"] or "" for row in self.sampling(report)).lower())

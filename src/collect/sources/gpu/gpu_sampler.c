@@ -191,7 +191,7 @@ static void *run(void *argument)
         if (!has_ended)
             hurry(sampler);
         int status = gpu_link_end(&sampler->link);
-        if (has_ended || request == REQUEST_NONE)
+        if (has_ended || request == REQUEST_NONE || (WIFEXITED(status) && WEXITSTATUS(status) != 0))
             note_end(sampler, status);
     } while (request == REQUEST_RESTART);
     return NULL;
