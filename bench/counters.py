@@ -9,16 +9,14 @@ runs. For each: time of an iteration, whether all kernels were recorded, counted
 while it ran. "beside" runs the sampling client in a second process with a context of its own.
 """
 import argparse
-import json
 import os
-import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
 
-from figures import HERE, host, median_interval, table
+from figures import HERE, chosen, keep_figures, median_interval, run_rounds, table
 
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import tools  # noqa: E402
@@ -29,13 +27,15 @@ SEVERAL = LIGHT + ",smsp__average_warps_issue_stalled_long_scoreboard_per_issue_
     "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 SAMPLED = ("sm__cycles_active.avg.pct_of_peak_sustained_elapsed,sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed,"
            "dramc__read_throughput.avg.pct_of_peak_sustained_elapsed,dramc__write_throughput.avg.pct_of_peak_sustained_elapsed")
+TIMEOUT = 15  # seconds of a run: one that hangs costs little
 VARIANTS = {  # what the client is told, its metrics, and what a second process samples
     "bare": (None, "", None),
     "trace": ("trace", "", None),
-    "light": ("range", LIGHT, None),
-    "light, traced": ("range,trace", LIGHT, None),
-    "light, Start and Stop at each launch": ("launch", LIGHT, None),
-    "the same, traced": ("launch,trace", LIGHT, None),
+    "one pass": ("range,application", LIGHT, None),
+    "one pass, traced": ("range,application,trace", LIGHT, None),
+    "one pass, Start and Stop at each launch": ("launch,application", LIGHT, None),
+    "one pass by kernel replay": ("range", LIGHT, None),
+    "the same, Start and Stop at each launch": ("launch", LIGHT, None),
     "several passes": ("range", SEVERAL, None),
     "several passes, caches flushed": ("range,cache", SEVERAL, None),
     "several passes, traced": ("range,trace", SEVERAL, None),
@@ -52,7 +52,7 @@ def build(folder):
     client, steps, idle = (os.path.join(folder, name) for name in ("counters.so", "steps", "idle"))
     source = os.path.join(HERE, "..", "src")
     subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-iquote", source, "-o", client, os.path.join(HERE, "cupti", "counters.c"),
-                    os.path.join(source, "abi", "cupti_profiler.c"), "-ldl"], check=True)
+                    os.path.join(source, "abi", "cupti_profiler.c"), "-ldl", "-lpthread"], check=True)
     subprocess.run([tools.nvcc(), "-O2", "-arch=native", "-o", steps, os.path.join(HERE, "cupti", "steps.cu"), "-lcuda"], check=True)
     with open(idle + ".cu", "w") as file:  # has CUDA, and waits for the end of its input
         file.write("#include <cstdio>\nint main() { cudaFree(0); puts(\"ready\"); fflush(stdout); getchar(); }\n")
@@ -92,15 +92,24 @@ def run(variant, client, steps, idle, folder, options):
     time.sleep(0.4)
     seen = clocks() if program.poll() is None else ""
     try:
-        text, said = program.communicate(timeout=60)
+        text, said = program.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         program.kill()
         text, said = program.communicate()
     if other:
-        other.communicate(b"\n", timeout=30)
+        try:
+            other.communicate(b"\n", timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            other.kill()
+            other.communicate()
     found = dict(re.findall(r"(\w+)=(\S+)", text))
     return {"status": program.returncode, "said": said[-300:], "clocks": seen, "program": found, "client": read(out) if os.path.exists(out) else {},
             "second": read(second) if os.path.exists(second) else {}}
+
+
+def refused(run):
+    """The first call that was refused, or in which a process crashed."""
+    return ", ".join(f"{part['failed']}: {part['result']}" for part in (run["client"], run["second"]) if part.get("result", "0") != "0")
 
 
 def print_table(rounds, names):
@@ -110,45 +119,34 @@ def print_table(rounds, names):
         ends = [(float(got["program"]["ns_per_iteration"]), float(bare["program"]["ns_per_iteration"])) for got, bare in runs
                 if "ns_per_iteration" in got["program"] and "ns_per_iteration" in bare["program"]]
         if not ends:
-            rows.append([name, "did not end", *[""] * 6, runs[0][0]["said"] if runs else ""])
+            rows.append([name, "did not end", *[""] * 8, refused(runs[-1][0]) or runs[-1][0]["said"] if runs else ""])
             continue
         middle, low, high = median_interval([got / bare for got, bare in ends])
         last = runs[-1][0]
         seen = {**last["client"], **({"samples": last["second"].get("samples")} if last["second"] else {})}
-        refused = ", ".join(f"{part['failed']}: {part['result']}" for part in (last["client"], last["second"]) if part.get("result", "0") != "0")
         rows.append([name, f"{min(got for got, _ in ends) / 1000:.1f}", f"{middle:.3f} ({low:.3f} … {high:.3f})", last["program"]["kernels"], seen.get("kernels", ""),
                      seen.get("ranges", ""), seen.get("samples", ""), seen.get("passes", ""), last["clocks"],
-                     "yes" if all(got["program"].get("checksum") == bare["program"].get("checksum") for got, bare in runs) else "NO", refused])
+                     "yes" if all(got["program"].get("checksum") == bare["program"].get("checksum") for got, bare in runs) else "NO", refused(last)])
     table("Counters", ["variant", "lowest µs an iteration", "times bare", "kernels", "recorded", "ranges", "samples", "passes", "SM clock, reasons", "result as bare", "refused"], rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="VARIANT", help="; ".join(VARIANTS) + " (default: all)")
-    parser.add_argument("--iterations", type=int, default=900, help="four kernels each; an image has room for 4096 (900)")
+    parser.add_argument("--iterations", type=int, default=100, help="four kernels each; an image has room for 4096 (100)")
     parser.add_argument("--held", type=int, default=0, metavar="MB", help="memory that the program holds and does not use (0)")
     parser.add_argument("--graph", action="store_true", help="launch the kernels as a CUDA graph")
     parser.add_argument("--cupti", default="libcupti.so", metavar="FILE", help="the CUPTI to load")
     parser.add_argument("--budget", type=float, default=120, metavar="SECONDS", help="begin no run after this time (120)")
     parser.add_argument("--json", metavar="FILE", help="keep the figures")
     options = parser.parse_args()
-    unknown = [name for name in options.names if name not in VARIANTS]
-    if unknown:
-        parser.error(f"there is no variant '{unknown[0]}'")
+    names = chosen(parser, options.names, VARIANTS)
     if not tools.gpu() or not tools.nvcc():
         sys.exit("counters.py: it needs a GPU and nvcc")
-    names = ["bare"] + [name for name in options.names or VARIANTS if name != "bare"]
-    rounds, end = [], time.monotonic() + options.budget
     with tempfile.TemporaryDirectory(prefix="tacho-counters-") as folder:
         built = build(folder)
-        while time.monotonic() < end:
-            rounds.append({})
-            for name in random.sample(names, len(names)):
-                if time.monotonic() < end:
-                    rounds[-1][name] = run(name, *built, folder, options)
-            if options.json:
-                with open(options.json, "w") as file:
-                    json.dump({"host": host(), "gpu": tools.gpu(), "options": vars(options), "rounds": rounds}, file, indent=1)
+        rounds = run_rounds(names, options.budget, lambda name: run(name, *built, folder, options),
+                            lambda rounds: keep_figures(options.json, gpu=tools.gpu(), options=vars(options), rounds=rounds))
     print_table(rounds, names)
 
 

@@ -8,16 +8,13 @@ The program is bench/cupti/calls.cu, the runtime calls of a PyTorch operator in 
 host_us_per_op=, such as launch_storm.py. Needs nvcc, gcc and CUPTI's headers; Tacho from the variable TACHO or build/bin/tacho.
 """
 import argparse
-import json
 import os
-import random
 import re
 import subprocess
 import sys
 import tempfile
-import time
 
-from figures import HERE, find_tacho, host, median_interval, table, version
+from figures import HERE, chosen, find_tacho, keep_figures, median_interval, run_rounds, table, version
 
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "gpu"))
 import tools  # noqa: E402
@@ -98,25 +95,15 @@ def main():
     parser.add_argument("--budget", type=float, default=300, metavar="SECONDS", help="begin no run after this time (300)")
     parser.add_argument("--json", metavar="FILE", help="keep the figures")
     options = parser.parse_args()
-    unknown = [name for name in options.names if name not in VARIANTS]
-    if unknown:
-        parser.error(f"there is no variant '{unknown[0]}'")
+    names = chosen(parser, options.names, VARIANTS)
     if not tools.gpu() or not tools.nvcc():
         sys.exit("cupti_cost.py: it needs a GPU and nvcc")
-    names = ["bare"] + [name for name in options.names or VARIANTS if name != "bare"]
-    rounds, end = [], time.monotonic() + options.budget
     with tempfile.TemporaryDirectory(prefix="tacho-cupti-") as folder:
         client, calls = build(folder)
         program = [calls] if options.program == "calls" else [tools.PYTHON, tools.source(options.program)]
         program.append(str(options.count))
-        while time.monotonic() < end:
-            rounds.append({})
-            for name in random.sample(names, len(names)):
-                if time.monotonic() < end:
-                    rounds[-1][name] = run(name, client, program, folder)
-            if options.json:
-                with open(options.json, "w") as file:
-                    json.dump({"host": host(), "gpu": tools.gpu(), "tacho": version(find_tacho()), "program": program[1:], "rounds": rounds}, file, indent=1)
+        rounds = run_rounds(names, options.budget, lambda name: run(name, client, program, folder),
+                            lambda rounds: keep_figures(options.json, gpu=tools.gpu(), tacho=version(find_tacho()), program=program[1:], rounds=rounds))
     print_tables(rounds, names)
 
 

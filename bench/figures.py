@@ -1,6 +1,8 @@
 """What the benchmarks share: where Tacho is, what host this is, medians with their intervals, tables."""
+import json
 import os
 import platform
+import random
 import resource
 import shutil
 import statistics
@@ -53,6 +55,33 @@ def median_interval(values):
         total += probability
         below += 1
     return statistics.median(values), values[below], values[count - 1 - below]
+
+
+def chosen(parser, names, variants):
+    """The variants to run, "bare" before those that were asked for; all without any."""
+    unknown = [name for name in names if name not in variants]
+    if unknown:
+        parser.error(f"there is no variant '{unknown[0]}'")
+    return ["bare"] + [name for name in names or variants if name != "bare"]
+
+
+def run_rounds(names, budget, run, keep):
+    """[{name: run(name)}], each round in an order of its own. No run begins after the budget, in seconds; keep(rounds) follows each round."""
+    rounds, end = [], time.monotonic() + budget
+    while time.monotonic() < end:
+        rounds.append({})
+        for name in random.sample(names, len(names)):
+            if time.monotonic() < end:
+                rounds[-1][name] = run(name)
+        keep(rounds)
+    return rounds
+
+
+def keep_figures(path, **figures):
+    """Writes them with the host; a path of None: nowhere."""
+    if path:
+        with open(path, "w") as file:
+            json.dump({"host": host(), **figures}, file, indent=1)
 
 
 def table(title, header, rows):

@@ -28,6 +28,7 @@ import gpu_table  # noqa: E402
 Case = namedtuple("Case", "name program arguments options figure")
 CUDA = ("-t", "cuda", "-s", "none", "--cpuctxsw=none")
 RANGE = ("-c", "cudaProfilerApi", "--capture-range-end=stop")
+SAMPLING = ("-t", "none", *CUDA[2:], "--gpu-metrics-devices=all", "--gpu-metrics-frequency=10000")
 LAUNCHES, OPERATORS = "{launches}", "{operators}"
 CASES = (
     Case("storm-1", "storm", (LAUNCHES, "1"), CUDA, "host_ns_per_launch"),
@@ -38,6 +39,7 @@ CASES = (
     Case("operators", "resnet18_time.py", ("bare",), ("-t", "cuda,nvtx", "--pytorch=autograd-nvtx", *CUDA[2:]), "ms_per_iteration"),
     Case("before-range", "storm", (LAUNCHES, "1"), CUDA + RANGE, "host_ns_per_launch"),
     Case("after-range", "storm", (LAUNCHES, "1", "range"), CUDA + RANGE, "host_ns_per_launch"),
+    Case("sampled", "resnet18_time.py", ("bare",), SAMPLING, "ms_per_iteration"),
     Case("start", "storm", ("1", "1"), CUDA, None),
 )
 TORCH_PROFILER = {"resnet18": ("torch",), "operators": ("torch",)}  # cases that can run under PyTorch's own profiler, and how

@@ -20,6 +20,7 @@ COSTS = (
     ("resnet18", "resnet18, an iteration of training", "ms", 1, "≤ 20 %, ≤ half of nsys's",
      lambda a, n, b, t: a <= 0.2 * b and (n is None or a <= n / 2)),
     ("operators", "resnet18 with PyTorch's operators, an iteration", "ms", 1, "≤ a third of torch.profiler's", lambda a, n, b, t: None if t is None else a <= t / 3),
+    ("sampled", "resnet18, counters of the GPU sampled at 10 kHz, an iteration", "ms", 1, "≤ 1 %, ≤ nsys's", lambda a, n, b, t: a <= 0.01 * b and (n is None or a <= n)),
     ("before-range", "kernel launch before a capture range", "µs", 1e-3, "near zero: ≤ 0.1 µs", lambda a, n, b, t: a <= 0.1),
     ("after-range", "kernel launch after a capture range", "µs", 1e-3, "", None),
     ("start", "a program's start and end, report included", "s", 1, "", None),

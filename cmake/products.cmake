@@ -60,6 +60,7 @@ endfunction()
 # ---- lib/tacho/libtacho-agent.so: the guest. It allocates nothing and needs libc alone.
 file(GLOB agent_abi_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/abi/*.c)
 list(FILTER agent_abi_sources EXCLUDE REGEX "/(cuda_errors|nvml_results)\\.c$") # texts that only the view and messages show
+list(APPEND agent_abi_sources ${CMAKE_SOURCE_DIR}/src/abi/counters/name_pattern.c)
 if(agent_sources)
   add_library(tacho-agent SHARED ${agent_sources} ${agent_abi_sources})
   target_compile_options(tacho-agent PRIVATE -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)

@@ -4,37 +4,47 @@
  *
  *     trace         records of kernels
  *     range         counters of every kernel, by kernel replay, from the first context on
+ *     application   not by kernel replay, but as in a program that is run once for each pass: for a single pass
  *     launch        the same, with Start and Stop in the callbacks of each launch
- *     sample=NS     counters over time, sampled inside this process every NS ns
+ *     sample=NS     counters over time, sampled inside this process every NS ns, from the first context on
  *     cache         with CUPTI 13.4: caches are flushed between passes
  *
  * COUNTERS_METRICS has the metrics, with commas. At the end it writes what it saw to the file COUNTERS_OUT, a line
- * each. It uses src/abi and no header of the vendor. */
+ * each; if the process crashes, the call in which it did. It uses src/abi and no header of the vendor. */
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "abi/cupti.h"
 #include "abi/cupti_profiler.h"
 
-enum { BUFFER_BYTES = 1 << 20, METRICS_MOST = 2048, RANGES = 4096, SAMPLES = 200000 };
+enum { BUFFER_BYTES = 1 << 20, METRICS_MOST = 2048, RANGES = 512 };
+enum { SAMPLES = 20000, DECODE_US = 50000 }; /* of an image: more than come between two decodes at 200 kHz */
 
 static struct cupti_functions api;
 static struct cupti_profiler cupti;
 static void *subscriber;
 static const char *metrics[METRICS_MOST];
 static size_t metric_count;
-static long kernels, launches, ranges, dropped_ranges, starts, samples;
+static long kernels, launches, ranges, dropped_ranges, starts, samples, overflows;
 static double first_metric;
-static int is_range, is_launch, is_cache;
+static int is_range, is_launch, is_application, is_cache;
 static uint64_t sample_ns, start_stop_ns;
 static uint8_t *config, *image;
 static size_t config_bytes, image_bytes, passes;
 static void *host, *profiler, *sampling, *context;
 static const char *failed_call = "none";
 static int failed_result;
+static const char *stage = "load"; /* the call that is being made */
+static const char *out_path;
+static pthread_t decoder;
+static volatile int is_ending;
 
 static uint64_t now_ns(void)
 {
@@ -46,7 +56,9 @@ static uint64_t now_ns(void)
 /* Makes a call of the profiler, and remembers the first that is refused. */
 static int call_named(enum cupti_call_id id, const char *name, void *arguments)
 {
+    stage = name;
     int result = cupti_profiler_call(&cupti, id, arguments);
+    stage = "between calls";
     if (result && !failed_result) {
         failed_result = result;
         failed_call = name;
@@ -105,7 +117,7 @@ static int configure_ranges(void)
                                       .data_bytes = image_bytes,
                                       .data = image,
                                       .range = CUPTI_RANGE_AUTO,
-                                      .replay = CUPTI_REPLAY_KERNEL,
+                                      .replay = is_application ? CUPTI_REPLAY_APPLICATION : CUPTI_REPLAY_KERNEL,
                                       .ranges = RANGES,
                                       .nesting_levels = 1,
                                       .nesting_least = 1 };
@@ -190,11 +202,27 @@ static void around_launch(const struct cupti_call *call)
     start_stop_ns += now_ns() - from_ns;
 }
 
+static void begin_samples(void);
+
+/* Once, when CUDA has a context: inside cuInit() CUPTI 13.0 answers 999. */
+static void begin(void *of_context)
+{
+    static int has_begun;
+    struct cupti_profiler_initialize initialize = { 0 };
+
+    if (!(is_range || sample_ns) || has_begun++ || CALL(profiler_initialize, initialize))
+        return;
+    if (is_range)
+        begin_ranges(of_context);
+    else
+        begin_samples();
+}
+
 static void called(void *user, uint32_t domain, uint32_t id, const void *data)
 {
     (void)user;
-    if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_RESOURCE_CONTEXT_CREATED && is_range && !context)
-        begin_ranges(((const struct cupti_resource_data *)data)->context);
+    if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_RESOURCE_CONTEXT_CREATED)
+        begin(((const struct cupti_resource_data *)data)->context);
     else if (domain == CUPTI_DOMAIN_DRIVER)
         around_launch(data);
 }
@@ -210,6 +238,56 @@ static void enable_launches(void)
     }
 }
 
+/* ---- Samples: called when there is a context, since CUPTI crashes before cuInit() has returned ----------------------
+ */
+
+static int empty_samples(void)
+{
+    struct cupti_sampling_data_initialize empty = { .sampling = sampling, .bytes = image_bytes, .data = image };
+    return CALL(sampling_data_initialize, empty);
+}
+
+/* Counts what has come. A buffer that has overflown stays so; it is counted, and the rest is lost. */
+static int decode_samples(void)
+{
+    struct cupti_sampling_decode decode = { .sampling = sampling, .data = image, .data_bytes = image_bytes };
+    struct cupti_sampling_data_info info = { .data = image, .data_bytes = image_bytes };
+
+    stage = "sampling_decode";
+    int result = cupti_profiler_call(&cupti, CUPTI_CALL_sampling_decode, &decode);
+    overflows += decode.overflow || result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    if ((result && result != CUPTI_RESULT_ERROR_OUT_OF_MEMORY) || CALL(sampling_data_info, info))
+        return -1;
+    samples += (long)info.completed;
+    return empty_samples();
+}
+
+static void *decode_until_end(void *unused)
+{
+    while (!is_ending && decode_samples() == 0)
+        usleep(DECODE_US);
+    return unused;
+}
+
+static int configure_samples(void)
+{
+    struct cupti_sampling_config set = { .sampling = sampling,
+                                         .config_bytes = config_bytes,
+                                         .config = config,
+                                         .buffer_bytes = (size_t)256 << 20,
+                                         .interval = sample_ns,
+                                         .trigger = CUPTI_TRIGGER_TIME };
+    struct cupti_sampling_data_size size = {
+        .sampling = sampling, .names = metrics, .count = metric_count, .samples = SAMPLES
+    };
+
+    if (CALL(sampling_config, set) || CALL(sampling_data_size, size))
+        return -1;
+    image_bytes = size.bytes;
+    image = calloc(1, image_bytes);
+    return image ? empty_samples() : -1;
+}
+
 static void begin_samples(void)
 {
     struct cupti_chip_name chip = { .device = 0 };
@@ -223,41 +301,41 @@ static void begin_samples(void)
         make_config(chip.name, CUPTI_PROFILER_SAMPLING, availability.image) || CALL(sampling_enable, enable))
         return;
     sampling = enable.sampling;
-    struct cupti_sampling_config set = { .sampling = sampling,
-                                         .config_bytes = config_bytes,
-                                         .config = config,
-                                         .buffer_bytes = (size_t)512 << 20,
-                                         .interval = sample_ns,
-                                         .trigger = CUPTI_TRIGGER_TIME };
-    struct cupti_sampling_data_size size = {
-        .sampling = sampling, .names = metrics, .count = metric_count, .samples = SAMPLES
-    };
-    if (CALL(sampling_config, set) || CALL(sampling_data_size, size))
-        return;
-    image_bytes = size.bytes;
-    image = calloc(1, image_bytes);
-    struct cupti_sampling_data_initialize empty = { .sampling = sampling, .bytes = image_bytes, .data = image };
     struct cupti_sampling_start start = { .sampling = sampling };
-    if (CALL(sampling_data_initialize, empty) == 0)
-        CALL(sampling_start, start);
+    if (configure_samples() || CALL(sampling_start, start) || pthread_create(&decoder, NULL, decode_until_end, NULL))
+        decoder = 0;
 }
 
 static void end_samples(void)
 {
     struct cupti_sampling_stop stop = { .sampling = sampling };
-    struct cupti_sampling_decode decode = { .sampling = sampling, .data = image, .data_bytes = image_bytes };
-    struct cupti_sampling_data_info info = { .data = image, .data_bytes = image_bytes };
     struct cupti_sampling_disable disable = { .sampling = sampling };
 
-    if (CALL(sampling_stop, stop) == 0 && CALL(sampling_decode, decode) == 0 && CALL(sampling_data_info, info) == 0)
-        samples = (long)info.completed;
+    is_ending = 1;
+    if (decoder) {
+        pthread_join(decoder, NULL);
+        if (CALL(sampling_stop, stop) == 0)
+            decode_samples();
+    }
     CALL(sampling_disable, disable);
+}
+
+/* ---- The end -------------------------------------------------------------------------------------------------------
+ */
+
+static void crashed(int number)
+{
+    int out = out_path ? open(out_path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
+
+    if (out >= 0)
+        dprintf(out, "failed=%s\nresult=signal %d\n", stage, number);
+    signal(number, SIG_DFL);
+    raise(number);
 }
 
 static void report(void)
 {
-    const char *path = getenv("COUNTERS_OUT");
-    FILE *out = path ? fopen(path, "w") : NULL;
+    FILE *out = out_path ? fopen(out_path, "w") : NULL;
 
     if (profiler) {
         if (!is_launch)
@@ -271,10 +349,10 @@ static void report(void)
     api.cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
     if (!out)
         return;
-    fprintf(out, "kernels=%ld\nlaunches=%ld\nranges=%ld\ndropped=%ld\nsamples=%ld\npasses=%zu\nfirst_metric=%.17g\n",
-            kernels, launches, ranges, dropped_ranges, samples, passes, first_metric);
-    fprintf(out, "start_stop_ns=%llu\nimage_bytes=%zu\nfailed=%s\nresult=%d\nversion=%u\n",
-            (unsigned long long)start_stop_ns, image_bytes, failed_call, failed_result, cupti.version);
+    fprintf(out, "kernels=%ld\nlaunches=%ld\nranges=%ld\ndropped=%ld\nsamples=%ld\noverflows=%ld\npasses=%zu\n",
+            kernels, launches, ranges, dropped_ranges, samples, overflows, passes);
+    fprintf(out, "first_metric=%.17g\nstart_stop_ns=%llu\nimage_bytes=%zu\nfailed=%s\nresult=%d\nversion=%u\n",
+            first_metric, (unsigned long long)start_stop_ns, image_bytes, failed_call, failed_result, cupti.version);
     fclose(out);
 }
 
@@ -305,8 +383,10 @@ static void parse(void)
 
     for (char *name = strtok(list, ","); name && metric_count < METRICS_MOST; name = strtok(NULL, ","))
         metrics[metric_count++] = name;
+    out_path = getenv("COUNTERS_OUT");
     is_launch = words && strstr(words, "launch") != NULL;
     is_range = is_launch || (words && strstr(words, "range"));
+    is_application = words && strstr(words, "application") != NULL;
     is_cache = words && strstr(words, "cache") != NULL;
     sample_ns = interval ? strtoull(interval + strlen("sample="), NULL, 10) : 0;
 }
@@ -314,7 +394,6 @@ static void parse(void)
 int InitializeInjection(void);
 int InitializeInjection(void)
 {
-    struct cupti_profiler_initialize initialize = { 0 };
     const char *words = getenv("COUNTERS");
 
     if (load())
@@ -329,10 +408,8 @@ int InitializeInjection(void)
     }
     if (is_launch)
         enable_launches();
-    if (is_range || sample_ns)
-        CALL(profiler_initialize, initialize);
-    if (sample_ns)
-        begin_samples();
+    signal(SIGSEGV, crashed);
+    signal(SIGABRT, crashed);
     atexit(report);
     return 1;
 }

@@ -152,3 +152,52 @@ int cuda_code_next(struct cuda_code *code, struct cuda_code_kernel *kernel)
     }
     return 0;
 }
+
+const char *cuda_code_section_name(const struct cuda_code *code, uint32_t index)
+{
+    uint64_t name = index < code->section_count ? section(code, index).sh_name : UINT64_MAX;
+
+    return name < code->names_size ? (const char *)code->image + code->names + name : NULL;
+}
+
+static int find(const struct cuda_code *code, const char *name, Elf64_Shdr *out)
+{
+    for (uint32_t i = 0; i < code->section_count; i++) {
+        const char *its = cuda_code_section_name(code, i);
+        Elf64_Shdr header = section(code, i);
+        if (its && strcmp(its, name) == 0 && header.sh_type != SHT_NOBITS &&
+            is_inside(code, header.sh_offset, header.sh_size)) {
+            *out = header;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int cuda_code_section(const struct cuda_code *code, const char *name, struct cuda_code_section *out)
+{
+    Elf64_Shdr header;
+
+    if (find(code, name, &header) != 0)
+        return -1;
+    *out = (struct cuda_code_section){ code->image + header.sh_offset, header.sh_size, header.sh_entsize };
+    return 0;
+}
+
+unsigned cuda_code_line_parts(const struct cuda_code *code, struct cuda_code_part parts[CUDA_CODE_LINE_PARTS])
+{
+    static const char *const sections[] = { ".debug_line", ".rela.debug_line", ".rel.debug_line", ".symtab",
+                                            ".strtab" };
+    unsigned count = 0;
+    Elf64_Shdr header;
+
+    if (find(code, sections[0], &header) != 0)
+        return 0;
+    parts[count++] = (struct cuda_code_part){ 0, sizeof(Elf64_Ehdr) };
+    parts[count++] = (struct cuda_code_part){ code->sections, (uint64_t)code->section_count * sizeof(Elf64_Shdr) };
+    parts[count++] = (struct cuda_code_part){ code->names, code->names_size };
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (find(code, sections[i], &header) == 0)
+            parts[count++] = (struct cuda_code_part){ header.sh_offset, header.sh_size };
+    return count;
+}

@@ -47,4 +47,21 @@ int cuda_code_next(struct cuda_code *code, struct cuda_code_kernel *kernel);
 /* True if all instructions of tensor cores are known for this architecture: then a kernel without any uses none. */
 int cuda_code_is_complete(unsigned sm);
 
+/* The parts of the image that line information needs, from its head to the symbols: enough to open it again elsewhere.
+ * Returns their number; 0: it has no line information. */
+#define CUDA_CODE_LINE_PARTS 8
+struct cuda_code_part {
+    uint64_t offset, size;
+};
+unsigned cuda_code_line_parts(const struct cuda_code *code, struct cuda_code_part parts[CUDA_CODE_LINE_PARTS]);
+
+/* A section by its name: 0, or -1. */
+struct cuda_code_section {
+    const unsigned char *bytes;
+    uint64_t size, entry_size;
+};
+int cuda_code_section(const struct cuda_code *code, const char *name, struct cuda_code_section *out);
+/* The name of a section, or NULL. */
+const char *cuda_code_section_name(const struct cuda_code *code, uint32_t index);
+
 #endif

@@ -241,6 +241,8 @@ static inline uint32_t cupti_version_told_apart(uint32_t version, int has_call_o
     X(OPTIONAL, cuDeviceGetUuid, (unsigned char *uuid, int device))                                                   \
     X(OPTIONAL, cuDeviceGetUuid_v2, (unsigned char *uuid, int device)) /* of the MIG instance, where there are any */ \
     X(OPTIONAL, cuDeviceGetPCIBusId, (char *text, int bytes, int device))                                             \
+    X(OPTIONAL, cuMemGetInfo_v2, (size_t *free_bytes, size_t *bytes))                                                 \
+    X(OPTIONAL, cuFuncGetAttribute, (int *value, int attribute, void *function))                                      \
     X(OPTIONAL, cuCtxSynchronize, (void))                                                                             \
     X(OPTIONAL, cuCtxPushCurrent_v2, (void *context))                                                                 \
     X(OPTIONAL, cuCtxPopCurrent_v2, (void **context))
@@ -251,6 +253,8 @@ struct cuda_driver_functions {
 #undef CUDA_DRIVER_FUNCTION
 };
 
+#define CUDA_ERROR_CAPTURE_INVALIDATED 901
+#define CUDA_ERROR_CAPTURE_UNJOINED 904
 #define CUDA_STREAM_PER_THREAD ((void *)2) /* a special handle: the default stream of the calling thread */
 
 /* For cuDeviceGetAttribute. Clocks are in kHz, sizes in bytes, the bus width in bits. */
@@ -288,7 +292,15 @@ enum cuda_device_attribute {
     CUDA_DEVICE_ATTRIBUTES = 107 /* number of attributes to read, from 0 */
 };
 
-/* ---- Arguments of the calls that order streams or wait --------------------------------------------------------- */
+/* For cuFuncGetAttribute; sizes in bytes. */
+enum cuda_function_attribute {
+    CUDA_FUNCTION_SHARED_BYTES = 1,
+    CUDA_FUNCTION_LOCAL_BYTES = 3,
+    CUDA_FUNCTION_REGISTERS = 4,
+};
+
+/* ---- Arguments of the calls that launch, order streams or wait
+ * --------------------------------------------------------- */
 
 /* They are the same for the runtime and the driver, with and without _ptsz. The rows CUDA_WAIT of cuda_calls.def list
  * the calls. */
@@ -307,6 +319,35 @@ struct cuda_event_parameters {
 struct cuda_stream_parameters {
     void *stream;
 };
+/* cuLaunchKernel and cuLaunchCooperativeKernel. */
+struct cuda_launch_parameters {
+    void *function;
+    uint32_t sizes[6]; /* of the grid, then of a block */
+    uint32_t shared_bytes;
+    void *stream;
+};
+struct cuda_launch_attribute {
+    uint32_t id, reserved;
+    uint32_t value; /* of those that are an int */
+    uint32_t rest[15];
+};
+#define CUDA_LAUNCH_COOPERATIVE 2u
+struct cuda_launch_config {
+    uint32_t sizes[6];
+    uint32_t shared_bytes;
+    void *stream;
+    const struct cuda_launch_attribute *attributes;
+    uint32_t attribute_count;
+};
+_Static_assert(sizeof(struct cuda_launch_attribute) == 72, "as CUDA has it");
+/* cuLaunchKernelEx. */
+struct cuda_launch_ex_parameters {
+    const struct cuda_launch_config *config;
+    void *function;
+};
+_Static_assert(offsetof(struct cuda_launch_parameters, stream) == 40 &&
+                   offsetof(struct cuda_launch_config, stream) == 32,
+               "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_event_record_parameters) == 16, "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_stream_wait_parameters) == 24, "as CUPTI has it");
 _Static_assert(sizeof(struct cuda_event_parameters) == 8 && sizeof(struct cuda_stream_parameters) == 8,

@@ -28,6 +28,8 @@ enum cupti_sampling_append { CUPTI_APPEND_KEEP_OLDEST = 0, CUPTI_APPEND_KEEP_LAT
 enum cupti_decode_stop { CUPTI_DECODE_OTHER, CUPTI_DECODE_FULL, CUPTI_DECODE_END };
 enum cupti_range_mode { CUPTI_RANGE_AUTO = 1, CUPTI_RANGE_USER = 2 };
 enum cupti_replay_mode { CUPTI_REPLAY_APPLICATION = 1, CUPTI_REPLAY_KERNEL = 2, CUPTI_REPLAY_USER = 3 };
+enum cupti_interface { CUPTI_INTERFACE_RANGES = 0, CUPTI_INTERFACE_SAMPLING = 3 };
+enum cupti_support { CUPTI_SUPPORT_UNKNOWN, CUPTI_SUPPORT_NEVER, CUPTI_SUPPORT_DISABLED, CUPTI_SUPPORT_YES };
 enum cupti_cache_control { CUPTI_CACHE_NONE = 0, CUPTI_CACHE_ALL = 1, CUPTI_CACHE_L2 = 2 };
 
 /* struct cupti_host_initialize and so on. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/advice/advice_thresholds.h"
+#include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_state.h"
@@ -271,6 +272,7 @@ static int show_report(struct report *report, struct run_human *human, const str
 {
     const struct output_delivery *delivery = human->delivery;
     struct selection_part part = { 0 };
+    struct gpu_metrics_share metrics = { 0 };
     size_t jobs = wanted->count > delivery->count ? wanted->count : delivery->count;
     int code = selection_part_find(&settings->part, report, &part, err);
 
@@ -292,10 +294,12 @@ static int show_report(struct report *report, struct run_human *human, const str
             .human = human,
             .by_default = human->by_default,
         };
+        job.request.metrics = &metrics;
         if ((code = show_job(&job, err)) != 0)
             goto free_part;
     }
 free_part:
+    gpu_metrics_share_free(&metrics);
     selection_part_free(&part);
     return code;
 }

@@ -1,44 +1,25 @@
 /* Two lookups for the command line: the path of the agent, and names of signals. */
 #include <ctype.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/install_place.h"
 #include "collect.h"
 
 #define AGENT_PLACE "lib/tacho/libtacho-agent.so" /* relative to the directory above bin */
 
-/* Our own path: from /proc, or as we were started where /proc is not mounted. */
-static int find_self(char self[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
-    const char *started = (const char *)getauxval(AT_EXECFN);
-    self[length > 0 ? length : 0] = 0;
-    return length > 0 || (started && realpath(started, self)) ? 0 : -1;
-}
-
 const char *collect_agent_path(struct error *err)
 {
-    static char path[PATH_MAX + sizeof AGENT_PLACE];
+    static char path[INSTALL_PLACE_BYTES];
     const char *chosen = getenv("TACHO_AGENT");
-    if (chosen && *chosen) {
+    if (chosen && *chosen)
         snprintf(path, sizeof path, "%s", chosen);
-    } else {
-        char self[PATH_MAX];
-        if (find_self(self) != 0)
-            self[0] = 0;
-        for (int levels = 0; levels < 2; levels++) { /* removes the program's name, then bin */
-            char *slash = strrchr(self, '/');
-            if (slash)
-                *slash = 0;
-        }
-        snprintf(path, sizeof path, "%s/%s", self, AGENT_PLACE);
-    }
+    else
+        install_place(path, AGENT_PLACE);
     if (access(path, R_OK) == 0)
         return path;
     if (chosen && *chosen) {

@@ -10,12 +10,14 @@
 #include "gpu_mode.h"
 
 #include "gpu/frames/frames_out.h"
+#include "privileges.h"
 
 static const struct {
     const char *name;
     int (*run)(char **options);
+    int needs_rights;
 } modes[] = {
-#define GPU_MODE(name) { #name, gpu_mode_##name },
+#define GPU_MODE(name, needs_rights) { #name, gpu_mode_##name, needs_rights },
 #include "gpu_modes.def"
 #undef GPU_MODE
 };
@@ -30,16 +32,20 @@ const char *gpu_option(char **options, const char *name)
     return NULL;
 }
 
-uint64_t gpu_option_number(char **options, const char *name, uint64_t fallback)
+uint64_t gpu_option_digits(const char **at)
 {
-    const char *digit = gpu_option(options, name);
     uint64_t number = 0;
 
-    if (!digit)
-        return fallback;
-    for (; *digit >= '0' && *digit <= '9'; digit++)
-        number = number * 10 + (uint64_t)(*digit - '0');
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        number = number * 10 + (uint64_t)(**at - '0');
     return number;
+}
+
+uint64_t gpu_option_number(char **options, const char *name, uint64_t fallback)
+{
+    const char *digits = gpu_option(options, name);
+
+    return digits ? gpu_option_digits(&digits) : fallback;
 }
 
 int main(int argc, char **argv)
@@ -49,6 +55,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(argv[1], modes[i].name) == 0) {
+            if (privileges_begin(modes[i].needs_rights) != 0)
+                return 2;
             frames_begin();
             int status = modes[i].run(argv + 2);
             frames_send();

@@ -23,12 +23,14 @@ static void send_chip(const char *name)
 int gpu_mode_chips(char **options)
 {
     struct cupti_host_chips chips = { 0 };
-    const char *why = counters_load();
-    int result = why ? 0 : cupti_profiler_call(&counters_cupti, CUPTI_CALL_host_chips, &chips);
+    struct refusal why = { .id = GPU_REFUSAL_NONE };
+    int result = counters_load(&why) ? 0 : cupti_profiler_call(&counters_cupti, CUPTI_CALL_host_chips, &chips);
 
     (void)options;
-    if (why || result != CUPTI_RESULT_SUCCESS) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", why ? why : counters_result_text(result));
+    if (result != CUPTI_RESULT_SUCCESS)
+        refusal_set(&why, GPU_REFUSAL_CUPTI_FAILED, counters_result_text(result), NULL);
+    if (why.id != GPU_REFUSAL_NONE) {
+        frames_refuse(GPU_ORIGIN_COUNTERS, GPU_ALL, &why);
         return GPU_MODE_REFUSED;
     }
     for (size_t i = 0; i < chips.count; i++)

@@ -34,9 +34,9 @@ static int save(const char *path, const struct counters_config *config)
 static int refuse(const struct counters_host *host, int result)
 {
     if (result == CUPTI_RESULT_ERROR_NOT_SUPPORTED)
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "These metrics cannot be counted together on %s.", host->chip);
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_METRICS_APART, host->chip, NULL);
     else
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "CUPTI makes no configuration for %s: %s", host->chip,
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_CONFIG_REFUSED, host->chip,
                            counters_result_text(result));
     return GPU_MODE_REFUSED;
 }
@@ -50,12 +50,13 @@ static int send_config(struct counters_list *list, const char *path, int is_sing
     for (size_t i = 0; result == CUPTI_RESULT_SUCCESS && i < list->count; i++)
         if (list->entries[i].kind != COUNTER_NONE)
             counters_send_metric(&list->entries[i]);
-    struct gpu_config frame = { config->passes, config->bytes, (uint32_t)choice.count, list->host->profiler };
+    struct gpu_config frame = { config->passes, config->bytes, (uint32_t)choice.count, list->host->profiler, "" };
+    snprintf(frame.chip, sizeof frame.chip, "%s", list->host->chip);
     int status = 0;
     if (result != CUPTI_RESULT_SUCCESS)
         status = refuse(list->host, result);
     else if (path && save(path, config)) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "Cannot write %s: %s", path, strerror(errno));
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNWRITABLE, path, strerror(errno));
         status = GPU_MODE_REFUSED;
     } else
         frames_add(GPU_FRAME_CONFIG, &frame, sizeof frame);

@@ -30,13 +30,12 @@ struct monitor {
 
 static void parse_readings(struct monitor *monitor, const char *list)
 {
-    while (list && *list) {
-        uint32_t number = 0;
-        for (; *list >= '0' && *list <= '9'; list++)
-            number = number * 10 + (uint32_t)(*list - '0');
+    for (; list && *list; list++) { /* the comma */
+        uint64_t number = gpu_option_digits(&list);
         if (number < GPU_READINGS && monitor->count < GPU_READINGS)
             monitor->readings[monitor->count++] = (enum gpu_reading)number;
-        list += *list == ',';
+        if (!*list)
+            break;
     }
 }
 
@@ -50,9 +49,7 @@ static void begin_gpm(struct monitor *monitor)
         const struct nvml_gpu *gpu = &monitor->gpus.gpus[i];
         monitor->gpm[i] = nvml_gpm_new(gpu, GPU_ALL);
         if (!monitor->gpm[i])
-            frames_add_refusal(GPU_ORIGIN_GPM, gpu->facts.device,
-                               "GPU %u (%s) has no GPM, which needs Hopper or later and driver 520 or later.",
-                               gpu->facts.device, gpu->facts.name);
+            frames_add_refusal(GPU_ORIGIN_GPM, gpu->facts.device, GPU_REFUSAL_GPM_MISSING, gpu->facts.name, NULL);
     }
 }
 
@@ -98,13 +95,12 @@ static void run_rounds(struct monitor *monitor, int64_t interval_ns, uint64_t ro
 int gpu_mode_monitor(char **options)
 {
     static struct monitor monitor;
-    const char *failure = nvml_load();
+    struct refusal why;
+    int is_missing = nvml_load(&why);
 
-    if (!failure)
-        failure = nvml_devices_find(&monitor.gpus, gpu_option(options, "devices"));
-    if (failure) {
-        frames_add_refusal(GPU_ORIGIN_NVML, GPU_ALL, "%s", failure);
-        return GPU_MODE_REFUSED;
+    if (is_missing || nvml_devices_find(&monitor.gpus, gpu_option(options, "devices"), &why)) {
+        frames_refuse(GPU_ORIGIN_NVML, GPU_ALL, &why);
+        return is_missing ? GPU_MODE_REFUSED : GPU_STATUS_NO_GPU;
     }
     parse_readings(&monitor, gpu_option(options, "readings"));
     monitor.has_processes = gpu_option_number(options, "processes", 0) != 0;

@@ -93,13 +93,13 @@ int gpu_mode_results(char **options)
         return GPU_MODE_REFUSED;
     const char **names = list ? split((char *)list, &count) : NULL;
     if (read_image(&image, path))
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "Cannot read the counters in %s: %s",
-                           path ? path : "(no file)", strerror(errno));
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path ? path : "(no file)",
+                           strerror(errno));
     else {
         int result = names ? send_ranges(&host, &image, names, count) : CUPTI_RESULT_ERROR_INVALID_PARAMETER;
         status = result == CUPTI_RESULT_SUCCESS ? 0 : GPU_MODE_REFUSED;
         if (status)
-            frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "The counters in %s cannot be evaluated: %s", path,
+            frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_RESULTS_REFUSED, path,
                                counters_result_text(result));
     }
     free(image.bytes);

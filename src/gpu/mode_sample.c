@@ -1,7 +1,7 @@
 /* Counters over time, for captures: CUPTI's PM sampling of each GPU.
  *
- * Options: devices=LIST (numbers, UUIDs or PCI bus ids; all if it is not there), sets=LIST, metrics=LIST
- * (abi/counters), interval_ns=N, decode_us=N: how often samples are fetched from the GPU. Metrics that need a second
+ * Options: devices=LIST (numbers, UUIDs or PCI bus ids; all if it is not there), wanted=LIST (sets and metrics,
+ * abi/counters), interval_ns=N, decode_us=N: how often samples are fetched from the GPU. Metrics that need a second
  * pass are left out. A GPU that refuses costs its own samples only. It ends when the other side shuts its half of the
  * socket down: the last samples follow. */
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "gpu/counters/counters_choice.h"
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_library.h"
+#include "gpu/counters/counters_refusal.h"
 #include "gpu/counters/pm_sampler.h"
 #include "gpu/frames/frames_out.h"
 #include "gpu/nvml/nvml_devices.h"
@@ -45,13 +46,6 @@ struct sampling {
     size_t count;
     uint64_t interval_ns, decode_ns;
 };
-
-/* NVML's numbers and CUDA's are the same if CUDA counts by the PCI bus, and hides no GPU. */
-static void number_as_nvml(void)
-{
-    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-    unsetenv("CUDA_VISIBLE_DEVICES");
-}
 
 /* ---- Samples ---------------------------------------------------------------------------------------------------- */
 
@@ -91,22 +85,12 @@ static void tell_state(const struct sampling *sampling, const struct sampled_gpu
 /* ---- The begin of a GPU -------------------------------------------------------------------------------------------
  */
 
-/* What a refusal means here, where CUPTI's own sentence does not say what to do. */
 static void refuse(const struct sampled_gpu *gpu, const char *call, int result)
 {
-    static const char admins[] =
-        "GPU %u: the driver keeps counters for administrators (RmProfilingAdminOnly: 1). Run as root or with "
-        "CAP_SYS_ADMIN, or load the module with NVreg_RestrictProfilingToAdminUsers=0.";
-    static const char
-        taken[] = "GPU %u: another profiler uses its counters. End it; if it is DCGM: dcgmi profile --pause.";
+    struct refusal why;
 
-    if (result == CUPTI_RESULT_ERROR_INSUFFICIENT_PRIVILEGES)
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, admins, gpu->device);
-    else if (result == CUPTI_RESULT_ERROR_INVALID_OPERATION || result == CUPTI_RESULT_ERROR_HARDWARE_BUSY)
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, taken, gpu->device);
-    else
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u cannot be sampled (%s): %s", gpu->device, call,
-                           counters_result_text(result));
+    counters_refusal(&why, call, result);
+    frames_refuse(GPU_ORIGIN_COUNTERS, gpu->device, &why);
 }
 
 /* What of the chip's counters this GPU has. Returns CUPTI's result. */
@@ -148,7 +132,7 @@ static int tell_metrics(struct sampled_gpu *gpu)
 /* From the names of sets and metrics to counters of this GPU. Returns CUPTI's result, and in *call what it refused. */
 static int choose(struct sampled_gpu *gpu, const char *chip, char **options, const char **call)
 {
-    const char *sets = gpu_option(options, "sets"), *metrics = gpu_option(options, "metrics");
+    const char *wanted = gpu_option(options, "wanted");
 
     *call = "cuptiPmSamplingGetCounterAvailability";
     int result = read_availability(gpu);
@@ -159,8 +143,7 @@ static int choose(struct sampled_gpu *gpu, const char *chip, char **options, con
     if (result)
         return result;
     gpu->list.host = &gpu->host;
-    counters_list_add_sets(&gpu->list, sets || metrics ? sets : USUAL_SET);
-    counters_list_add_metrics(&gpu->list, metrics);
+    counters_list_add_sampled(&gpu->list, wanted ? wanted : USUAL_SET);
     *call = "cuptiProfilerHostGetConfigImage";
     result = counters_choose(&gpu->list, 1, &gpu->choice);
     return result ? result : tell_metrics(gpu);
@@ -189,14 +172,18 @@ static void begin_gpu(const struct sampling *sampling, struct sampled_gpu *gpu, 
     const char *chip = counters_chip_of(gpu->device, &why);
 
     if (!chip) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u cannot be sampled: %s", gpu->device, why);
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, GPU_REFUSAL_SAMPLING_REFUSED, "cuptiDeviceGetChipName",
+                           why);
+        return;
+    }
+    if (counters_is_volta(chip)) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, GPU_REFUSAL_SAMPLING_VOLTA, chip, NULL);
         return;
     }
     tell_state(sampling, gpu);
     int result = choose(gpu, chip, options, &call);
     if (!result && gpu->choice.count == 0) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, "GPU %u (%s) has none of these metrics.", gpu->device,
-                           chip);
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, GPU_REFUSAL_SAMPLING_NO_METRICS, chip, NULL);
         return;
     }
     if (!result)
@@ -240,14 +227,19 @@ static void run(struct sampling *sampling)
     }
 }
 
-static void end_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
+static void stop_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
 {
-    if (gpu->sampler) {
-        pm_sampler_stop(gpu->sampler, take_sample, gpu);
-        send_samples(gpu);
-        tell_state(sampling, gpu);
+    if (!gpu->sampler)
+        return;
+    pm_sampler_stop(gpu->sampler, take_sample, gpu);
+    send_samples(gpu);
+    tell_state(sampling, gpu);
+}
+
+static void end_gpu(struct sampled_gpu *gpu)
+{
+    if (gpu->sampler)
         pm_sampler_free(gpu->sampler);
-    }
     counters_choice_free(&gpu->choice);
     counters_list_free(&gpu->list);
     counters_host_close(&gpu->host);
@@ -261,18 +253,14 @@ int gpu_mode_sample(char **options)
     static struct sampling sampling;
     static struct nvml_gpus gpus;
     struct cupti_profiler_deinitialize deinitialize = { 0 };
+    struct refusal why;
 
-    number_as_nvml();
-    const char *failure = nvml_load();
-    if (!failure)
-        failure = nvml_devices_find(&gpus, gpu_option(options, "devices"));
-    if (!failure)
-        failure = counters_load();
-    if (failure) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", failure);
+    counters_set_environment();
+    if (nvml_load(&why) || nvml_devices_find(&gpus, gpu_option(options, "devices"), &why) || counters_load(&why) ||
+        counters_set_clock(&why)) {
+        frames_refuse(GPU_ORIGIN_COUNTERS, GPU_ALL, &why);
         return GPU_MODE_REFUSED;
     }
-    counters_set_clock();
     sampling.interval_ns = gpu_option_number(options, "interval_ns", 100000);
     sampling.decode_ns = gpu_option_number(options, "decode_us", DECODE_US) * 1000;
     nvml_devices_tell(&gpus);
@@ -282,7 +270,10 @@ int gpu_mode_sample(char **options)
         begin_gpu(&sampling, &sampling.gpus[i], options);
     run(&sampling);
     for (size_t i = 0; i < sampling.count; i++)
-        end_gpu(&sampling, &sampling.gpus[i]);
+        stop_gpu(&sampling, &sampling.gpus[i]);
+    frames_end(); /* the driver may take long to release what follows */
+    for (size_t i = 0; i < sampling.count; i++)
+        end_gpu(&sampling.gpus[i]);
     cupti_profiler_call(&counters_cupti, CUPTI_CALL_profiler_deinitialize, &deinitialize);
     return 0;
 }

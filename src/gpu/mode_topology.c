@@ -99,13 +99,11 @@ static void tell_pairs(const struct nvml_gpus *gpus)
 int gpu_mode_topology(char **options)
 {
     static struct nvml_gpus gpus;
-    const char *failure = nvml_load();
+    struct refusal why;
 
     (void)options;
-    if (!failure)
-        failure = nvml_devices_find(&gpus, NULL);
-    if (failure) {
-        frames_add_refusal(GPU_ORIGIN_NVML, GPU_ALL, "%s", failure);
+    if (nvml_load(&why) || nvml_devices_find(&gpus, NULL, &why)) {
+        frames_refuse(GPU_ORIGIN_NVML, GPU_ALL, &why);
         return GPU_MODE_REFUSED;
     }
     tell_driver();

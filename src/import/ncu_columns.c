@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/counters/counter_sections.h"
 #include "base/array.h"
 #include "ncu.h"
-#include "report/counters/counter_labels.h"
 #include "report/counters/counter_units.h"
 
 /* Columns that are dropped have no number: the texts of rules are not ours to keep. */
@@ -160,10 +160,10 @@ int64_t ncu_metric(struct ncu *import, struct json_slice name, struct json_slice
     if (section.length) { /* a label of the details page */
         text_clear(&import->scratch);
         text_add_bytes(&import->scratch, name.bytes, name.length);
-        const struct counter_label *label = counter_label_find(text_string(&import->scratch),
-                                                               text_string(&import->unit));
-        if (label)
-            name = (struct json_slice){ label->metric, strlen(label->metric) };
+        const struct section_metric *row = counter_shown_find(text_string(&import->scratch),
+                                                              text_string(&import->unit));
+        if (row && !strchr(row->names, '|')) /* which of several it is depends on the chip */
+            name = (struct json_slice){ row->names, strlen(row->names) };
     }
     text_clear(&import->scratch);
     text_add_bytes(&import->scratch, name.bytes, name.length);

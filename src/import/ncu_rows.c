@@ -1,6 +1,7 @@
 /* Rows of a report from records of ncu's tables: a record is a kernel on the raw page, and a value of one on the
  * details page. */
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,21 @@ size_t ncu_number(struct json_slice text, double *out)
     return at == text.length || (text.length - at > 2 && memcmp(text.bytes + at, " (", 2) == 0) ? at : 0;
 }
 
-/* What ncu prints where a metric has no value. */
+/* ncu prints whole numbers without decimals, so 5.00 is a number near 5: one that is not whole is kept, by less than
+ * any printed digit shows. */
+static double near(struct json_slice text, size_t taken, double number)
+{
+    if (taken < 4 || memcmp(text.bytes + taken - 3, ".00", 3) != 0)
+        return number;
+    if (number == 0)
+        return DBL_MIN;
+    return fmax(nextafter(number, INFINITY), fmin(number * (1 + 8 * DBL_EPSILON), number + 1e-3));
+}
+
+/* What ncu prints where a metric has no value; nan and inf are values. */
 static int is_missing(struct json_slice text)
 {
-    static const char *const words[] = { "n/a", "nan", "-nan", "inf", "-inf", "(!) n/a", "(!) nan" };
+    static const char *const words[] = { "n/a", "(!) n/a" };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text.length == strlen(words[i]) && strncasecmp(text.bytes, words[i], text.length) == 0)
@@ -83,7 +95,7 @@ static void add_value(struct ncu *import, int64_t metric, double factor, struct 
     ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, kernelId, import->kernels - 1);
     ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, metricId, metric);
     if (taken) {
-        ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, value, number * factor);
+        ROW_SET(&row, TACHO_KERNEL_COUNTER_VALUES, value, near(text, taken, number * factor));
         text = (struct json_slice){ text.bytes + taken, text.length - taken };
         if (text.length) /* values of instances, behind a blank */
             text = (struct json_slice){ text.bytes + 1, text.length - 1 };

@@ -34,8 +34,56 @@ enum wire_cuda_type {
     WIRE_CUDA_CALL,
     /* Kernels of a module that was loaded. a: architecture, 90 for sm_90; body: wire_cuda_code() of each */
     WIRE_CUDA_CODE,
+    /* Warps of a context are sampled, or not. a: the CUptiResult, 0: they are; b: enum cupti_pc_mode;
+     * body: [context id | device << 32][period as a power of two, 0: unknown] text, a sentence if it was refused */
+    WIRE_CUDA_PC_SAMPLING,
+    WIRE_CUDA_STALL_REASON, /* a: its number in samples; text, the name that CUPTI has for it */
+    /* A function that has samples. body: [CRC of its cubin][its number in the cubin] text, the mangled name */
+    WIRE_CUDA_PC_FUNCTION,
+    /* Samples at an instruction. body: [CRC of the cubin][function's number | context id << 32][offset in the function]
+     * [correlation id, 0: unknown] and for each reason [its number << 32 | samples] */
+    WIRE_CUDA_PC,
+    /* What CUPTI counted since the last such record. body: [context id][samples][dropped][of kernels that are not the
+     * program's][times that the GPU's buffer was full] */
+    WIRE_CUDA_PC_TOTALS,
+    /* A part of a cubin that has line information. body: [CRC][size of the whole][offset][bytes] and the bytes */
+    WIRE_CUDA_CUBIN,
+    /* A launch whose kernel was counted and has ended. a: passes; body: struct wire_counted */
+    WIRE_CUDA_COUNTED,
+    /* An image is complete. a: the CUptiResult; body: [image << 32 | launches][ranges << 32 | ranges dropped] */
+    WIRE_CUDA_COUNTERS_IMAGE,
+    WIRE_CUDA_UNCOUNTED,        /* launches that were not counted; body: their number, by enum wire_uncounted */
+    WIRE_CUDA_COUNTERS_REFUSED, /* counting ends; a: the CUptiResult; body: text, a sentence */
 };
-WIRE_TYPES_END_AT(CUDA, WIRE_CUDA_CODE);
+WIRE_TYPES_END_AT(CUDA, WIRE_CUDA_COUNTERS_REFUSED);
+
+struct wire_counted {
+    uint32_t correlation, device;
+    uint32_t range, image;             /* range: its number in the image */
+    uint64_t number;                   /* among all of the process */
+    uint32_t stream, context;
+    uint64_t name;                     /* the pointer of a text */
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes, registers;  /* shared_bytes: those of the launch */
+    uint32_t fixed_bytes, local_bytes; /* fixed_bytes: of shared memory, by the kernel itself */
+};
+
+/* In the session's folder: what is counted. Lines "key=value" up to an empty line, then CUPTI's configuration: chip,
+ * passes, ranges (of an image), replay (application or kernel), image (bytes of the configuration), ns (that counting
+ * may take), metric (each), and those of agent/counters/launch_filter.h. Images have this name, too, with
+ * "-<pid>-<number>" behind it. */
+#define WIRE_COUNTERS_FILE "counters"
+
+/* Why a launch was not counted. */
+enum wire_uncounted {
+    WIRE_UNCOUNTED_FILTER,   /* nobody asked for it */
+    WIRE_UNCOUNTED_GRAPH,    /* the launch of a graph */
+    WIRE_UNCOUNTED_CAPTURED, /* into a graph */
+    WIRE_UNCOUNTED_LATE,     /* after the time that was given */
+    WIRE_UNCOUNTED_CAUSES
+};
+
+#define WIRE_CUDA_CUBIN_PIECE 32768u /* the most bytes in a WIRE_CUDA_CUBIN */
 
 /* A kernel and the types of the operands that its code has instructions of tensor cores for (enum cuda_code_type), in a
  * word: the name is a hash of 48 bits, because modules have thousands of kernels of which few are launched. */
@@ -60,6 +108,8 @@ enum wire_cuda_flag {
     WIRE_CUDA_GPU_FAULTS = 32,    /* and on the GPU */
     WIRE_CUDA_FLUSH_ON_STOP = 64, /* cudaProfilerStop() waits for the records of earlier work */
     WIRE_CUDA_YIELD = 128,        /* leave CUPTI to a program that uses it itself */
+    WIRE_CUDA_COUNTERS = 256,     /* count kernels, as WIRE_COUNTERS_FILE says */
+    WIRE_CUDA_REPLAY = 512,       /* and replay them: CUPTI then traces no work of the GPU */
 };
 
 struct wire_cuda_settings {
@@ -70,6 +120,8 @@ struct wire_cuda_settings {
     uint32_t flush_interval_ms; /* 0: the default of the agent */
     uint32_t buffer_count;      /* number of struct wire_cuda_buffer */
     uint64_t ns_per_tick;       /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
+    uint8_t pc_mode;            /* enum cupti_pc_mode; 0: no PC sampling */
+    uint8_t pc_period;          /* cycles between samples, as a power of two; 0: CUPTI's choice */
 };
 #define WIRE_SCALE_SHIFT 40
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define GPU_HELLO_MAGIC 0x31757067686361ull /* "achgpu1": change it with any struct below */
+#define GPU_HELLO_MAGIC 0x32757067686361ull /* "achgpu2": change it with any struct below */
 
 enum gpu_reading {
 #define GPU_READING(id, name, unit) GPU_READING_##id,
@@ -35,7 +35,11 @@ enum gpu_frame_type {
     GPU_FRAME_CONFIG,    /* struct gpu_config: how all metrics are counted; the last frame of its mode */
     GPU_FRAME_RESULTS,   /* struct gpu_results: the metrics of one range of a counter data image */
     GPU_FRAME_INSTANCE,  /* struct gpu_instance: a MIG instance, before its GPU's processes */
+    GPU_FRAME_TRIAL,     /* struct gpu_trial: whether a source works */
 };
+
+/* Exit status of the mode "monitor" where no GPU is there, or not the one that was asked for. */
+enum { GPU_STATUS_NO_GPU = 6 };
 
 struct gpu_frame {
     uint32_t type, bytes; /* bytes: of what follows */
@@ -102,7 +106,20 @@ enum gpu_origin { GPU_ORIGIN_NVML, GPU_ORIGIN_GPM, GPU_ORIGIN_COUNTERS };
 struct gpu_refusal {
     uint32_t device; /* GPU_ALL: all */
     uint32_t origin; /* enum gpu_origin */
-    char text[];     /* a sentence, NUL-terminated */
+    uint32_t why;    /* enum gpu_refusal_id */
+    uint32_t reserved;
+    char text[];     /* its sentence, NUL-terminated */
+};
+
+/* Readings of NVML and of GPM, counters over time, and counters of kernels. */
+enum gpu_trial_source { GPU_TRIAL_NVML, GPU_TRIAL_GPM, GPU_TRIAL_SAMPLING, GPU_TRIAL_RANGES, GPU_TRIALS };
+
+struct gpu_trial {
+    uint32_t device; /* GPU_ALL: all */
+    uint32_t source; /* enum gpu_trial_source */
+    uint32_t why;    /* enum gpu_refusal_id; 0: it works */
+    uint32_t reserved;
+    char text[];     /* the sentence of a refusal, NUL-terminated */
 };
 
 /* A compute instance of MIG. Activity is that of its GPU instance, in %; NaN: not known. */
@@ -171,6 +188,7 @@ struct gpu_config {
     uint64_t passes, bytes; /* bytes: of the config image */
     uint32_t counters;      /* that CUPTI counts */
     uint32_t profiler;      /* enum cupti_profiler_type */
+    char chip[32];
 };
 
 struct gpu_results {

@@ -58,6 +58,8 @@ static void on_call(struct fake_call *call, int leaves)
         return;
     if (!leaves)
         activity_call(call, 0);
+    else if (call->domain == DOMAIN_DRIVER)
+        ranges_call(call); /* before the subscriber hears of its end */
     if (subscribed && enabled[call->domain][call->cbid]) {
         struct callback_data data = { leaves,           call->function, call->params,     leaves ? &call->result : NULL,
                                       call->symbol,     call->context,  call->context_id, &call->data,
@@ -81,12 +83,18 @@ static void on_resource(int which, void *context, void *handle, void *descriptor
     struct resource_data data = { context, handle, descriptor };
     if (subscribed && enabled[DOMAIN_RESOURCE][which])
         tell(DOMAIN_RESOURCE, (uint32_t)which, &data);
+    if (which == RESOURCE_MODULE_LOADED)
+        pc_module(descriptor);
+    if (which == RESOURCE_CONTEXT_DESTROYED)
+        pc_context_destroyed(context);
 }
 
 static void on_work(const struct fake_work *work)
 {
-    if (!forked())
-        activity_work(work);
+    if (forked())
+        return;
+    activity_work(work);
+    pc_work(work);
 }
 
 void tool_attach(void)

@@ -64,6 +64,19 @@ uint64_t activity_now(void);
 void clock_pair(uint64_t (*now)(void));
 uint64_t clock_convert(uint64_t gpu_time);
 
+/* cupti_pc.c */
+struct fake_module {
+    uint32_t id;
+    size_t bytes;
+    const char *image;
+};
+void pc_module(const struct fake_module *module);
+void pc_work(const struct fake_work *work);
+void pc_context_destroyed(void *context); /* the subscriber has been told */
+
+/* cupti_ranges.c: a call of the driver has ended. */
+void ranges_call(const struct fake_call *call);
+
 /* cupti.c */
 void tool_attach(void);
 int forked(void); /* 1: this process has only inherited us */

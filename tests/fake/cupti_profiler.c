@@ -2,8 +2,10 @@
  * must be that of the version this build stands for. Sizes and members are from the vendor's headers, not from ours.
  *
  * A pass has room for four counters of one unit of the chip. A config image is a text: the passes, then the metrics,
- * line by line. A counter data image is a text, too: "RANGE METRIC VALUE", line by line. Ranges on a GPU are not
- * modelled: those calls check their struct and answer that they are not supported. cupti_sampling.c has samples. */
+ * line by line. A counter data image is a text, too: "RANGE METRIC VALUE", line by line. cupti_ranges.c has the
+ * ranges of kernels, cupti_sampling.c has samples.
+ * FAKE_CHIP is another name of the chip. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +29,7 @@ enum { INVALID_METRIC_NAME = 17, NOT_SUPPORTED = 27, SLOTS = 4, MOST = 64 };
 #define ON_A_GPU(X)                                                                                                    \
     X(cuptiProfilerDeInitialize, 16, OK)                                                                               \
     X(cuptiProfilerGetCounterAvailability, FAKE_CUPTI >= 1301 ? 41 : 40, NOT_SUPPORTED)                                \
-    X(cuptiProfilerDeviceSupported, FAKE_CUPTI >= 1301 ? 56 : 52, NOT_SUPPORTED)                                       \
-    X(cuptiProfilerHostGetRangeName, 56, NOT_SUPPORTED)                                                                \
-    X(cuptiRangeProfilerEnable, FAKE_CUPTI >= 1304 ? 36 : 32, NOT_SUPPORTED)                                           \
-    X(cuptiRangeProfilerDisable, 24, NOT_SUPPORTED)                                                                    \
-    X(cuptiRangeProfilerSetConfig, 90, NOT_SUPPORTED)                                                                  \
-    X(cuptiRangeProfilerStart, 24, NOT_SUPPORTED)                                                                      \
-    X(cuptiRangeProfilerStop, 41, NOT_SUPPORTED)                                                                       \
-    X(cuptiRangeProfilerDecodeData, 32, NOT_SUPPORTED)                                                                 \
-    X(cuptiRangeProfilerGetCounterDataSize, 64, NOT_SUPPORTED)                                                         \
-    X(cuptiRangeProfilerCounterDataImageInitialize, 40, NOT_SUPPORTED)
+    X(cuptiProfilerHostGetRangeName, 56, NOT_SUPPORTED)
 #define CALL_ON_A_GPU(name, bytes, result)                                                                             \
     EXPORT int name(void *params);                                                                                     \
     EXPORT int name(void *params)                                                                                      \
@@ -71,12 +64,34 @@ static const struct metric {
     { "dram__bytes_op_write", "byte", "dram", 0, GB, 0 },
     { "lts__t_sectors", "l2_sector", "lts", 0, ALL, 0 },
     { "pcie__read_bytes", "byte", "pcie", 0, GH | GB, GH | GB },
+    { "pcie__write_bytes", "byte", "pcie", 0, 0, GH },
+    { "gr__cycles_active", "gpc_cycle", "gr", 0, 0, GH },
+    { "sm__inst_executed_realtime", "instruction", "issue", 0, 0, GH },
+    { "sm__pipe_tensor_cycles_active_realtime", "gpc_cycle", "tensor", 0, 0, GH },
+    { "tpc__warps_active_shader_vtg_realtime", "warp", "vtg", 0, 0, GH },
+    { "tpc__warps_active_shader_ps_realtime", "warp", "ps", 0, 0, GH },
+    { "tpc__warps_active_shader_cs_realtime", "warp", "cs", 0, 0, GH },
+    { "tpc__warps_inactive_sm_active_realtime", "warp", "inactive", 0, 0, GH },
+    { "dramc__read_throughput", "percent", "dram", 2, 0, GH },
+    { "dramc__write_throughput", "percent", "dram", 2, 0, GH },
+    { "NVLRX.TriageCompute.nvlrx__bytes_packet_request_data_user", "byte", "nvlrx", 0, 0, GH },
     { "lts__lts2xbar_cycles_active", "fbp_cycle", "lts", 0, ALL, 0 },
     { "lts__t_sector_hit_rate", "percent", "lts", 1, ALL, 0 },
     { "sm__throughput", "percent", "sm", 2, ALL, 0 },
     { "odd__things", "furlong", "sm", 0, GH, 0 },
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
+
+/* Of samples, counters have others than of kernels. */
+static const char *const sampled_suffixes[] = {
+    ".avg",
+    ".avg.pct_of_peak_sustained_elapsed",
+    ".avg.per_cycle_elapsed",
+    ".avg.per_second",
+    ".sum",
+    ".sum.pct_of_peak_sustained_elapsed",
+    NULL,
+};
 
 static const char *const suffixes[][8] = {
     { ".avg", ".avg.pct_of_peak_sustained_active", ".avg.per_second", ".max", ".min", ".sum", ".sum.per_second", NULL },
@@ -98,6 +113,11 @@ static int has(const struct host *host, const struct metric *metric)
     return (host->is_sampling ? metric->sampled_on : metric->chips) & host->chip;
 }
 
+static const char *const *suffixes_of(const struct host *host, int type)
+{
+    return host->is_sampling && type == 0 ? sampled_suffixes : suffixes[type];
+}
+
 /* The metric of a name and its suffix; NULL: the chip has no such one. Versions from 13.0 on take a base, too. */
 static const struct metric *find(const struct host *host, const char *name, const char **suffix)
 {
@@ -108,7 +128,7 @@ static const struct metric *find(const struct host *host, const char *name, cons
         *suffix = name + length;
         if (!name[length] && FAKE_CUPTI >= 1300)
             return &metrics[i];
-        for (const char *const *known = suffixes[metrics[i].type]; *known; known++)
+        for (const char *const *known = suffixes_of(host, metrics[i].type); *known; known++)
             if (strcmp(*known, name + length) == 0)
                 return &metrics[i];
     }
@@ -124,6 +144,15 @@ EXPORT int cuptiProfilerInitialize(void *params)
     return OK;
 }
 
+/* CUPTI crashes where CUDA's driver is not initialized: cuInit(). */
+static int is_driver_ready(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    int (*get_count)(int *) = driver ? (int (*)(int *))dlsym(driver, "cuDeviceGetCount") : NULL;
+    int count = 0;
+    return !get_count || get_count(&count) == 0;
+}
+
 struct chip_name {
     size_t size;
     void *priv;
@@ -134,9 +163,40 @@ EXPORT int cuptiDeviceGetChipName(struct chip_name *params);
 EXPORT int cuptiDeviceGetChipName(struct chip_name *params)
 {
     CHECK_SIZE(params, 32);
-    if (params->device)
-        return INVALID_PARAMETER;
-    params->name = "GH100";
+    if (params->device || !is_driver_ready())
+        return params->device ? INVALID_PARAMETER : NOT_INITIALIZED_YET;
+    params->name = getenv("FAKE_CHIP") ? getenv("FAKE_CHIP") : "GH100";
+    return OK;
+}
+
+/* FAKE_SUPPORT, words with commas between them: the level of a member, else 3, supported. Without vgpu=2 and the like
+ * all are. */
+struct device_supported {
+    size_t size;
+    void *priv;
+    int device, is_supported, architecture, sli, vgpu, confidential, cmp, wsl, interface;
+};
+static int level(const char *name, struct device_supported *params)
+{
+    const char *words = getenv("FAKE_SUPPORT"), *found = words ? strstr(words, name) : NULL;
+    int value = found ? atoi(found + strlen(name)) : 3;
+    if (value != 3)
+        params->is_supported = value;
+    return value;
+}
+EXPORT int cuptiProfilerDeviceSupported(struct device_supported *params);
+EXPORT int cuptiProfilerDeviceSupported(struct device_supported *params)
+{
+    CHECK_SIZE(params, FAKE_CUPTI >= 1301 ? 56 : 52);
+    if (params->device || params->interface || !is_driver_ready()) /* one GPU, and its ranges */
+        return params->device || params->interface ? INVALID_PARAMETER : NOT_INITIALIZED_YET;
+    params->is_supported = 3;
+    params->architecture = level("architecture=", params);
+    params->sli = level("sli=", params);
+    params->vgpu = level("vgpu=", params);
+    params->confidential = level("confidential=", params);
+    params->cmp = level("cmp=", params);
+    params->wsl = level("wsl=", params);
     return OK;
 }
 
@@ -232,7 +292,7 @@ EXPORT int cuptiProfilerHostGetSubMetrics(struct sub_metrics *params)
     const struct metric *metric = find(params->host, params->metric, &suffix);
     if (!metric || metric->type != params->type)
         return INVALID_METRIC_NAME;
-    params->names = (const char **)suffixes[metric->type];
+    params->names = (const char **)suffixes_of(params->host, metric->type);
     for (params->count = 0; params->names[params->count];)
         params->count++;
     return OK;
@@ -275,6 +335,14 @@ struct add_metrics {
     const char **names;
     size_t count;
 };
+/* FAKE_SAMPLING=absent=NAME: counters that this chip has and this GPU has not, by how their names begin. */
+static int is_absent(const char *name)
+{
+    const char *words = getenv("FAKE_SAMPLING");
+    const char *absent = words ? strstr(words, "absent=") : NULL;
+    return absent && strncmp(absent + strlen("absent="), name, strcspn(absent + strlen("absent="), ",")) == 0;
+}
+
 EXPORT int cuptiProfilerHostConfigAddMetrics(struct add_metrics *params);
 EXPORT int cuptiProfilerHostConfigAddMetrics(struct add_metrics *params)
 {
@@ -285,6 +353,8 @@ EXPORT int cuptiProfilerHostConfigAddMetrics(struct add_metrics *params)
         const struct metric *metric = find(params->host, params->names[i], &suffix);
         if (!metric || !*suffix)
             return metric ? INVALID_PARAMETER : INVALID_METRIC_NAME;
+        if (is_absent(params->names[i]))
+            return NOT_SUPPORTED;
         *(strcmp(metric->hardware, "pcie") == 0 ? &device : &kernel) = 1;
         params->host->added[params->host->added_count++ % (MOST * SLOTS)] = params->names[i];
     }
@@ -352,24 +422,44 @@ EXPORT int cuptiProfilerHostGetNumOfPasses(struct pass_count *params)
 /* ---- Values
  * ---------------------------------------------------------------------------------------------------------- */
 
-/* Calls visit() for each line of an image; the last range + 1. */
+/* Where the lines of a range begin in an image: from the place of the last question on, since a reader asks for one
+ * range after the other, and for each metric of it. */
+static const char *find_range(const char *image, size_t bytes, size_t range)
+{
+    static const char *last_image, *last;
+    static size_t last_range;
+    const char *end = image + bytes;
+    int is_known = image == last_image && last < end && last_range <= range && strtoul(last, NULL, 10) == last_range;
+    const char *at = is_known ? last : image;
+
+    while (at < end && *at && strtoul(at, NULL, 10) != range) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        at = stop ? stop + 1 : end;
+    }
+    if (at >= end || !*at)
+        return image;
+    last_image = image;
+    last_range = range;
+    return last = at;
+}
+
+/* Finds the value of a metric in an image; without one, returns the last range + 1. */
 static size_t read_data(const char *image, size_t bytes, size_t range, const char *metric, double *value)
 {
     size_t ranges = 0;
-    char line[512];
-    for (const char *at = image, *end = image + bytes; at < end;) {
+    const char *start = metric ? find_range(image, bytes, range) : image;
+    for (const char *at = start, *end = image + bytes; at < end && *at;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
-        snprintf(line, sizeof line, "%.*s", (int)(stop - at), at);
-        size_t number = (size_t)atoi(line);
-        char *name = strchr(line, ' '), *figure = name ? strchr(name + 1, ' ') : NULL;
-        if (figure) {
-            *figure = 0;
+        char *name;
+        size_t number = strtoul(at, &name, 10), length = *name == ' ' ? strcspn(name + 1, " \n") : 0;
+        if (length && name[1 + length] == ' ') {
             ranges = number + 1 > ranges ? number + 1 : ranges;
-            if (metric && number == range && strcmp(name + 1, metric) == 0)
-                *value = atof(figure + 1);
+            if (metric && number == range && strlen(metric) == length && memcmp(name + 1, metric, length) == 0) {
+                *value = atof(name + 1 + length);
+                return ranges;
+            }
         }
-        at = stop + 1;
+        at = stop ? stop + 1 : end;
     }
     return ranges;
 }

@@ -2,8 +2,9 @@
  * the sample. Sizes and members are from the vendor's headers, not from ours.
  *
  * FAKE_SAMPLING, words with commas between them: refuse=N (Enable answers N), overflow=N (the GPU's buffer is full
- * once, after N samples), die (the process ends in the second decode), hang (that decode never returns). A second
- * session is refused, and so is an order of calls that CUPTI would not take. */
+ * once, after N samples), die (the process ends in the second decode), hang (that decode never returns), scale=X (a
+ * counter is the number of the sample times X), absent=NAME (cupti_profiler.c). A second session is refused, and so is
+ * an order of calls that CUPTI would not take. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,13 +177,14 @@ static int do_cuptiPmSamplingCounterDataImageInitialize(struct data_initialize *
 }
 CALL(cuptiPmSamplingCounterDataImageInitialize, data_initialize, 40)
 
-/* The metrics of the config image, each with the number of the sample. */
+/* The metrics of the config image, each with the number of the sample, scaled. */
 static size_t write_sample(char *to, size_t sample, uint64_t number)
 {
+    const char *scale = word("scale=");
+    double value = (double)number * (scale ? atof(scale) : 1);
     size_t used = 0;
     for (const char *line = strchr(gpu.config, '\n') + 1; *line; line = strchr(line, '\n') + 1)
-        used += (size_t)sprintf(to + used, "%zu %.*s %llu\n", sample, (int)(strchr(line, '\n') - line), line,
-                                (unsigned long long)number);
+        used += (size_t)sprintf(to + used, "%zu %.*s %.17g\n", sample, (int)(strchr(line, '\n') - line), line, value);
     return used;
 }
 

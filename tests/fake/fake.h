@@ -35,6 +35,10 @@
     X(hang, 0)                   /* 1: flushing does not come back */                                                 \
     X(late_ms, 0)                /* buffers are given back so late, by the worker thread */                           \
     X(larger, 0)                 /* records are so many bytes larger, and the version a new one */                    \
+    X(free_share, 90)            /* so many per cent of a GPU's memory are free */                                    \
+    X(pc_refusal, 0)             /* a CUptiResult: PC sampling is refused with it */                                  \
+    X(pc_full, 0)                /* so many times the GPU's buffer of PC samples is full */                          \
+    X(pc_errors, 0)              /* counted: calls of PC sampling that CUPTI would refuse */                          \
     X(calls_in_callbacks, 0)     /* counted: CUDA calls made inside of CUPTI's callbacks */                           \
     X(requests, 0)               /* counted: buffers that CUPTI asked for */                                          \
     X(refused_requests, 0)       /* counted: times that it got none */                                                \

@@ -38,6 +38,8 @@ class Values:
 
 
 class Case(lib.Case):
+    waits_in_callbacks = False  # true: where kernels are counted, callbacks wait for the GPU
+
     def environment(self, settings=None, **variables):
         """Settings of the stand-ins, see fake.h; and other variables."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TACHO_FAKE_")}
@@ -52,7 +54,8 @@ class Case(lib.Case):
         self.said = self.lines(self.output.stdout)
         counters = self.truth("counters")
         if counters:
-            self.assertEqual(counters[-1]["calls_in_callbacks"], 0, "CUDA was called inside of a callback of CUPTI's")
+            if not self.waits_in_callbacks:
+                self.assertEqual(counters[-1]["calls_in_callbacks"], 0, "CUDA was called inside of a callback of CUPTI's")
             self.assertEqual(counters[-1]["dirty_requests"], 0, "CUPTI was lent a buffer that was not filled with zeros")
         return report
 

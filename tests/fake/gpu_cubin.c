@@ -50,3 +50,20 @@ char *gpu_cubin(const char *names, size_t bytes, size_t *size)
     }
     return image;
 }
+
+char *gpu_cubin_names(const char *image, size_t *size)
+{
+    const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
+    if (memcmp(image, ELFMAG, SELFMAG) != 0)
+        return NULL;
+    const Elf64_Shdr *sections = (const Elf64_Shdr *)(image + head->e_shoff);
+    const char *texts = image + sections[head->e_shstrndx].sh_offset;
+    char *names = calloc(1, sections[head->e_shstrndx].sh_size + 1);
+    for (size_t i = 0; i < head->e_shnum; i++)
+        if (strncmp(texts + sections[i].sh_name, ".text.", 6) == 0)
+            strcat(strcat(names, names[0] ? "\n" : ""), texts + sections[i].sh_name + 6);
+    *size = head->e_shoff + head->e_shnum * sizeof *sections;
+    if (head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr) > *size)
+        *size = head->e_phoff + head->e_phnum * sizeof(Elf64_Phdr);
+    return names;
+}

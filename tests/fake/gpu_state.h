@@ -68,5 +68,7 @@ struct gpu_kernel *kernel_create(const char *name); /* the name is kept as it is
 
 /* gpu_cubin.c: the image of a module with these kernels, texts one behind the other; the caller frees it. */
 char *gpu_cubin(const char *names, size_t bytes, size_t *size);
+/* The kernels of a real cubin, a line each, and its size; the caller frees them. NULL: it is not one. */
+char *gpu_cubin_names(const char *image, size_t *size);
 
 #endif

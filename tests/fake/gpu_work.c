@@ -335,6 +335,14 @@ EXPORT int gpu_module_load(void **handle, const char *kernels)
     uint64_t start = tool_now();
     const struct gpu_context *context = gpu_current();
     struct module *module = malloc(sizeof *module);
+    struct {
+        uint32_t id;
+        size_t bytes;
+        const char *image;
+    } descriptor = { 0 };
+    char *names = gpu_cubin_names(kernels, &descriptor.bytes); /* NULL: it is a list of names itself */
+    descriptor.image = names ? kernels : NULL;
+    kernels = names ? names : kernels;
     module->bytes = strlen(kernels) + 1;
     module->id = atomic_fetch_add(&gpu.modules, 1) + 1;
     module->names = mmap(NULL, module->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -359,15 +367,12 @@ EXPORT int gpu_module_load(void **handle, const char *kernels)
     work_set(&loaded, FIELD_cubinSize, module->bytes);
     work_set(&loaded, FIELD_cubin, (uintptr_t)module->names);
     work_report(&loaded);
-    struct {
-        uint32_t id;
-        size_t bytes;
-        const char *image;
-    } descriptor = { .id = module->id };
-    char *image = gpu_cubin(module->names, module->bytes, &descriptor.bytes);
-    descriptor.image = image;
+    char *image = names ? NULL : gpu_cubin(module->names, module->bytes, &descriptor.bytes);
+    descriptor.image = image ? image : descriptor.image;
+    descriptor.id = module->id;
     report_resource(RESOURCE_MODULE_LOADED, gpu_current(), NULL, &descriptor);
     free(image); /* CUPTI promises it for the callback only */
+    free(names);
     *handle = module;
     return 0;
 }

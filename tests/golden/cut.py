@@ -102,11 +102,11 @@ def where_the_work_is():
     starts = [start for (start,) in sqlite3.connect(file).execute("SELECT start FROM OSRT_API WHERE start BETWEEN ? AND ? ORDER BY 1", (begin, end))]
     check("what is said to be there in detail is", starts, [start for (start,) in cut.execute("SELECT start FROM OSRT_API WHERE start BETWEEN ? AND ? ORDER BY 1", (begin, end))])
     for asked, least, most in (("--filter-time=0s/5s", 1, 1.1), ("--filter-time=5s/10s", 8.8, 8.9), ("--times=500ms/1500ms,3s/4s", 1, 1.1)):
-        cut = part(file, "--max-size=22000", asked)
+        cut = part(file, "--max-size=24000", asked)
         first, last = cut.execute("SELECT min(start), max(start) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()
         check(f"those of {asked}", True, least * SECOND <= first <= last <= most * SECOND)
         check("and nothing else", 0, cut.execute("SELECT count(*) FROM OSRT_API WHERE start > ? OR end < ?", (detail(cut)[-1][1], detail(cut)[0][0])).fetchone()[0])
-        check("within the size", True, os.path.getsize("part.tacho") <= 22000)
+        check("within the size", True, os.path.getsize("part.tacho") <= 24000)
     made = long_capture("ranges.sqlite")
     for number in range(50):
         made.add("NVTX_EVENTS", start=9 * SECOND + number * 2_000_000, end=9 * SECOND + number * 2_000_000 + 1_000_000, eventType=59, globalTid=1 << 48 | 5 << 24 | 5,

@@ -15,7 +15,7 @@ import sys
 from lib import HERE, Made, check, output, run, status, table, unpack
 
 UNITS = {"Throughput %": ("%", 1), "MHz": ("MHz", 1e-6), "Avg": ("", 1), "Avg Warps per Cycle": ("warps/cycle", 1)}
-READINGS = ("NVML", "GPM", "Counters")
+READINGS = ("NVML", "GPM")
 
 
 # ---- plain loops over the rows ----
@@ -138,7 +138,7 @@ def make_gpus():
     for gpu in (0, 1):
         for metric, name in enumerate(("SMs Active [Throughput %]", "Tensor Active [Throughput %]", "GPC Clock Frequency [MHz]")):
             add_metric(made, gpu, 1, metric, name, [(time, (time * (metric + 3 + gpu)) % 97 * (10**7 if metric == 2 else 1)) for time in times])
-        add_metric(made, gpu, 4, 0, "SM Issue [Throughput %]", [(time, time % 89) for time in times], "Counters")
+        add_metric(made, gpu, 4, 0, "SM Issue [Throughput %]", [(time, time % 89) for time in times])
         add_metric(made, gpu, 2, 0, "Power [W]", [(950 + 1000 * i, 300.375 + 7 * i) for i in range(5)], "NVML")
     return made.write()
 

@@ -57,7 +57,7 @@ def raw_page():
     expected = [(0, METRICS[0], "ns", 1536000.0, None), (0, METRICS[1], "byte", 2.5e6, None), (0, METRICS[2], "byte/s", 1627604166666.67, None),
                 (0, METRICS[3], "hz", 1239500000.0, None), (0, METRICS[4], "%", 51.4, None), (0, METRICS[5], None, None, "PreferNone"),
                 (0, METRICS[6], "inst", 187500.0, None), (0, METRICS[7], "byte/block", 1024.0, None),
-                (1, METRICS[0], "ns", 3200.0, None), (1, METRICS[1], "byte", None, None), (1, METRICS[2], "byte/s", None, None),
+                (1, METRICS[0], "ns", 3200.0, None), (1, METRICS[1], "byte", None, None), (1, METRICS[2], "byte/s", None, "nan"),
                 (1, METRICS[4], "%", 0.0, None), (1, METRICS[5], None, None, "PreferNone"), (1, METRICS[6], "inst", 12.0, None), (1, METRICS[7], "byte/block", 0.0, None)]
     check("a value per cell: n/a has no number, an empty cell no row", expected, values(got))
     for name, units, first in (("new", ["us", "Mbyte", "Tbyte/s", "Ghz", "%", "", "inst", "Kbyte/block"], ["1,536.00", "2.5", "1.62760416666667", "1.2395", "51.4", "PreferNone", "187500", "1.024"]),

@@ -6,6 +6,7 @@ The expected texts are outputs of nvidia-smi that people have published, with th
 - -s pucvmet -o DT, pmon -s um -o DT: notes of August 2026, whose editor has cut the blanks at the ends of lines
 - dmon --gpm-metrics 1,2,13: leimao.github.io/blog/NVIDIA-NVML-GPU-Statistics, December 2025
 - pmon: output of driver 595.84 in the tests of a parser; -s um: the same columns, and a name of 15 characters, in another one's
+- smi/: printed on one H200 by driver 580.159.04, under load and all at once; the heading in a pipe was at the lines 0 and 46
 - --format csv: the heading `#gpu, rxpci, txpci`, `#Idx, MB/s, MB/s` and the row ` 0, 12, 34` in the tests of a parser
 Drivers before 550 have narrower columns for the date, the time (535) and all others (525)."""
 
@@ -25,6 +26,7 @@ import time
 
 import lib
 from lib import TACHO, check, output, refusal, run
+from nvml_host import printed_by_nvidia_smi
 
 KEEP = []
 
@@ -46,6 +48,7 @@ def gpu(number, power, temperature, sm, memory, memory_clock, clock, *more):
 def process(name):
     """A process of that name; its id."""
     path = os.path.abspath(name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     shutil.copy(shutil.which("sleep"), path)
     KEEP.append(subprocess.Popen([path, "600"]))
     return KEEP[-1].pid
@@ -142,6 +145,75 @@ def json_lines():
     check("times grow", True, lines[0]["time"] < stamp)
 
 
+# ---- one H200 ----
+
+METRICS = "1,2,3,4,5,6,7,9,10,11,12,13,20,21"
+ONE_H200 = {"dmon": "-c 5", "dmon-DT": "-o DT -c 2", "dmon-T": "-o T -c 2", "dmon-csv": "--format csv -c 2", "dmon-csv-n": "--format csv,nounit,noheader -c 2",
+            "dmon-gpm": f"--gpm-metrics {METRICS} -c 2", "dmon-gpm-d": "--gpm-metrics 1,2 --gpm-options d -c 2", **{f"dmon-{letters}": f"-s {letters} -c 2" for letters in ("p", "u", "c", "v", "m", "e", "t", "pucvmet")}}
+
+
+def rows(text):
+    """[{column: text}] of a table that nvidia-smi printed."""
+    lines = text.replace("#", " ").splitlines()
+    return [dict(zip(lines[0].split(), line.split())) for line in lines[2:]]
+
+
+def answers(text, column, scale=1):
+    return " ".join(str(int(row[column]) * scale) for row in rows(text))
+
+
+def readings(everything):
+    """The script of the readings in a table with all columns; utilization is asked for twice in each round."""
+    rates = " ".join(f"{row['sm']}:{row['mem']} " * 2 for row in rows(everything))
+    memory = " ".join(f"{141 << 30}:0:{int(row['fb']) << 20}" for row in rows(everything))
+    bar1 = " ".join(f"{256 << 30}:{int(row['bar1']) << 20}" for row in rows(everything))
+    lost = " ".join(f"1:{at * 10**15 * (row['pviol'] == '100')}" for at, row in enumerate(rows(everything)))
+    single = {"DeviceGetPowerUsage": ("pwr", 1000), "DeviceGetTemperature[0]": ("gtemp", 1), "DeviceGetFieldValues[82]": ("mtemp", 1), "DeviceGetClockInfo[2]": ("mclk", 1),
+              "DeviceGetClockInfo[1]": ("pclk", 1), "DeviceGetEncoderUtilization": ("enc", 1), "DeviceGetDecoderUtilization": ("dec", 1), "DeviceGetJpgUtilization": ("jpg", 1),
+              "DeviceGetOfaUtilization": ("ofa", 1), "DeviceGetPcieReplayCounter": ("pci", 1), "DeviceGetPcieThroughput[1]": ("rxpci", 1000), "DeviceGetPcieThroughput[0]": ("txpci", 1000)}
+    return ["DeviceGetCount_v2 - 1", "DeviceGetName - NVIDIA_H200", "GpmQueryDeviceSupport 0 1", f"DeviceGetUtilizationRates 0 {rates}", f"DeviceGetMemoryInfo 0 {memory}",
+            f"DeviceGetBAR1MemoryInfo 0 {bar1}", f"DeviceGetConfComputeProtectedMemoryUsage 0 {141 << 30}:0", f"DeviceGetViolationStatus[0] 0 {lost}", "DeviceGetViolationStatus[1] 0 1:0",
+            "DeviceGetTotalEccErrors[1] 0 0", "DeviceGetTotalEccErrors[3] 0 0", *(f"{call} 0 {answers(everything, *column)}" for call, column in single.items() if column[0] in everything)]
+
+
+def one_h200():
+    """Every file of nvidia-smi, from the readings that its files have. GPM had none on that host, in nvidia-smi's first two lines."""
+    script = readings(printed_by_nvidia_smi("dmon-pucvmet.txt"))
+    for name, options in ONE_H200.items():
+        expected = printed_by_nvidia_smi(f"{name}.txt")
+        lines = list(script)
+        if name == "dmon":
+            every = {"pwr": ("DeviceGetPowerUsage", 1000), "gtemp": ("DeviceGetTemperature[0]", 1), "mtemp": ("DeviceGetFieldValues[82]", 1), "pclk": ("DeviceGetClockInfo[1]", 1)}
+            rates = " ".join(f"{row['sm']}:{row['mem']} " * 2 for row in rows(expected))
+            lines = [f"{call} 0 {answers(expected, column, scale)}" for column, (call, scale) in every.items()] + [f"DeviceGetUtilizationRates 0 {rates}"] + lines
+        if name == "dmon-t":
+            lines = [f"DeviceGetPcieThroughput[{which}] 0 {answers(expected, column, 1000)}" for which, column in ((1, "rxpci"), (0, "txpci"))] + lines
+        nvml(*lines)
+        got = output("dmon", *options.split(), "-d", "0.01")
+        if "T" in options:
+            expected, got = (re.sub(r" 20\d{6} ", " 20260816 ", re.sub(r"\d\d:\d\d:\d\d", "09:22:34", text)) for text in (expected, got))
+        check(name, expected, got)
+
+
+def processes_of_one_h200():
+    pids = [process(os.path.join(folder, "python3")) for folder in ("first", "second")]
+    for name, options in {"pmon": "-c 2", "pmon-u": "-s u -c 2", "pmon-m": "-s m -c 2", "pmon-um": "-s um -c 2", "pmon-DT": "-o DT -c 1"}.items():
+        used = [[f"{at}:{pid}:{sm}:{memory}:0:0:0:0" for pid, sm, memory in zip(pids, *values)] for at, values in ((1, ((88, 11), (11, 1))), (2, ((44, 55), (5, 7))))]
+        nvml("DeviceGetCount_v2 - 1", f"DeviceGetComputeRunningProcesses_v3 0 {';'.join(f'{pid}:{1130 << 20}:{ALL}:{ALL}' for pid in pids)}",
+             f"DeviceGetProcessesUtilizationInfo 0 {';'.join(used[0])} {';'.join(used[1])}", "DeviceGetConfComputeProtectedMemoryUsage 0 1:0")
+        expected, got = printed_by_nvidia_smi(f"{name}.txt"), output("pmon", *options.split(), "-d", "0.01")
+        for there, here in zip((1593, 1629), pids):
+            expected = expected.replace(f"{there:>10}", f"{here:>10}")
+        if "T" in options:
+            expected, got = (re.sub(r" 20\d{6} ", " 20260816 ", re.sub(r"\d\d:\d\d:\d\d", "09:22:34", text)) for text in (expected, got))
+        check(name, expected, got)
+
+
+def a_pipe_repeats_the_heading():
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180))
+    check("headings", [0, 46], [at for at, line in enumerate(output("dmon", "-s", "p", "-c", "60", "-d", "0.01").splitlines()) if line.startswith("# gpu")])
+
+
 # ---- a report ----
 
 def a_report():
@@ -155,7 +227,7 @@ def a_report():
     began = time.time()
     got, said, out = run("dmon", "-o", "rec.tacho", "-o", "T", "-s", "pcm", "--gpm-metrics", "smutil", "-d", "0.02", "-c", "4")
     check("status", 0, got)
-    check("what has no GPM", "tacho dmon: GPU 1 (NVIDIA H200) has no GPM, which needs Hopper or later and driver 520 or later.\n", said)
+    check("what has no GPM", "tacho dmon: GPU 1 (NVIDIA H200) has no GPM, which needs Hopper or later and driver 520 or later\n", said)
     check("lines beside the report", (2 + 8, "#Time"), (len(out.splitlines()), out[:5]))
     output("export", "-q", "-o", "rec.sqlite", "rec.tacho")
     database = sqlite3.connect("rec.sqlite")
@@ -267,22 +339,22 @@ def a_terminal_keeps_the_heading():
 
 
 def bad_options():
-    check("letter", "tacho dmon: --select cannot have 'x'; its letters are p u c v m e t\n", refusal("dmon", "-s", "px"))
-    check("letter of pmon", "tacho pmon: --select cannot have 'p'; its letters are u m\n", refusal("pmon", "-s", "p"))
+    check("letter", (255, "tacho dmon: --select cannot have 'x'; its letters are p u c v m e t\n", ""), run("dmon", "-s", "px"))
+    check("letter of pmon", (255, "tacho pmon: --select cannot have 'p'; its letters are u m\n", ""), run("pmon", "-s", "p"))
     for words in (["-d", "0"], ["-d", "soon"], ["-c", "0"], ["-c", "-1"], ["-c", "2x"], ["-o", "DTX"], ["--gpm-options", "x"], ["--gpm-metrics", "8"], ["more"]):
         check(f"status of {words}", 2, run("dmon", *words)[0])
         refusal("dmon", *words)
     check("format", True, "did you mean 'nounit'?" in refusal("dmon", "--format", "csv,nounits"))
     check("metric", True, "did you mean smutil (2)?" in refusal("dmon", "--gpm-metrics", "smutl"))
     check("option", True, "did you mean --delay?" in refusal("dmon", "--dely", "2"))
-    check("GPU", "tacho dmon: There is no GPU '7' here; nvidia-smi -L lists them.\n", refusal("dmon", "-i", "7"))
+    check("GPU", (6, "tacho dmon: there is no GPU '7' here; nvidia-smi -L lists them\n", ""), run("dmon", "-i", "7"))
 
 
 def without_nvml():
     library = os.environ["TACHO_NVML"]
     os.environ["TACHO_NVML"] = "/nowhere/libnvidia-ml.so.1"
     for command in ("dmon", "pmon"):
-        check("no NVML", True, refusal(command, "-c", "1").startswith(f"tacho {command}: Cannot load NVML: /nowhere/libnvidia-ml.so.1"))
+        check("no NVML", True, refusal(command, "-c", "1").startswith(f"tacho {command}: cannot load NVML: /nowhere/libnvidia-ml.so.1"))
         check("its status", 1, run(command, "-c", "1")[0])
     os.environ["TACHO_NVML"] = library
     with open("helper", "w") as file:
@@ -295,7 +367,8 @@ def without_nvml():
 
 os.environ["TACHO_NVML"] = os.path.join(os.environ["FAKE"], "lib", "libnvidia-ml.so.1")
 try:
-    for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, it_ends_well,
+    for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, one_h200, processes_of_one_h200,
+                 a_pipe_repeats_the_heading, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, it_ends_well,
                  a_terminal_keeps_the_heading, bad_options, without_nvml):
         test()
 finally:

@@ -11,16 +11,16 @@ from lib import check, output, refusal
 
 LEADING = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
 METRICS = {  # base unit, values of three launches
-    "dram__bytes_read.sum": ("byte", ["2500000", "4096", "0"]),
-    "gpu__time_duration.sum": ("ns", ["1536000", "3200", "1599.50"]),
-    "dram__bytes.sum.per_second": ("byte/s", ["1627604166666.67", "1280000000", "n/a"]),
-    "gpc__cycles_elapsed.avg.per_second": ("hz", ["1239496049.13", "1400000000", "1410000000"]),
+    "dram__bytes_read.sum": ("byte", ["2,500,000", "4,096", "0"]),
+    "gpu__time_duration.sum": ("ns", ["1,536,000", "3,200", "1,599.50"]),
+    "dram__bytes.sum.per_second": ("byte/s", ["1,627,604,166,666.67", "1,280,000,000", "n/a"]),
+    "gpc__cycles_elapsed.avg.per_second": ("hz", ["1,239,496,049.13", "1,400,000,000", "1,410,000,000"]),
     "launch__func_cache_config": ("", ["CachePreferNone", "CachePreferShared", "CachePreferNone"]),
     "launch__registers_per_thread": ("register/thread", ["168", "32", "16"]),
-    "launch__shared_mem_per_block_dynamic": ("byte/block", ["205696", "0", "0"]),
-    "sass__inst_executed_per_opcode": ("inst", ["1024 (512; 256; 256)", "3 (3)", ""]),
+    "launch__shared_mem_per_block_dynamic": ("byte/block", ["205,696", "0", "0"]),
+    "sass__inst_executed_per_opcode": ("inst", ["1,024 (512; 256; 256)", "3 (3)", ""]),
     "sm__warps_active.avg.pct_of_peak_sustained_active": ("%", ["51.40", "99.99", "100"]),
-    "smsp__inst_executed.sum": ("inst", ["187500", "12", "12"]),
+    "smsp__inst_executed.sum": ("inst", ["187,500", "12", "12"]),
 }
 GEMM = 'void gemm<float, "q">(float const*, int)\n::[lambda(int)]'
 KERNELS = [[0, 4711, "train", "127.0.0.1", GEMM, 1, 7, "(256, 1, 1)", "(32, 8, 2)", 0, "9.0"],
@@ -48,23 +48,23 @@ def raw_page():
     got = printed("--page", "raw")
     check("scaled: the same names", rows[0], got[0])
     by_name = dict(zip(got[0], zip(*got[1:])))
-    for name, expected in (("dram__bytes_read.sum", ("Mbyte", "2.50", "0.00", "0")), ("gpu__time_duration.sum", ("ms", "1.54", "0.00", "0.00")),
-                           ("dram__bytes.sum.per_second", ("Tbyte/s", "1.63", "0.00", "n/a")), ("gpc__cycles_elapsed.avg.per_second", ("Ghz", "1.24", "1.40", "1.41")),
-                           ("launch__shared_mem_per_block_dynamic", ("Kbyte/block", "205.70", "0", "0")), ("smsp__inst_executed.sum", ("inst", "187500", "12", "12"))):
+    for name, expected in (("dram__bytes_read.sum", ("Mbyte", "2.500000", "0.004096", "0.000000")), ("gpu__time_duration.sum", ("ms", "1.536000", "0.003200", "0.001600")),
+                           ("dram__bytes.sum.per_second", ("Tbyte/s", "1.627604", "0.001280", "n/a")), ("gpc__cycles_elapsed.avg.per_second", ("Ghz", "1.239496", "1.400000", "1.410000")),
+                           ("launch__shared_mem_per_block_dynamic", ("Kbyte/block", "205.696000", "0.000000", "0.000000")), ("smsp__inst_executed.sum", ("inst", "187500.000000", "12.000000", "12.000000"))):
         check(f"scaled: {name}", expected, by_name[name])
 
 
 def details_page():
     rows = printed("--print-units", "base")
-    check("details: columns", LEADING + ["Section Name", "Metric Name", "Metric Unit", "Metric Value"], rows[0])
-    own = [row[11:] for row in rows[1:] if row[:2] == ["0", "4711"]]
+    check("details: columns", LEADING + ["Section Name", "Metric Name", "Metric Unit", "Metric Value", "Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup"], rows[0])
+    own = [row[11:15] for row in rows[1:] if row[:2] == ["0", "4711"]]
     check("details: sections and labels", [
-        ["GPU Speed Of Light Throughput", "Duration", "ns", "1536000"], ["Memory Workload Analysis", "Memory Throughput", "byte/s", "1627604166666.67"],
-        ["Instruction Statistics", "Executed Instructions", "inst", "187500"], ["Launch Statistics", "Function Cache Configuration", "", "CachePreferNone"],
-        ["Launch Statistics", "Registers Per Thread", "register/thread", "168"], ["Launch Statistics", "Dynamic Shared Memory Per Block", "byte/block", "205696"],
-        ["Occupancy", "Achieved Occupancy", "%", "51.40"], ["Command line profiler metrics", "dram__bytes_read.sum", "byte", "2500000"],
-        ["Command line profiler metrics", "gpc__cycles_elapsed.avg.per_second", "hz", "1239496049.13"],
-        ["Command line profiler metrics", "sass__inst_executed_per_opcode", "inst", "1024 (512; 256; 256)"]], own)
+        ["GPU Speed Of Light Throughput", "SM Frequency", "hz", "1,239,496,049.13"], ["GPU Speed Of Light Throughput", "Duration", "ns", "1,536,000"],
+        ["Memory Workload Analysis", "Memory Throughput", "byte/s", "1,627,604,166,666.67"], ["Instruction Statistics", "Executed Instructions", "inst", "187,500"], ["Launch Statistics", "Function Cache Configuration", "", "CachePreferNone"],
+        ["Launch Statistics", "Registers Per Thread", "register/thread", "168"], ["Launch Statistics", "Dynamic Shared Memory Per Block", "byte/block", "205,696"],
+        ["Occupancy", "Achieved Occupancy", "%", "51.40"]], own)
+    write("named.csv", [LEADING + ["dram__bytes_read.sum"], [""] * 11 + ["byte"], KERNELS[0] + ["2,500,000"]])
+    check("details: metrics without a section", [["Command line profiler metrics", "dram__bytes_read.sum", "Mbyte", "2.50"]], [row[11:15] for row in printed(file="named.csv")[1:]])
     check("each value in a unit of its size", ["3.20", "us"], [row[14:12:-1] for row in printed() if row[0] == "1" and row[12] == "Duration"][0])
     with open("details.csv", "w", newline="") as out:
         csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
@@ -75,20 +75,19 @@ def summaries():
     columns = ["Section Name", "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average"]
     rows = printed("--print-summary", "per-kernel", "--print-units", "base")
     check("per kernel: columns", ["Process ID", "Process Name", "Host Name", "Kernel Name", "Block Size", "Grid Size", "Device", "CC", "Invocations"] + columns, rows[0])
-    check("per kernel", [["4711", GEMM, "1", "187500", "187500", "187500"], ["4711", "copy(char*)", "1", "12", "12", "12"], ["4712", "copy(char*)", "1", "12", "12", "12"]],
+    check("per kernel", [["4711", GEMM, "1", "187,500.00", "187,500.00", "187,500.00"], ["4711", "copy(char*)", "1", "12.00", "12.00", "12.00"], ["4712", "copy(char*)", "1", "12.00", "12.00", "12.00"]],
           [[row[0], row[3], row[8], *row[12:]] for row in rows if row[10] == "Executed Instructions"])
     rows = printed("--print-summary", "per-gpu", "--print-units", "base")
-    check("per GPU", [["Device", "CC", "Invocations"] + columns, ["0", "9.0", "2", "GPU Speed Of Light Throughput", "Duration", "ns", "3200", "1536000", "769600"],
-                      ["1", "10.0", "1", "GPU Speed Of Light Throughput", "Duration", "ns", "1599.50", "1599.50", "1599.50"]],
+    check("per GPU", [["Device", "CC", "Invocations"] + columns, ["0", "9.0", "2", "GPU Speed Of Light Throughput", "Duration", "ns", "3,200.00", "1,536,000.00", "769,600.00"],
+                      ["1", "10.0", "1", "GPU Speed Of Light Throughput", "Duration", "ns", "1,599.50", "1,599.50", "1,599.50"]],
           [rows[0]] + [row for row in rows if row[4] == "Duration"])
     rows = printed("--print-summary", "per-nvtx", "--page", "raw", "--print-units", "base")
-    check("per NVTX range: of both copies", [["", "copy(char*)", "2", "launch__registers_per_thread", "register/thread", "16", "32", "24"]],
+    check("per NVTX range: of both copies", [["", "copy(char*)", "2", "launch__registers_per_thread", "register/thread", "16.00", "32.00", "24.00"]],
           [row for row in rows if row[1] == "copy(char*)" and row[3] == "launch__registers_per_thread"])
 
 
 def refusals():
-    check("no file", True, "--import FILE --csv" in refusal("ncu", "--csv"))
-    check("no CSV", True, "add --csv" in refusal("ncu", "--import", "raw.csv"))
+    check("no file", True, "--import FILE" in refusal("ncu", "--csv"))
     with open("none.json", "w") as out:
         out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
     check("no counters", True, "'none.json' has no counters of kernels" in refusal("ncu", "--import", "none.json", "--csv"))

@@ -41,6 +41,12 @@ class Host:
             file.write(f"{name}\n")
 
 
+def printed_by_nvidia_smi(name):
+    """A text that nvidia-smi printed on a host with one H200 and driver 580.159.04: smi/ has them, named after the options."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "smi", name), newline="") as file:
+        return file.read()
+
+
 def sets(text):
     """Ranges as the script has them: 0-55,112-167 is 0:55;112:167."""
     return ";".join(":".join((part.split("-") * 2)[:2]) for part in text.split(",")) if text else "none"

@@ -323,11 +323,11 @@ def captures():
 
 
 def refusals():
-    check("no GPU", (1, [""], "tacho top: There is no GPU on this machine.\n"), plain(Host(["DeviceGetCount_v2 - 0"])))
+    check("no GPU", (1, [""], "tacho top: there is no GPU on this machine\n"), plain(Host(["DeviceGetCount_v2 - 0"])))
     top = Top(Host(["DeviceGetCount_v2 - 0"]))
     check("no GPU on a terminal", 1, top.process.wait(LIMIT))
-    check("… one sentence, and nothing was drawn", ("tacho top: There is no GPU on this machine.\n", b""), (top.process.stderr.read().decode(), top.bytes))
-    check("a GPU that is not there", "tacho top: There is no GPU '9' here; nvidia-smi -L lists them.\n", plain(SMALL, "-i", "9")[2])
+    check("… one sentence, and nothing was drawn", ("tacho top: there is no GPU on this machine\n", b""), (top.process.stderr.read().decode(), top.bytes))
+    check("a GPU that is not there", "tacho top: there is no GPU '9' here; nvidia-smi -L lists them\n", plain(SMALL, "-i", "9")[2])
 
 
 narrow()

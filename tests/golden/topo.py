@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from lib import TACHO, check, status
-from nvml_host import Host, gpus
+from nvml_host import Host, gpus, printed_by_nvidia_smi
 
 LEVELS = {"PIX": 10, "PXB": 20, "PHB": 30, "NODE": 40, "SYS": 50}
 LEGEND = """
@@ -130,7 +130,7 @@ def with_switches():
     check("-mp has no NVLink", matrix(without) + LEGEND + adapters, topo(host, "-mp"))
     check("before the fabric is set up", matrix(without) + LEGEND + NVLINKS + adapters, topo(switched_host(links=18, peers="0:0:5:0:0"), "-m"))
     # nvidia-smi topo -c on a DGX A100 answers "The GPUs that have an affinity with CPU 48 are:\n0, 1".
-    check("-c", "The GPUs that have an affinity with CPU 130 are:\n0, 1, 2, 3\n", topo(host, "-c", "130"))
+    check("-c", "The GPUs that have an affinity with CPU 130 are:\n0, 1, 2, 3\n\n", topo(host, "-c", "130"))
     check("-C -M", "NUMA IDs of closest CPU: 1\nNUMA IDs of closest memory: 1\n", topo(host, "-C", "-M", "-i", "7"))
     check("-p", "Device 0 is connected to device 7 by way of an SMP interconnect link between NUMA nodes.\n", topo(host, "-p", "-i", "0,7"))
     whole = json.loads(topo(host, "--json"))
@@ -183,7 +183,7 @@ def on_pci():
     host = Host(scripted(phb, "595.91.07"))
     check("PHB", matrix(phb) + LEGEND + NVLINKS, topo(host, "-m"))
     check("-p2p rw", peers + PEERS + "  U    = Unknown\n", topo(host, "-p2p", "rw"))
-    check("-n", "Device 1 is connected by way of a PCIe host bridge to device(s): 0, 2, 3\n", topo(host, "-n", "3", "-i", "GPU-0001"))
+    check("-n", "Device 1 is connected by way of a PCIe host bridge to device(s): 0, 2, 3\n\n", topo(host, "-n", "3", "-i", "GPU-0001"))
     # Two Quadro RTX 6000 at two sockets, driver 580.142, in a job with every second CPU; four RTX A4000, driver 580.95.05.
     sockets = ["GPU0 X SYS 0,2,4,6,8,10 0 N/A", "GPU1 SYS X 1,3,5,7,9,11 1 N/A"]
     check("SYS", matrix(sockets) + LEGEND + NVLINKS, topo(Host(scripted(sockets, "580.142")), "--matrix"))
@@ -202,23 +202,47 @@ def on_pci():
     # GB200: the memory of a GPU is a node of its own.
     own = gpus(1, "580.95.05", ["0-71"], ["0"]) + ["DeviceGetNumaNodeId 0 2"]
     check("GPU NUMA ID", matrix(["GPU0 X 0-71 0 2"]) + LEGEND + NVLINKS, topo(Host(own), "-m"))
-    check("-gnid", "GPU NUMA ID: 2\n", topo(Host(own), "-gnid", "-i", "0"))
+    check("-gnid", "2\n", topo(Host(own), "-gnid", "-i", "0"))
+
+
+# ---- one H200 of a virtual machine with one NUMA node, which sysfs does not name; driver 580.159.04. The texts are nvidia-smi's own ----
+
+NOT_NEAR = ("by way of an single on-board PCIe switch", "by way of a single PCIe switch", "by way of potentially multiple PCIe switches",
+            "by the same PCIe host bridge", "by way of an on-CPU interconnect between PCIe host bridges", "by way of an SMP interconnect link between NUMA nodes")
+
+
+def one_h200():
+    host = Host(gpus(1, "580.159.04", ["0-15"], ["0"]))
+    host.device("pci0000:00/0000:10:00.0", -1)
+    for name, options in (("topo-m", ("-m",)), ("topo-mp", ("-mp",)), ("topo-c", ("-c", "0")), ("topo-n", ("-i", "0", "-n", "2")),
+                          *((f"p2p-{way}", ("-p2p", way)) for way in "rwnap")):
+        check(name, printed_by_nvidia_smi(f"{name}.txt"), topo(host, *options))
+    for path, words in enumerate(NOT_NEAR):
+        check(f"-n {path}", f"Device 0 is not connected to other devices {words}.\n\n", topo(host, "-n", str(path), "-i", "0"))
+    for option in ("-C", "--get-numa-id-of-nearby-cpu"):
+        check(option, "NUMA IDs of closest CPU: 0\n", topo(host, option, "-i", "0"))
+    for option in ("-gnid", "--gpu-numa-id"):
+        check(option, "N/A\n", topo(host, option, "-i", "0"))
+    # A script for a Grace host has this text of a second GPU: the nodes of the GPU's memory are among them.
+    grace = Host(gpus(1, "580.95.05", ["72-143"], ["1,18-33"]))
+    check("-C on Grace", "NUMA IDs of closest CPU: 1,18-33\n", topo(grace, "-C", "-i", "0"))
 
 
 def refusals():
     host = Host(scripted(["GPU0 X 0-19 0 N/A"], "580.95.05"))
     for options, sentence in ((("-i", "0"), "-i needs -n, -p, -C, -M or -gnid: the matrices have all GPUs"), (("-p",), "-n, -p, -C, -M and -gnid need -i, the GPU"),
-                              (("-p", "-i", "0"), "-i needs two GPUs here"), (("-C", "-i", "7"), "There is no GPU '7' here; nvidia-smi -L lists them."),
+                              (("-p", "-i", "0"), "-i needs two GPUs here"), (("-C", "-i", "7"), "there is no GPU '7' here; nvidia-smi -L lists them"),
                               (("-p2p", "x"), "-p2p needs letters of r, w, n, a and p, not 'x'"), (("-c", "many"), "-c needs a number below 1024, not 'many'"),
                               (("-n", "6", "-i", "0"), "-n needs a number below 6, not '6'")):
         check(" ".join(options), f"tacho topo: {sentence}\n", topo(host, *options))
-    check("no GPU", "tacho topo: There is no GPU on this machine.\n", topo(Host(["DeviceGetCount_v2 - 0"])))
-    check("no driver", "tacho topo: Cannot initialise NVML: the NVIDIA driver is not loaded.\n", topo(Host(["Init_v2 - !9"])))
+    check("no GPU", "tacho topo: there is no GPU on this machine\n", topo(Host(["DeviceGetCount_v2 - 0"])))
+    check("no driver", "tacho topo: cannot initialise NVML: the NVIDIA driver is not loaded\n", topo(Host(["Init_v2 - !9"])))
 
 
 one_gpu()
 with_switches()
 with_switches_of_switches()
 on_pci()
+one_h200()
 refusals()
 sys.exit(status())

@@ -113,13 +113,18 @@ class Dmon(gpulib.Case):
             self.assertLessEqual(abs(statistics.mean(here) - statistics.mean(there)), 2, column)
 
     def test_a_repeated_heading(self):
-        """What nvidia-smi does in a pipe after many lines is written down here, since no page says it."""
-        theirs, _ = both(self, "-c", "60", "-s", "p", seconds=100)
-        self.figure("headings at lines", [at for at, line in enumerate(theirs) if line.startswith("# gpu")])
+        theirs, ours = both(self, "-c", "60", "-s", "p", seconds=100)
+        self.assertEqual(*([at for at, line in enumerate(side) if line.startswith("# gpu")] for side in (theirs, ours)))
+
+    def test_statuses(self):
+        for words in (["-i", "7", "-c", "1"], ["-s", "x", "-c", "1"]):
+            with self.subTest(words):
+                theirs, ours = (tools.run([*program, "dmon", *words], 30).status for program in (["nvidia-smi"], [gpulib.TACHO]))
+                self.assertEqual(theirs, ours)
 
 
 class Pmon(Dmon):
-    test_idle = test_busy = test_each_letter = test_times = test_csv = test_gpm = test_a_repeated_heading = None
+    test_idle = test_busy = test_each_letter = test_times = test_csv = test_gpm = test_a_repeated_heading = test_statuses = None
 
     def test_a_process(self):
         running = self.load()
@@ -134,10 +139,6 @@ class Pmon(Dmon):
                 if "fb" in here:
                     self.assertEqual((there["fb"], there["ccpm"]), (here["fb"], here["ccpm"]))
         self.assertIsNone(running.poll(), "the program still ran")
-
-    def test_csv_of_processes(self):
-        theirs, ours = both(self, "-c", "1", "--format", "csv", command="pmon")
-        self.assertEqual(theirs[:2], ours[:2])
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class CommandPages(unittest.TestCase):
         unknown = []
         for path in glob.glob(os.path.join(SOURCE, "docs", "commands", "*.md")):
             lines = [line for line in text_of(path).splitlines() if "nsys" not in line]  # its options are its own
-            names = re.findall(r"(?<![\w-])--([a-z][a-z-]*)\b(?!-)", "\n".join(lines))  # --filter-… stands for several
+            names = re.findall(r"(?<![\w-])--([a-z][a-z0-9-]*)\b(?!-)", "\n".join(lines))  # --filter-… stands for several
             unknown += [(os.path.relpath(path, SOURCE), name) for name in names if name not in known]
         self.assertEqual(unknown, [])
 

@@ -21,6 +21,10 @@ REFUSAL, CHIP, METRIC, MISSING, CONFIG = (FRAMES.index(name) + 1 for name in ("R
 SAMPLED = "pmsampling:"
 LEFT_OUT = ("ask for it alone", "needs a second pass", "lists this metric and does not count it")  # said, and right
 YOUNG = {"GB20B": "13.0"}  # counters of its L2 came with that version
+NCU_COLUMNS = os.path.join(SOURCE, "tests", "golden", "ncu", "%s-columns.txt")  # of the raw pages that ncu 2025.3 printed on an H200
+NCU_ALONE = re.compile(  # columns that no counter of a kernel is: docs/counters.md
+    r"(launch|device|profiler|numa|nvlink|c2clink|sass|smsp__pcsamp)__?|derived_|memory_|(thread_)?inst_executed|\w+__maximum_warps_|\w+\.TriageCompute|(pcie|nvl[rt]x|ctc)__|"
+    r"smsp__branch_targets_threads_divergent$|smsp__sass_inst_executed_memdesc_explicit_\w+$")
 NOT_COUNTED = re.compile(r"launch__|derived__|\w+__maximum_warps_")
 failures = []
 
@@ -65,9 +69,10 @@ def table():
     sections = []
     for name, sets, body in re.findall(r'SECTION\((\w+), "[^"]*",([^)]*(?:\([^)]*\)[^)]*)*)\)\n(.*?)SECTION_END', text, re.S):
         rows = [(names.split("|"), chips) for names, chips in
-                re.findall(r'(?:METRIC|SCALED)\((?:[\d.]+,\s*)?"([^"]*)",\s*"[^"]*",\s*"([^"]*)"\)', body)]
-        if body.count("METRIC(") + body.count("SCALED(") != len(rows):
-            fail(f"{name}: {len(rows)} rows could be read of {body.count('METRIC(') + body.count('SCALED(')}")
+                re.findall(r'(?:METRIC|SHOWN)\("([^"]*)",(?:\s*"[^"]*",)+?\s*"([^"]*)"\)', body)]
+        marked = body.count("METRIC(") + body.count("SHOWN(")
+        if marked != len(rows):
+            fail(f"{name}: {len(rows)} rows could be read of {marked}")
         sections.append((name, re.findall(r"COUNTER_SET\((\w+)\)", sets), rows))
     return sections
 
@@ -113,7 +118,7 @@ def check_config(library, version, chip, profiler, what, passes=None):
     single = "single=%d" % (profiler == "sampling" and not passes)
     frames = ask(library, "config", "chip=" + chip, "profiler=" + profiler, what, single)
     where = f"CUPTI {version}, {chip}, {what}"
-    refusals = [payload[8:].split(b"\0")[0].decode() for kind, payload in frames if kind == REFUSAL]
+    refusals = [payload[16:].split(b"\0")[0].decode() for kind, payload in frames if kind == REFUSAL]
     if refusals:
         if "does not know samples" not in refusals[0] or chip != "GV100":
             fail(f"{where}: {refusals[0]}")
@@ -132,11 +137,25 @@ def check_config(library, version, chip, profiler, what, passes=None):
     return len(metrics)
 
 
+def check_ncu(library):
+    """On GH100, sets hold at least the counters that ncu's have."""
+    for name in ("basic", "full"):
+        frames = ask(library, "config", "chip=GH100", "profiler=range", "sets=" + name)
+        own = {texts(payload, 16, 1)[0] for kind, payload in frames if kind == METRIC}
+        columns = [base + suffix for base, *suffixes in map(str.split, open(NCU_COLUMNS % name)) for suffix in suffixes or [""]]
+        counters = [column for column in columns if not NCU_ALONE.match(column)]
+        lacks = [column for column in counters if column not in own]
+        passes, = [struct.unpack_from("QQII", payload)[0] for kind, payload in frames if kind == CONFIG]
+        print(f"{name} on GH100: {len(counters) - len(lacks)} of ncu's {len(counters)} counters in {passes} passes; {len(columns) - len(counters)} columns are no counters of kernels")
+        if lacks:
+            fail(f"{name} lacks {lacks}")
+
+
 def check_library(library, version, sections, order):
     frames = ask(library, "chips")
     chips = [texts(payload, 8, 1)[0] for kind, payload in frames if kind == CHIP]
     if not chips:
-        print(f"passed over: {library}: {[payload[8:].split(bytes(1))[0].decode() for kind, payload in frames if kind == REFUSAL]}")
+        print(f"passed over: {library}: {[payload[16:].split(bytes(1))[0].decode() for kind, payload in frames if kind == REFUSAL]}")
         return 0
     known = [chip for chip in chips if chip in order]
     rows = metrics = 0
@@ -147,6 +166,8 @@ def check_library(library, version, sections, order):
             fail(f"CUPTI {version}, {chip}: light has {light} metrics")
         if chip != "GV100":
             check_config(library, version, chip, "sampling", "sets=general", passes=1)
+        if chip == "GH100":
+            check_config(library, version, chip, "sampling", "sections=ComputeTriage", passes=1)
         like = hash(tuple(ask(library, "metrics", "chip=" + chip)))
         is_new, _ = like not in seen, seen.add(like)  # many chips have the same metrics
         for section, _, _ in sections if version == EXACT and is_new else []:
@@ -156,6 +177,8 @@ def check_library(library, version, sections, order):
             metrics += check_config(library, version, chip, "range", "sets=" + name) or 0
         if version == EXACT:
             rows += check_table(library, chip, sections, order)
+    if version == EXACT:
+        check_ncu(library)
     print(f"CUPTI {version}: {len(known)} chips, {metrics} metrics of sets and sections, {rows} rows of the table against CUPTI's lists")
     return len(known)
 

@@ -124,8 +124,8 @@ def parameter_checks(meta):
                            f"sizeof(((struct {ours} *)0)->{member}) == sizeof((({name} *)0)->{field}), \"{name} {member}\");")
 
 
-def struct_checks(text):
-    for line in STRUCTS.split("\n"):
+def struct_checks(text, structs=STRUCTS):
+    for line in structs.split("\n"):
         ours, vendor, *members = line.split() or ("", "")
         if not ours or not re.search(r"\b%s\b" % vendor, text):
             continue
@@ -210,6 +210,58 @@ def compile_profiler_checks(version, include, cuda):
     if "cuptiProfilerHostInitialize" not in text:
         return 0
     return compile_lines(include, cuda, "cupti_profiler.h", PROFILER_HEADERS, list(profiler_checks(version, text)))
+
+
+# As STRUCTS and NUMBERS, for cupti_pc_sampling.h.
+PC_STRUCTS = """
+cupti_stall_samples CUpti_PCSamplingStallReason reason=pcSamplingStallReasonIndex samples=samples
+cupti_pc CUpti_PCSamplingPCData bytes=size cubin_crc=cubinCrc offset=pcOffset function_index=functionIndex function=functionName \
+stall_count=stallReasonCount stalls=stallReason correlation=correlationId
+cupti_pc_data CUpti_PCSamplingData bytes=size room=collectNumPcs total_samples=totalSamples dropped_samples=droppedSamples \
+count=totalNumPcs remaining=remainingNumPcs range=rangeId pcs=pPcData foreign_samples=nonUsrKernelsTotalSamples \
+is_hardware_full=hardwareBufferFull
+cupti_pc_setting CUpti_PCSamplingConfigurationInfo attribute=attributeType status=attributeStatus \
+number=attributeData.samplingPeriodData.samplingPeriod number=attributeData.collectionModeData.collectionMode \
+number=attributeData.enableStartStopControlData.enableStartStopControl number=attributeData.outputDataFormatData.outputDataFormat \
+size=attributeData.hardwareBufferSizeData.hardwareBufferSize buffer=attributeData.samplingDataBufferData.samplingDataBuffer \
+reasons.count=attributeData.stallReasonData.stallReasonCount reasons.indexes=attributeData.stallReasonData.pStallReasonIndex
+cupti_pc_context CUpti_PCSamplingEnableParams bytes=size reserved=pPriv context=ctx
+cupti_pc_context CUpti_PCSamplingDisableParams bytes=size reserved=pPriv context=ctx
+cupti_pc_context CUpti_PCSamplingStartParams bytes=size reserved=pPriv context=ctx
+cupti_pc_context CUpti_PCSamplingStopParams bytes=size reserved=pPriv context=ctx
+cupti_stall_count CUpti_PCSamplingGetNumStallReasonsParams context=ctx count=numStallReasons
+cupti_stall_names CUpti_PCSamplingGetStallReasonsParams context=ctx count=numStallReasons indexes=stallReasonIndex names=stallReasons
+cupti_pc_settings CUpti_PCSamplingConfigurationInfoParams context=ctx count=numAttributes settings=pPCSamplingConfigurationInfo
+cupti_pc_get CUpti_PCSamplingGetDataParams context=ctx data=pcSamplingData
+cupti_cubin_crc CUpti_GetCubinCrcParams bytes=size cubin_bytes=cubinSize cubin=cubin crc=cubinCrc
+"""
+PC_NUMBERS = """
+CUPTI_PC_CONTINUOUS CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS
+CUPTI_PC_SERIALIZED CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+CUPTI_PC_PARSED CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED
+CUPTI_STALL_NAME_BYTES CUPTI_STALL_REASON_STRING_SIZE
+CUPTI_PC_ATTRIBUTE_PERIOD CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD
+CUPTI_PC_ATTRIBUTE_REASONS CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON
+CUPTI_PC_ATTRIBUTE_HARDWARE_BYTES CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE
+CUPTI_PC_ATTRIBUTE_MODE CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE
+CUPTI_PC_ATTRIBUTE_START_STOP CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL
+CUPTI_PC_ATTRIBUTE_FORMAT CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT
+CUPTI_PC_ATTRIBUTE_BUFFER CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER
+"""
+
+
+def compile_pc_checks(version, include, cuda):
+    """The same for PC sampling, of which versions before 12.6 are not used."""
+    text = without_comments(read(include, "cupti_pcsampling.h"))
+    if version < 24 or not text:
+        return 0
+    ours = without_comments(read(ABI, "cupti_pc_sampling.h"))
+    for name, _ in re.findall(r"X\((\w+), (\w+)\)", ours[ours.index("CUPTI_PC_FUNCTIONS(X)"):]):
+        if not re.search(r"CUPTIAPI\s+cupti%s\s*\(\s*\w+\s*\*\s*pParams\s*\)" % name, text):
+            fail(f"{version}: there is no cupti{name}(… *)")
+    lines = [f"_Static_assert((int){mine} == (int){theirs}, \"{mine}\");" for mine, theirs in
+             (line.split() for line in PC_NUMBERS.split("\n") if line)]
+    return compile_lines(include, cuda, "cupti_pc_sampling.h", ("cupti_pcsampling.h",), lines + list(struct_checks(text, PC_STRUCTS)))
 
 
 def compile_checks(include, cuda):
@@ -343,8 +395,9 @@ def main():
         if not include or not cuda:
             continue
         version, found = layouts.probe(include, cuda)
-        print(f"{version}: {compile_checks(include, cuda) + compile_profiler_checks(version, include, cuda)} numbers and offsets, {function_checks(version, include, cuda)} "
-              f"functions, {layout_checks(version, found, include)} fields of {len(found)} records")
+        asserted = sum((compile_checks(include, cuda), compile_profiler_checks(version, include, cuda), compile_pc_checks(version, include, cuda)))
+        print(f"{version}: {asserted} numbers and offsets, {function_checks(version, include, cuda)} functions, {layout_checks(version, found, include)} "
+              f"fields of {len(found)} records")
         checked += 1
     if checked == 0:
         print("skipped: no CUPTI headers here (TACHO_CUPTI_HEADERS, CUDA_HOME, CUDA_PATH, /usr/local/cuda)")

@@ -1,8 +1,10 @@
 """GPU metrics of a capture equal what a scripted NVML answered, at the times at which it did; whatever becomes of tacho-gpu, the program and its
 report are whole. On the stand-ins of CUDA and NVML."""
 import json
+import math
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -33,9 +35,7 @@ class Metrics(fakelib.Case):
     samples = False
 
     def capture(self, *arguments, text=None, options=(), variables=None, count=4, how=(), **more):
-        """The report of a program that runs until NVML was asked for power so many times; of visible GPUs and NVML alone if there are no options."""
-        if not any(option.startswith("--gpu-metrics") for option in options):
-            options = ["--gpu-metrics-set=basic", *options]
+        """The report of a program that runs until NVML was asked for power so many times."""
         with open(self.path("script"), "w") as file:
             file.write(text or script())
         self.log = self.path("log")
@@ -92,33 +92,90 @@ class Metrics(fakelib.Case):
         report = self.capture(count=5, options=["--stats=false"])
         watts, joules, celsius, share = re.search(r"GPU drew (\d+) W on average, ([\d.]+) J; at most (\d+) °C; clocks throttled ([\d.]+) % of the time",
                                                   self.output.stderr).groups()
-        used = [exact for _, _, exact, _ in report.rows(VALUES, "Power from Energy [W]")]
-        self.assertAlmostEqual(float(watts), sum(used) / len(used), delta=0.1 * float(watts), msg="samples of equal length, nearly")
+        used = [(exact, at) for at, _, exact, _ in report.rows(VALUES, "Power from Energy [W]")]
+        times = [at for at, *_ in report.rows(VALUES, "Power [W]")]
+        energy = sum(exact * (at - before) for (exact, at), before in zip(used, times))
+        self.assertAlmostEqual(float(watts), energy / (times[-1] - times[0]), delta=0.01 * float(watts) + 1)
         self.assertAlmostEqual(float(joules), sum((30, 35, 40, 45, 0, 0)[:len(used)]), delta=0.25 * float(joules))
         self.assertEqual(int(celsius), 45)
         throttled = [exact for _, _, exact, _ in report.rows(VALUES, "Throttled [%]")]
         self.assertAlmostEqual(float(share), sum(throttled) / len(throttled), delta=15)
         shown = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
-        self.assertRegex(shown, r"(?m)^nvml +GPU 0 \(NVIDIA H200, 0 in nvidia-smi\): \d+ samples at [\d.]+ Hz \(10 requested\), 0 lost; clocks")
+        self.assertRegex(shown, r"(?m)^nvml +GPU 0 \(NVIDIA H200, 0 in nvidia-smi\): \d+ samples at [\d.]+ Hz \(10 requested\), \d+ lost; clocks")
+
+    def doctor(self, *lines, count=1, **variables):
+        """Its checks by name; each source is tried on the stand-ins."""
+        with open(self.path("script"), "w") as file:
+            file.write(script(*lines, count=count))
+        environment = dict(os.environ, TACHO_NVML=os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), FAKE_NVML=self.path("script"),
+                           TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), LD_LIBRARY_PATH=os.path.join(fakelib.FAKE, "lib"))
+        done = subprocess.run([lib.TACHO, "doctor", "-f", "json"], capture_output=True, text=True, env=dict(environment, **variables), check=True)
+        return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+    def expect(self, check, verdict, *parts):
+        self.assertEqual(check["verdict"], verdict, check)
+        for part in parts:
+            self.assertIn(part, check["why"] + " | " + " | ".join(check.get("allow", [])))
 
     def test_doctor(self):
-        with open(self.path("script"), "w") as file:
-            file.write(script("GpmQueryDeviceSupport 1 1", "GpmMetricsGet[2] 1 50", count=2))
-        environment = dict(os.environ, TACHO_NVML=os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), FAKE_NVML=self.path("script"),
-                           TACHO_GPU_HELPER=HELPER)
+        found = self.doctor("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 50")
+        self.expect(found["NVML"], "works", "1 of 1 GPU (NVIDIA H200): power")
+        self.expect(found["GPM"], "works", "1 of 1 GPU")
+        self.expect(found["GPU counters"], "works", "1 of 1 GPU", "--gpu-metrics-devices")
+        self.assertIn("counters of kernels", found["GPU kernels"]["why"])
+        found = self.doctor("GpmQueryDeviceSupport 1 1", "GpmMetricsGet[2] 1 50", count=2)
+        self.expect(found["NVML"], "works", "2 of 2 GPUs")
+        self.expect(found["GPM"], "partly", "1 of 2 GPUs", "GPU 0 (NVIDIA H200) has no GPM")
+        found = self.doctor("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 !4")
+        self.expect(found["GPM"], "note", "GPM of GPU 0 cannot be read: no permission. NVML is recorded without it.")
+        found = self.doctor(TACHO_NVML="/nowhere/libnvidia-ml.so.1")
+        for name in ("NVML", "GPM", "GPU counters", "GPU kernels"):
+            self.assertIn("Cannot load NVML", found[name]["why"])
+        self.expect(found["NVML"], "fails", "must include utility")
 
-        def checks():
-            done = subprocess.run([lib.TACHO, "doctor", "-f", "json"], capture_output=True, text=True, env=environment, check=True)
-            return {check["name"]: (check["verdict"], check["why"]) for check in json.loads(done.stdout)["checks"]}
-        found = checks()
-        self.assertEqual(found["NVML"][0], "works")
-        self.assertIn("2 GPUs (NVIDIA H200", found["NVML"][1])
-        self.assertEqual(found["GPM"][0], "partly")
-        self.assertIn("1 of 2 GPUs", found["GPM"][1])
-        environment["TACHO_NVML"] = "/nowhere/libnvidia-ml.so.1"
-        found = checks()
-        self.assertEqual(found["NVML"][0], "fails")
-        self.assertIn("Cannot load NVML", found["NVML"][1])
+    def test_doctor_tells_why_counters_are_refused(self):
+        gpm = ("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 50")
+        ways = ("NVreg_RestrictProfilingToAdminUsers=0", "--cap-add=SYS_ADMIN", "as root")
+        for variables, lines, parts in (
+                ({"FAKE_SAMPLING": "refuse=35"}, gpm, ("GPU 0: the driver keeps counters", "RmProfilingAdminOnly: 1", *ways, "GPM and NVML are recorded instead")),
+                ({"FAKE_SAMPLING": "refuse=35"}, (), ("NVML is recorded instead",)),
+                ({"FAKE_SAMPLING": "refuse=7"}, gpm, ("GPU 0: another profiler uses its counters", "dcgmi profile --pause")),
+                ({"FAKE_SAMPLING": "refuse=26"}, gpm, ("another profiler uses its counters",)),
+                ({"FAKE_SAMPLING": "refuse=40"}, gpm, ("GPU 0 is virtual (vGPU)", "enable_profiling=1")),
+                ({"FAKE_SAMPLING": "refuse=41"}, gpm, ("GPU 0 runs in confidential mode",)),
+                ({"FAKE_SAMPLING": "refuse=9"}, gpm, ("GPU 0 cannot be sampled (cuptiPmSamplingEnable): The GPU reported a fault",)),
+                ({"FAKE_CHIP": "GV100"}, gpm, ("GPU 0 (GV100) has no counters over time: they need Turing or later",)),
+                ({"TACHO_CUPTI": fakelib.cupti("12.4")}, gpm, ("Counters need CUPTI 12.6 or later", "pip install -U")),
+                ({"TACHO_CUPTI": "/nowhere/libcupti.so.13"}, gpm, ("TACHO_CUPTI names /nowhere/libcupti.so.13", "unset TACHO_CUPTI"))):
+            with self.subTest(**variables):
+                found = self.doctor(*lines, **variables)
+                self.expect(found["GPU counters"], "fails", *parts)
+                self.expect(found["NVML"], "works")
+        for support, parts in (("vgpu=2", ("GPU 0 is virtual",)), ("confidential=1", ("confidential mode",)), ("architecture=1", ("older than Volta",)),
+                               ("wsl=1", ("WSL",)), ("cmp=1", ("mining card",))):
+            with self.subTest(support=support):
+                found = self.doctor(FAKE_SUPPORT=support)
+                self.expect(found["GPU kernels"], "fails", *parts)
+                self.expect(found["GPU counters"], "works")
+
+    def test_doctor_names_who_holds_the_counters(self):
+        """A process that has the library of all profilers in its memory: ours, for its file has the name, unless another is found first."""
+        library = self.path("libnvperf_target.so")
+        shutil.copyfile(fakelib.cupti("13.0"), library)
+        holder = subprocess.Popen([sys.executable, "-c", "import mmap, sys\nfile = open(sys.argv[1], 'rb')\n"
+                                   "held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\nprint('ready', flush=True)\nsys.stdin.read()", library],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            holder.stdout.readline()
+            self.assertRegex(self.doctor(FAKE_SAMPLING="refuse=7")["GPU counters"]["why"], r"its counters, probably \S+ \(process \d+\)\. End it")
+        finally:
+            holder.communicate()
+
+    def test_doctor_survives_its_helper(self):
+        found = self.doctor(TACHO_GPU_HELPER=self.helper("#!/bin/sh\nkill -SEGV $$\n"))
+        self.expect(found["NVML"], "fails", "tacho-gpu was ended by signal 11")
+        found = self.doctor(TACHO_GPU_HELPER="/nowhere/tacho-gpu")
+        self.expect(found["GPU counters"], "fails", "cannot run /nowhere/tacho-gpu")
 
     def test_another_order_in_cuda(self):
         """NVML numbers by the bus; CUDA shows both GPUs the other way round."""
@@ -136,6 +193,8 @@ class Metrics(fakelib.Case):
         report = self.capture(text=two, options=["--gpu-metrics-devices=all", "--gpu-metrics-source=gpm"])
         self.assertEqual({gpu for *_, gpu in report.rows(VALUES, "Power [W]")}, {0, 1})
         self.assertEqual(dict(report.rows("SELECT id, name FROM TARGET_INFO_GPU"))[1], "NVIDIA H200")
+        facts = "SELECT name, uuid, busLocation, pwGpuId FROM TARGET_INFO_GPU WHERE id = ?"
+        self.assertEqual(report.rows(facts, 1), [("NVIDIA H200", UUIDS[1], "0000:42:00.0", 1)], "spelled as CUDA's")
         self.assertIn("has no GPM", self.output.stderr)
         report = self.capture(text=two, options=["--gpu-metrics-device=1", "--gpu-metrics-source=nvml"], count=0)
         self.assertEqual(self.asked(), [])
@@ -177,6 +236,22 @@ class Metrics(fakelib.Case):
         self.assertEqual(len(self.sampling(report)), 1)
         self.assertEqual(len(self.asked("DeviceGetCount_v2", -1)), 1)
 
+    def test_they_are_read_of_programs_with_cuda_alone(self):
+        """Without options, tacho-gpu is started once CUDA shows a GPU: a program without CUDA pays nothing."""
+        marker = self.path("started")
+        helper = self.helper(f"#!/bin/sh\necho \"$1\" >>{marker}\nexec {HELPER} \"$@\"\n")
+        own = {"TACHO_NVML": os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), "TACHO_GPU_HELPER": helper, "FAKE_NVML": self.path("script")}
+        report = self.profile("/bin/true", env=dict(os.environ, **own), output="true.tacho")
+        self.assertFalse(os.path.exists(marker), "a program without CUDA")
+        self.assertFalse(report.has("TACHO_GPU_SAMPLING"))
+        report = self.capture(variables={"TACHO_GPU_HELPER": helper}, options=["--gpu-metrics-devices=none"], count=0)
+        self.assertFalse(os.path.exists(marker), "none")
+        report = self.capture(variables={"TACHO_GPU_HELPER": helper})
+        with open(marker) as file:
+            self.assertEqual(file.read(), "monitor\n", "once, and no counters")
+        self.assertEqual([row["source"] for row in self.sampling(report)], ["nvml"])
+        self.assertGreater(len(report.rows(VALUES, "Power [W]")), 0)
+
     def test_readings_that_fail(self):
         report = self.capture(text=script("DeviceGetTemperature[0] 0 !999", without=["DeviceGetTemperature"]))
         self.assertFalse(report.rows(VALUES, "Temperature [C]"))
@@ -203,7 +278,9 @@ for i in $(seq 100); do echo "DeviceGetPowerUsage 0 0" >> {log}; done
 kill -9 $$
 """)
         report = self.capture(variables={"TACHO_GPU_HELPER": helper}, count=100)
-        self.assertIn([exact for _, _, exact, _ in report.rows(VALUES, "Power [W]")], ([350, 351.5], [350, 351.5, 352.25]))
+        found = [exact for _, _, exact, _ in report.rows(VALUES, "Power [W]")]
+        self.assertGreaterEqual(len(found), 2)
+        self.assertEqual(found, [POWERS[min(i, len(POWERS) - 1)] / 1000 for i in range(len(found))], "those before, and no others")
         self.assertEqual(self.output.stderr.count("GPU metrics are incomplete."), 1)
         self.assertEqual(fakelib.kernels(report), {"first": 1})
 
@@ -228,19 +305,38 @@ kill -9 $$
         left = subprocess.run(["pgrep", "-f", self.path("script")], capture_output=True, text=True).stdout
         self.assertEqual(left, "")
 
+    def test_a_helper_that_hangs_at_the_end(self):
+        """It is not waited for; its samples are there, and the report says that some may be missing."""
+        helper = self.helper(f"#!/bin/sh\n{HELPER} \"$@\" | cat\nexec sleep 1000\n")  # which never hangs up
+        report, _ = self.counters(more_variables={"TACHO_GPU_HELPER": helper})
+        self.assertGreater(len(report.rows(VALUES, "SYS Clock Frequency [MHz]")), 0)
+        why = "tacho-gpu did not answer at the end and was killed"
+        self.assertIn(why, self.output.stderr.lower())
+        self.assertIn(why, "".join(row["refusal"] or "" for row in self.sampling(report)).lower())
+
+    def test_a_program_that_ends_before_the_first_reading(self):
+        """By default that is not worth a word; who asked for readings is told."""
+        helper = {"TACHO_GPU_HELPER": self.helper("#!/bin/sh\nexec sleep 1000\n")}
+        report = self.capture(variables=helper, count=0)
+        self.assertFalse(report.has("TACHO_GPU_SAMPLING"))
+        self.assertNotIn("GPU metrics are incomplete", self.output.stderr)
+        report = self.capture(variables=helper, count=0, options=["--gpu-metrics-set=basic"])
+        self.assertIn("had read no GPU when the program ended", self.output.stderr)
+
     def test_no_driver(self):
         if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg"):
             self.skipTest("there is a driver")
         environment = {"TACHO_GPU_HELPER": HELPER}
         report = self.cuda("cuda_work", "kernels", variables=environment)
         self.assertFalse(report.has("TACHO_GPU_SAMPLING"))
+        self.assertNotIn("GPU metrics", self.output.stderr)
         report = self.cuda("cuda_work", "kernels", variables=environment, options=["--gpu-metrics-devices=all"])
         self.assertIn("There is no NVIDIA driver on this machine", self.output.stderr)
         self.assertEqual([row["samples"] for row in self.sampling(report)], [0])
 
-    def counters(self, *options, sampling="", **more):
+    def counters(self, *options, sampling="", more_variables=(), **more):
         variables = {"TACHO_CUPTI": os.path.join(fakelib.FAKE, "lib", "libcupti.so.13"), "LD_LIBRARY_PATH": os.path.join(fakelib.FAKE, "lib"),
-                     "FAKE_SAMPLING": sampling}
+                     "FAKE_SAMPLING": sampling, **dict(more_variables)}
         report = self.capture(options=["--gpu-metrics-devices=all", "--gpu-metrics-frequency=500", *options], variables=variables, **more)
         return report, {row["source"]: row for row in self.sampling(report)}
 
@@ -255,7 +351,36 @@ kill -9 $$
         self.assertEqual((told["counters"]["requestedHz"], told["counters"]["samples"], told["counters"]["lost"], told["counters"]["refusal"]), (500, len(rows), 0, None))
         self.assertAlmostEqual(told["counters"]["reachedHz"], 500)
         self.assertGreater(told["nvml"]["samples"], 0, "readings are taken beside them")
-        self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId & 65535 FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'SYS%'"), [("Counters", 0)])
+        self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId & 65535 FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'SYS%'"), [("", 0)])
+
+    def test_rows_are_as_in_nsys(self):
+        """Names, their order, types, ids and rounding, against an export of nsys on an H200 without NVLink."""
+        with open(os.path.join(lib.SOURCE, "tests", "golden", "nsys", "gpu_metrics.json")) as file:
+            nsys = json.load(file)
+        report, _ = self.counters(sampling="scale=0.3,absent=NVL", count=6)
+        counters = "typeId & 65535 = 0"
+        for table, columns in (("TARGET_INFO_GPU_METRICS", "typeId, sourceId, typeName, metricId, metricName"),
+                               ("GENERIC_EVENT_SOURCES", "sourceId, (SELECT value FROM StringIds WHERE id = nameId), timeSourceId, sourceGroupId"),
+                               ("GENERIC_EVENT_TYPE_FIELDS", "typeId, fieldIdx, (SELECT value FROM StringIds WHERE id = fieldNameId), type")):
+            where = f"WHERE {counters}" if "typeId" in columns else ""
+            self.assertEqual([list(row) for row in report.rows(f"SELECT {columns} FROM {table} {where}")], nsys[table], table)
+        self.assertEqual(report.value("SELECT count(*) FROM GPU_METRICS WHERE rawTimestamp != timestamp"), 0)
+
+        def rounded(value):
+            return max(1, math.floor(value + 0.5)) if value > 0 else 0
+        checked = 0
+        for sample in nsys["samples"]:  # nsys's own, where the exact value follows from others of the sample: warps, and 128 of them at most
+            metrics = sample[1:]
+            for total, share, rate in ((13, 12, 14), (16, 15, 17)):
+                warps = metrics[total] / (metrics[0] * 100e-6)
+                for exact, value in ((warps, metrics[rate] & 255), (warps / 1.28, metrics[share])):  # its rates have 8 bits, 128 becomes -128
+                    if abs(exact % 1 - 0.5) > 0.01:
+                        self.assertEqual(rounded(exact), value)
+                        checked += 1
+        self.assertGreater(checked, 200)
+        ours = report.rows(f"SELECT exact, value FROM GPU_METRICS WHERE {counters}")
+        self.assertTrue({1, 2, 3} <= {round(exact / 0.3) for exact, _ in ours}, "values below 1 are there, too")
+        self.assertEqual([value for _, value in ours], [rounded(exact) for exact, _ in ours])
 
     def test_own_counters(self):
         report, told = self.counters("--gpu-metrics-set=sm__cycles_active.avg,power")
@@ -263,12 +388,33 @@ kill -9 $$
         self.assertEqual({name for name, in report.rows("SELECT DISTINCT metricName FROM TARGET_INFO_GPU_METRICS")}, {"sm__cycles_active.avg", "Power [W]"})
         self.assertEqual(set(told), {"nvml", "counters"})
 
+    def names(self, report, source):
+        return {name for name, in report.rows("SELECT DISTINCT metricName FROM TARGET_INFO_GPU_METRICS WHERE typeName = ?", source)}
+
+    def test_sets_of_nsys(self):
+        """The stand-in is a GH100."""
+        report, told = self.counters("--gpu-metrics-set=gh100")
+        self.assertIn("Compute Warps in Flight [Avg]", self.names(report, ""))
+        self.assertIn("Power [W]", self.names(report, "NVML"))
+        self.assertGreater(told["counters"]["samples"], 10)
+        report, told = self.counters("--gpu-metrics-set=ga100")
+        self.assertFalse(self.names(report, ""))
+        self.assertIn("has none of these metrics", told["counters"]["refusal"])
+
+    def test_a_set_in_a_file(self):
+        with open(self.path("set"), "w") as file:
+            file.write("# my set\nsm__cycles_active.avg  # of a TPC\n\ngpc__cycles_elapsed.avg.per_second\npower\n")
+        report, _ = self.counters(f"--gpu-metrics-set=file:{self.path('set')}")
+        self.assertEqual(self.names(report, ""), {"sm__cycles_active.avg", "gpc__cycles_elapsed.avg.per_second"})
+        self.assertEqual(self.names(report, "NVML"), {"Power [W]"})
+
     def test_counters_that_are_refused(self):
         for sampling, why in (("refuse=35", "NVreg_RestrictProfilingToAdminUsers=0"), ("refuse=7", "dcgmi profile --pause"), ("die", "tacho-gpu ended with status 9")):
             with self.subTest(sampling=sampling):
                 report, told = self.counters(sampling=sampling, count=8)
                 self.assertIn(why.lower(), self.output.stderr.lower())
                 self.assertGreater(told["nvml"]["samples"], 0)
+                self.assertEqual("NVML is recorded instead." in self.output.stderr, "refuse" in sampling)
                 self.assertIn(why.lower(), "".join(row["refusal"] or "" for row in self.sampling(report)).lower())
                 self.assertEqual(fakelib.kernels(report), {"first": 1})
 
@@ -278,7 +424,7 @@ kill -9 $$
         times = [row[0] for row in report.rows(VALUES, "SYS Clock Frequency [MHz]")]
         (start, end), = report.rows("SELECT start, end FROM TACHO_RANGE")
         self.assertGreater(len(times), 10)
-        self.assertTrue(start + 2_000_000 <= min(times) and max(times) <= end, (start, end, min(times), max(times)))
+        self.assertTrue(start <= min(times) and max(times) + 2_000_000 <= end, (start, end, min(times), max(times)))
         self.assertEqual(max(times) - min(times), 2_000_000 * (len(times) - 1), "none is left out between them")
         self.assertEqual(told["counters"]["samples"], len(times))
 
@@ -292,9 +438,13 @@ kill -9 $$
         self.assertRegex(done.stdout, r"(?m)^  1 +NVIDIA H200, 00000000:42:00.0, GPU-" + UUIDS[1])
         done = subprocess.run([lib.TACHO, "profile", "--gpu-metrics-set=help"], capture_output=True, text=True, env=environment)
         self.assertRegex(done.stdout, r"(?m)^  1  general ")
+        self.assertRegex(done.stdout, r"(?m)^     gh100-ct ")
         self.assertRegex(done.stdout, r"(?m)^     gpm-tensor +Tensor Active \[Throughput %\]")
         done = subprocess.run([lib.TACHO, "profile", "--gpu-metrics-set=clock-sn", "true"], capture_output=True, text=True, env=environment)
         self.assertIn("did you mean 'clock-sm'?", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+        done = subprocess.run([lib.TACHO, "profile", "--gpu-metrics-set=file:/nowhere/set", "true"], capture_output=True, text=True, env=environment)
+        self.assertIn("cannot read the metrics in '/nowhere/set': No such file", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
 

@@ -11,7 +11,7 @@
 
 static int is_for(const char *chips, const char *chip)
 {
-    return counter_is_for(&(struct section_metric){ .chips = chips }, chip);
+    return counter_is_for(chips, chip);
 }
 
 static void ranges_of_chips_follow_their_order(void **state)
@@ -52,7 +52,7 @@ static void every_range_names_known_chips(void **state)
 {
     for (const struct counter_section *section = counter_sections; section->name; section++)
         for (const struct section_metric *row = section->metrics; row->names; row++)
-            for (const char *at = row->chips; *at;) {
+            for (const char *at = row->chips ? row->chips : ""; *at;) {
                 char chip[16];
                 size_t length = strcspn(at, "- ");
                 snprintf(chip, sizeof chip, "%.*s", (int)length, at);
@@ -77,6 +77,16 @@ static void the_sets_of_ncu_are_there(void **state)
     }
     assert_null(counter_set_find("nothing"));
     assert_string_equal(counter_section_find("SpeedOfLight")->title, "GPU Speed Of Light Throughput");
+}
+
+/* The same label is two metrics, told apart by their units; a body's label is none of the page. */
+static void labels_of_the_details_page_are_metrics(void **state)
+{
+    assert_string_equal(counter_shown_find("Memory Throughput", "%")->names,
+                        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed");
+    assert_string_equal(counter_shown_find("Memory Throughput", "byte/s")->names, "dram__bytes.sum.per_second");
+    assert_null(counter_shown_find("Stall Wait", "inst"));
+    assert_null(counter_shown_find("Memory Throughput", "cycle"));
 }
 
 static void metrics_that_are_no_counters_are_told_by_their_names(void **state)
@@ -132,6 +142,7 @@ int main(void)
         cmocka_unit_test(braces_stand_for_several_names),
         cmocka_unit_test(every_range_names_known_chips),
         cmocka_unit_test(the_sets_of_ncu_are_there),
+        cmocka_unit_test(labels_of_the_details_page_are_metrics),
         cmocka_unit_test(metrics_that_are_no_counters_are_told_by_their_names),
         cmocka_unit_test(units_are_those_of_ncu),
     };

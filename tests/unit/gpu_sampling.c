@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "collect/gpu/gpu_link.h"
 
-enum { MOST = 16, WANTED = 12 };
+enum { MOST = 32, WANTED = 12 };
 
 struct told {
     char label[MOST][64];
@@ -100,7 +100,7 @@ static void take(struct told *told, const struct gpu_frame *frame, const void *p
 }
 
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-#define METRICS "metrics=sm__cycles_active.avg,gpc__cycles_elapsed.avg.per_second"
+#define METRICS "wanted=sm__cycles_active.avg,gpc__cycles_elapsed.avg.per_second"
 
 /* Reads until so many samples have come, then asks for the end and reads the rest. */
 static struct told *run(uint64_t wanted, const char *const *options)
@@ -150,14 +150,24 @@ static void samples_come_on_our_clock_with_every_version(void **state)
     }
 }
 
-/* The usual set has nsys's names; what this chip does not have is said. */
-static void the_usual_set_is_nsys_s(void **state)
+/* What this chip does not have is said. */
+static void the_usual_set_is_sampled(void **state)
 {
     use("lib/libcupti.so.13", "");
     struct told *told = run(1, OPTIONS("interval_ns=2000000", "decode_us=10000"));
     assert_string_equal(told->label[0], "GPC Clock Frequency [MHz]");
     assert_string_equal(told->label[1], "SYS Clock Frequency [MHz]");
     assert_true(told->missing > 0);
+    assert_true(told->samples > 0);
+}
+
+/* A GPU without NVLink: its counters are left out, and no others. */
+static void what_a_gpu_lacks_costs_nothing_else(void **state)
+{
+    use("lib/libcupti.so.13", "absent=gpc__");
+    struct told *told = run(1, OPTIONS(METRICS ",pcie__read_bytes.sum", "interval_ns=2000000", "decode_us=10000"));
+    assert_int_equal(told->metrics, 2);
+    assert_int_equal(told->missing, 1);
     assert_true(told->samples > 0);
 }
 
@@ -188,7 +198,7 @@ static void refusals_say_what_to_do(void **state)
         assert_int_equal(told->samples, 0);
     }
     use("lib/libcupti.so.13", "");
-    struct told *told = run(1, OPTIONS("metrics=sm__inst_executed.sum"));
+    struct told *told = run(1, OPTIONS("wanted=sm__inst_executed.sum"));
     assert_non_null(strstr(told->refusal, "has none of these metrics"));
     assert_int_equal(told->missing, 1);
     use("cupti-12.4/libcupti.so.12", "");
@@ -226,7 +236,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_come_on_our_clock_with_every_version),
-        cmocka_unit_test(the_usual_set_is_nsys_s),
+        cmocka_unit_test(the_usual_set_is_sampled),
+        cmocka_unit_test(what_a_gpu_lacks_costs_nothing_else),
         cmocka_unit_test(an_overflow_costs_samples_and_is_counted),
         cmocka_unit_test(refusals_say_what_to_do),
         cmocka_unit_test(its_death_is_an_end),

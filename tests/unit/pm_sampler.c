@@ -1,5 +1,6 @@
 /* Sampling of counters against a CUPTI of a few functions: it checks the sizes of structs and the order of calls, and
  * its buffer fills, overflows and refuses as a script says. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static struct gpu {
     const struct made *made;
     size_t count, at;    /* samples that the GPU has, and those decoded */
     size_t overflow_at;  /* the GPU's buffer is full once so many were decoded; 0: never */
+    int overflow_result; /* of the decode that finds it so */
     const struct made *image[64];
     size_t held;         /* of the image */
     struct cupti_sampling_config config;
@@ -112,8 +114,9 @@ static int decode(void *arguments)
         gpu.image[gpu.held++] = &gpu.made[gpu.at++];
     call->stop_reason = gpu.at < gpu.count ? CUPTI_DECODE_FULL : CUPTI_DECODE_END;
     call->overflow = gpu.overflow_at && gpu.at >= gpu.overflow_at;
+    int result = call->overflow ? gpu.overflow_result : 0;
     gpu.overflow_at = call->overflow ? 0 : gpu.overflow_at;
-    return 0;
+    return result;
 }
 
 static int data_info(void *arguments)
@@ -261,8 +264,28 @@ static void gaps_are_counted(void **state)
     end(sampler, &taken);
 }
 
-/* The GPU's buffer stays full: sampling begins again, the samples after it count, and so does the gap. */
-static void an_overflow_begins_again(void **state)
+/* The first sample of a session has no values, and may have any time: neither a sample nor a gap. */
+static void a_first_sample_without_values_is_none(void **state)
+{
+    static const struct made made[] = {
+        { 900000, 900100, NAN }, { 0, 1000, 5 }, { 1000, 1100, 1 }, { 1100, 1200, 2 }, { 2, 900000, 6 }
+    };
+    struct pm_request request = request_of(2, made, 5);
+    struct taken taken = { 0 };
+    const char *call;
+    int result;
+    request.interval_ns = 10;
+    struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
+    assert_int_equal(taken.count, 2);
+    assert_true(taken.values[0][0] == 1 && taken.values[1][0] == 2);
+    assert_int_equal(pm_sampler_counts(sampler).lost, 0);
+    end(sampler, &taken);
+}
+
+/* The GPU's buffer stays full: sampling begins again, the samples after it count, and so does the gap. CUPTI tells of
+ * it by a flag, or by its result. */
+static void check_overflow(int told)
 {
     static const struct made made[] = { { 1000, 1100, 1 }, { 1100, 1200, 2 }, { 2000, 2100, 3 } };
     struct pm_request request = request_of(2, made, 2);
@@ -271,6 +294,7 @@ static void an_overflow_begins_again(void **state)
     int result;
     struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
     gpu.overflow_at = 2;
+    gpu.overflow_result = told;
     assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
     assert_int_equal(gpu.enables, 2);
     assert_true(gpu.is_started);
@@ -280,6 +304,12 @@ static void an_overflow_begins_again(void **state)
     assert_int_equal(pm_sampler_counts(sampler).samples, 3);
     assert_int_equal(pm_sampler_counts(sampler).lost, 8);
     end(sampler, &taken);
+}
+
+static void an_overflow_begins_again(void **state)
+{
+    check_overflow(CUPTI_RESULT_SUCCESS);
+    check_overflow(CUPTI_RESULT_ERROR_OUT_OF_MEMORY);
 }
 
 static void refusals_name_the_call(void **state)
@@ -316,6 +346,7 @@ int main(void)
         cmocka_unit_test(all_samples_come_once_and_in_order),
         cmocka_unit_test(chips_without_a_trigger_by_time_count_cycles),
         cmocka_unit_test(gaps_are_counted),
+        cmocka_unit_test(a_first_sample_without_values_is_none),
         cmocka_unit_test(an_overflow_begins_again),
         cmocka_unit_test(refusals_name_the_call),
         cmocka_unit_test(a_gpu_that_is_taken_away_ends_it),

@@ -11,26 +11,30 @@ const struct counter_set counter_sets[COUNTER_SET_COUNT] = {
 };
 
 #define SECTION(name, title, sets) static const struct section_metric metrics_##name[] = {
-#define METRIC(names, label, chips) { names, label, chips, 1 },
-#define SCALED(factor, names, label, chips) { names, label, chips, factor },
-#define SECTION_END(name) { NULL, NULL, NULL, 0 } };
+#define METRIC(names, label, chips) { names, label, chips, NULL },
+#define SHOWN(names, label, unit, chips) { names, label, chips, unit },
+#define PRINTED(name, label, unit) { name, label, NULL, unit },
+#define SECTION_END(name) { 0 } };
 /* clang-format off */
 #include "counter_sections.def"
 /* clang-format on */
 #undef SECTION
 #undef METRIC
-#undef SCALED
+#undef SHOWN
+#undef PRINTED
 #undef SECTION_END
 
 const struct counter_section counter_sections[] = {
 #define SECTION(name, title, sets) { #name, title, sets, metrics_##name },
 #define METRIC(names, label, chips)
-#define SCALED(factor, names, label, chips)
+#define SHOWN(names, label, unit, chips)
+#define PRINTED(name, label, unit)
 #define SECTION_END(name)
 #include "counter_sections.def"
 #undef SECTION
 #undef METRIC
-#undef SCALED
+#undef SHOWN
+#undef PRINTED
 #undef SECTION_END
     { NULL, NULL, 0, NULL },
 };
@@ -82,6 +86,30 @@ const struct counter_set *counter_set_find(const char *name)
     return NULL;
 }
 
+const struct sampling_set sampling_sets[] = {
+#define SAMPLING_SET(name, section, chips, title) { name, #section, chips, title },
+#include "sampling_sets.def"
+#undef SAMPLING_SET
+    { NULL, NULL, NULL, NULL },
+};
+
+const struct sampling_set *sampling_set_find(const char *name)
+{
+    for (const struct sampling_set *set = sampling_sets; set->name; set++)
+        if (strcmp(set->name, name) == 0)
+            return set;
+    return NULL;
+}
+
+const struct section_metric *counter_shown_find(const char *label, const char *unit)
+{
+    for (const struct counter_section *section = counter_sections; section->name; section++)
+        for (const struct section_metric *row = section->metrics; row->names; row++)
+            if (row->unit && strcmp(row->label, label) == 0 && strcmp(row->unit, unit) == 0)
+                return row;
+    return NULL;
+}
+
 /* Its place in the list; CHIPS for one that is not there. */
 static size_t chip_place(const char *name, size_t length)
 {
@@ -91,11 +119,12 @@ static size_t chip_place(const char *name, size_t length)
     return i;
 }
 
-int counter_is_for(const struct section_metric *metric, const char *chip)
+int counter_is_for(const char *range, const char *chip)
 {
     size_t place = chip_place(chip, strlen(chip));
-    const char *range = metric->chips;
 
+    if (!range)
+        return 0;
     if (!*range)
         return 1;
     while (*range) {

@@ -33,8 +33,8 @@ extern const struct counter_set counter_sets[COUNTER_SET_COUNT];
 struct section_metric {
     const char *names; /* "a|b": alternatives; "a{.x,.y}": several of one base; NULL ends a section */
     const char *label; /* ncu's, or for samples nsys's */
-    const char *chips; /* those that have it: counter_is_for() */
-    double factor;     /* 1, or what the value is multiplied by */
+    const char *chips; /* those that have it: counter_is_for(); NULL: Tacho does not collect it */
+    const char *unit;  /* base unit, "" if it has none; NULL: ncu's details page does not show it */
 };
 
 struct counter_section {
@@ -48,8 +48,19 @@ extern const struct counter_section counter_sections[]; /* ended by a name of NU
 const struct counter_section *counter_section_find(const char *name);
 const struct counter_set *counter_set_find(const char *name);
 
-/* Whether a metric is expected on a chip. */
-int counter_is_for(const struct section_metric *metric, const char *chip);
+/* The row that ncu's details page shows under this label with this base unit, in whatever section; NULL if there is
+ * none. */
+const struct section_metric *counter_shown_find(const char *label, const char *unit);
+
+/* Whether a list of chips, as metrics and sampling sets have it, names a chip. NULL names none. */
+int counter_is_for(const char *chips, const char *chip);
+
+/* A set of --gpu-metrics-set, under nsys's name. */
+struct sampling_set {
+    const char *name, *section, *chips, *title;
+};
+extern const struct sampling_set sampling_sets[]; /* ended by a name of NULL */
+const struct sampling_set *sampling_set_find(const char *name);
 
 /* The compute capability of a chip, 90 for 9.0; 0: not listed. */
 int counter_chip_capability(const char *chip);

@@ -23,6 +23,18 @@ static double known(int64_t number)
     return number > 0 ? (double)number : NAN;
 }
 
+/* Where 0 is a number too. */
+static double number(int64_t id)
+{
+    return id >= 0 ? (double)id : NAN;
+}
+
+/* Only the driver knows how many clusters run at once. */
+static double none_without_cluster(const struct launch_facts *launch)
+{
+    return launch->cluster[0] > 0 ? NAN : 0;
+}
+
 static double round_up(double number, double unit)
 {
     return ceil(number / unit) * unit;
@@ -76,11 +88,6 @@ static const struct {
 #include "launch_metrics.def"
 #undef LAUNCH_METRIC
 };
-
-size_t launch_metric_count(void)
-{
-    return sizeof rows / sizeof *rows;
-}
 
 const char *launch_metric_name(size_t metric)
 {

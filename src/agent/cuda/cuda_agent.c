@@ -18,7 +18,8 @@ struct cuda cuda;
 
 /* The kinds of records that a capture enables beside API calls. `wants`: the settings that need it (0: every capture);
  * `unless`: the setting that replaces it; `stays`: its records are rare and later ones refer to them, so it stays
- * enabled while recording pauses. */
+ * enabled while recording pauses, and where kernels are replayed. There CUPTI 13.0 writes records without times,
+ * records of its own kernels, and corrupts the heap as it flushes them. */
 static const struct {
     uint32_t kind, wants, unless;
     int stays;
@@ -66,7 +67,7 @@ void cuda_emit(const struct cuda_note *note)
 }
 
 /* What CUPTI's result means, and what to do, in a sentence for the user. */
-static const char *sentence_of(int result)
+const char *cuda_sentence_of(int result)
 {
     static const struct {
         int number;
@@ -82,11 +83,17 @@ static const char *sentence_of(int result)
     return "CUPTI failed to start.";
 }
 
+const char *cuda_counters_sentence_of(int result)
+{
+    return result == CUPTI_RESULT_ERROR_INVALID_OPERATION ? "Another profiler uses the counters of this GPU."
+                                                          : cuda_sentence_of(result);
+}
+
 static void refuse(int result, const char *detail)
 {
     static char text[1024]; /* static because it is large for a stack; the caller has the lock */
     strcpy(text, "CUDA is not recorded. ");
-    strcat(text, result ? sentence_of(result) : "");
+    strcat(text, result ? cuda_sentence_of(result) : "");
     strncat(text, detail ? detail : "", sizeof text - 1 - strlen(text));
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_REFUSED, .a = (uint16_t)result, .text = text });
     atomic_store_explicit(&cuda.state, CUDA_OVER, memory_order_release);
@@ -104,6 +111,12 @@ int cuda_lock(void)
     return 1;
 }
 
+void cuda_callbacks_changed(void)
+{
+    atomic_store(&cuda.unsettled, 1);
+    cuda_thread_wake();
+}
+
 void cuda_unlock(void)
 {
     atomic_store_explicit(&cuda.switching, 0, memory_order_release);
@@ -114,13 +127,16 @@ void cuda_unlock(void)
 static int is_wanted(size_t kind)
 {
     uint32_t flags = cuda.settings.flags;
+    if ((flags & WIRE_CUDA_REPLAY) && !kinds[kind].stays)
+        return 0;
     return (!kinds[kind].wants || (flags & kinds[kind].wants)) && !(flags & kinds[kind].unless);
 }
 
 /* Counters must be configured before the kind is enabled, and both must be done again for the first context. */
 void cuda_enable_unified_memory(void)
 {
-    if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)))
+    if (!(cuda.settings.flags & (WIRE_CUDA_CPU_FAULTS | WIRE_CUDA_GPU_FAULTS)) ||
+        (cuda.settings.flags & WIRE_CUDA_REPLAY))
         return;
     static const struct {
         uint32_t flag, counter;
@@ -145,7 +161,7 @@ void cuda_enable_unified_memory(void)
                      ? cuda.cupti.cuptiActivityConfigureUnifiedMemoryCounter(configs, count)
                      : 0;
     if (result)
-        cuda_emit(&(struct cuda_note){ .type = WIRE_DIAGNOSTIC, .a = 2, .text = sentence_of(result) });
+        cuda_emit(&(struct cuda_note){ .type = WIRE_DIAGNOSTIC, .a = 2, .text = cuda_sentence_of(result) });
     cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
@@ -185,6 +201,7 @@ static void begin_recording(void)
     atomic_fetch_add_explicit(&cuda.epoch, 1, memory_order_relaxed);
     cuda_api_records(1);
     cuda_events_enable(1);
+    cuda_pc_record(1);
     cuda_api_callbacks(cuda.starting ? CUDA_STAGE_ALL : cuda_api_last_stage());
     if (!cuda.starting && !goes_on)
         cuda_exit_register();
@@ -201,6 +218,8 @@ static int is_paused(void)
 static void end_recording(void)
 {
     int pauses = is_paused();
+    counters_finish();
+    cuda_pc_record(0);
     disable_kinds(pauses);
     cuda_api_callbacks(pauses ? CUDA_STAGE_PAUSED : CUDA_STAGE_NONE);
     if (!pauses)
@@ -258,6 +277,7 @@ static int subscribe(void)
     cuda_api_forget_callbacks();
     cuda_api_callbacks(CUDA_STAGE_NONE);
     cuda_modules_enable();
+    cuda_events_enable(0);
     atomic_store_explicit(&cuda.state, CUDA_SUBSCRIBED, memory_order_release);
     return CUPTI_RESULT_SUCCESS;
 }
@@ -297,7 +317,7 @@ static uint32_t wanted_state(void)
         return CUDA_RECORDING;
     int may_begin = agent.arena->capture == WIRE_CAPTURE_API &&
                     atomic_load_explicit(&agent.arena->ranges_left, memory_order_relaxed) > 0;
-    return may_begin || is_paused() ? CUDA_SUBSCRIBED : CUDA_LOADED;
+    return may_begin || is_paused() || cuda_pc_wanted() ? CUDA_SUBSCRIBED : CUDA_LOADED;
 }
 
 /* A range that ends in a callback leaves unsubscribing to the agent's thread, because CUPTI is still in that call. */

@@ -11,6 +11,9 @@
  *     cuda_range.c      cudaProfilerStart() and its variants, also where CUDA is not recorded
  *     cuda_client.c     programs that use CUPTI themselves
  *     cuda_modules.c    the machine code of modules that are loaded
+ *     cuda_cubin_parts.c  line information of these, for samples
+ *     cuda_pc_sampling.c  samples of warps: why they stall
+ *     cuda_counted.c    counts single kernels, in the callbacks of their launches
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a
  * call into CUPTI, allocate nothing, and keep errno. From CUPTI they request only ids, with these exceptions:
@@ -20,10 +23,14 @@
  *     context_created()  configures and enables unified memory, which CUPTI refuses before there is a context: once
  *                        in a process, after the first context was created and before anything runs in it; the agent
  *                        holds no lock
+ *     cuda_pc_…()        configures PC sampling for a new context, fetches samples before a module or context goes,
+ *                        and starts and stops it with the recording: under a lock for which it waits 100 ms at most
+ *     counters_…()       start and stop the range profiler around launches, and call cuCtxSynchronize(),
+ *                        cuMemGetInfo() and cuFuncGetAttribute(): under a lock that is held until the launch returns
  *     call_made()        enables its own callback, if the agent disabled that while the thread was about to call it
- *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, for which it waits
- *                        no longer than 100 ms, because the holder may be waiting for CUPTI; after that the agent's own
- *                        thread does it
+ *     cuda_follow()      switches what is enabled, where a range begins or ends: under `switching`, for which it
+ *                        waits no longer than 100 ms, because the holder may be waiting for CUPTI; after that the
+ *                        agent's own thread does it
  *
  * The agent never finalises CUPTI: that would tear it down under running threads. */
 #ifndef TACHO_AGENT_CUDA_CUDA_AGENT_H
@@ -91,6 +98,7 @@ struct cuda_thread {
     uint32_t correlation;
     uint32_t epoch, round; /* of struct cuda and of the call, when the thread entered it */
     uint64_t start;        /* ticks */
+    uint32_t counted;      /* the launch that is being counted, for which it holds the counters' lock; 0: none */
 };
 AGENT_THREAD_STATE(CUDA, struct cuda_thread, cuda_of)
 
@@ -118,11 +126,14 @@ static inline void cuda_show(struct agent_thread *self)
 }
 
 /* ---- cuda_agent.c ---------------------------------------------------------------------------------------------- */
-int cuda_lock(void);                   /* takes `switching`: 1, or 0 if that takes too long */
+int cuda_lock(void);                      /* takes `switching`: 1, or 0 if that takes too long */
 void cuda_unlock(void);
-void cuda_enable_unified_memory(void); /* if the capture records it; CUPTI refuses before the first context */
-void cuda_follow(int is_own_thread);   /* recording was switched on or off: changes what is enabled */
-void cuda_stop_for_good(void);         /* disables everything and unsubscribes; under the lock */
+void cuda_enable_unified_memory(void);    /* if the capture records it; CUPTI refuses before the first context */
+void cuda_follow(int is_own_thread);      /* recording was switched on or off: changes what is enabled */
+const char *cuda_sentence_of(int result); /* what CUPTI's result means, for the user */
+const char *cuda_counters_sentence_of(int result); /* the same, of calls that read hardware counters */
+void cuda_stop_for_good(void);                     /* disables everything and unsubscribes; under the lock */
+void cuda_callbacks_changed(void);                 /* the agent's thread enables and disables callbacks anew */
 struct cuda_note {
     uint16_t type, a, b;
     uint16_t word_count;
@@ -140,6 +151,7 @@ struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
     uint8_t unloads;                    /* the names of kernels go away with this call */
+    uint8_t launch;                     /* enum counted_call */
     _Atomic uint8_t called_back;        /* its callback is enabled */
     uint8_t of_cupti;                   /* CUPTI makes this call at each launch, to get the name: the program did not */
     uint8_t refused;                    /* CUPTI refused to write its records */
@@ -197,6 +209,52 @@ void cuda_exit_flushed(void);  /* what is left to do after the last flush */
 /* ---- cuda_modules.c -------------------------------------------------------------------------------------------- */
 void cuda_modules_enable(void); /* for as long as the subscription lasts: modules are loaded before a capture, too */
 void cuda_module_loaded(const struct cupti_module_data *module);
+
+/* ---- cuda_cubin_parts.c ---------------------------------------------------------------------------------------- */
+struct cuda_code;
+void cuda_cubin_loaded(const struct cupti_module_data *module, const struct cuda_code *code);
+
+/* ---- cuda_pc_sampling.c ---------------------------------------------------------------------------------------- */
+int cuda_pc_wanted(void);                      /* the capture asks for it, and CUPTI has not refused */
+void cuda_pc_context_created(void *context, uint32_t id, uint32_t device);
+void cuda_pc_context_destroyed(void *context); /* it will be: the last moment to fetch its samples */
+void cuda_pc_record(int on);                   /* recording begins or ends */
+void cuda_pc_fetch(void);                      /* takes the samples that CUPTI has */
+void cuda_pc_finish(void);                     /* the same, and those that the GPU still has */
+int cuda_pc_crc(const struct cupti_module_data *module, uint64_t *crc); /* the name of its cubin in samples; 0 or -1 */
+
+/* ---- cuda_counted.c -------------------------------------------------------------------------------------------- */
+/* Calls that launch, of the driver, or that capture, as counters see them. */
+enum counted_call {
+    COUNTED_NO_LAUNCH,
+    COUNTED_LAUNCH,
+    COUNTED_LAUNCH_EX,
+    COUNTED_COOPERATIVE,
+    COUNTED_GRAPH,         /* launches a graph */
+    COUNTED_CAPTURE_BEGIN, /* from here on, launches may become part of a graph */
+    COUNTED_CAPTURE_END,
+};
+
+/* The call of this name, which has no suffix any more. */
+enum counted_call counters_call(const char *name, uint32_t bytes);
+
+/* True while launches may still be counted. */
+int counters_are_wanted(void);
+
+/* Of every launch, at its entry and at its exit. */
+void counters_enter(enum counted_call kind, const struct cupti_call *call);
+void counters_leave(enum counted_call kind, const struct cupti_call *call);
+
+/* No kernel is counted until counters_release(), unless it says that one is being counted for longer than this. */
+enum counters_hold { COUNTERS_IDLE, COUNTERS_HELD, COUNTERS_BUSY };
+enum counters_hold counters_hold(int patience_ms);
+void counters_release(void);
+
+/* The context is about to be destroyed. */
+void counters_context_ends(void *context);
+
+/* Recording ends, or the process does: hands over what has been counted. */
+void counters_finish(void);
 
 /* ---- cuda_range.c ---------------------------------------------------------------------------------------------- */
 void cuda_range_begin(void); /* the program has called cuProfilerStart() or a variant of it */

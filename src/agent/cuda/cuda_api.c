@@ -66,6 +66,7 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .per_thread = (uint8_t)cuda_call_per_thread(name),
         .range = range_of(name),
         .unloads = is_unload(name),
+        .launch = (uint8_t)counters_call(name, cuda_call_name_bytes(name)),
         .of_cupti = (uint8_t)is_call(name, cupti_call),
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);
@@ -102,6 +103,8 @@ static int is_recorded(const struct cuda_api *api)
 
 void cuda_api_records(int on)
 {
+    if (cuda.settings.flags & WIRE_CUDA_REPLAY)
+        return; /* see cuda_agent.c */
     if (!atomic_load_explicit(&cuda.by_records, memory_order_relaxed) && !(on && cuda.starting && can_choose()))
         return;
     for (uint32_t id = 1; id < CUDA_API_MAX; id++) {
@@ -136,7 +139,8 @@ static int has_callback(const struct cuda_api *api)
 {
     if (!api->known)
         return 0;
-    return api->wait || api->unloads || (cuda.settings.backtrace_groups >> api->group & 1) || cuda_api_is_ours(api) ||
+    return api->wait || api->unloads || (api->launch && counters_are_wanted()) ||
+           (cuda.settings.backtrace_groups >> api->group & 1) || cuda_api_is_ours(api) ||
            (atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL && !api->of_cupti);
 }
 

@@ -22,10 +22,11 @@ static const uint32_t resources[] = {
     CUPTI_RESOURCE_MODULE_UNLOAD_STARTING,
 };
 
+/* PC sampling must know contexts that are older than the recording. */
 void cuda_events_enable(int on)
 {
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
-        cuda.cupti.cuptiEnableCallback((uint32_t)on, cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+        cuda.cupti.cuptiEnableCallback(on || cuda_pc_wanted(), cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 }
 
 uint32_t cuda_contexts(void *list[CUDA_CONTEXTS_MAX])
@@ -93,6 +94,7 @@ static void context_created(void *handle)
         cuda_exit_register();
         cuda_enable_unified_memory();
     }
+    cuda_pc_context_created(handle, id, device);
     cuda_thread_wake();
 }
 
@@ -101,7 +103,11 @@ static void resource(uint32_t id, const struct cupti_resource_data *data)
     uint32_t context_id = 0;
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED: context_created(data->context); break;
-    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING: remove_context(data->context); break;
+    case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
+        cuda_pc_context_destroyed(data->context);
+        counters_context_ends(data->context);
+        remove_context(data->context);
+        break;
     case CUPTI_RESOURCE_STREAM_CREATED:
         cuda.cupti.cuptiGetContextId(data->context, &context_id);
         tell_stream(data->context, data->stream, context_id);
@@ -222,6 +228,7 @@ static void enter_call(struct agent_thread *thread, const struct made_call *made
         .round = cuda_apis[made->domain][made->id].round,
         .epoch = atomic_load_explicit(&cuda.epoch, memory_order_relaxed),
         .start = agent_ticks(),
+        .counted = cuda_of(thread)->counted,
     };
 }
 
@@ -237,9 +244,12 @@ static int is_left(const struct cuda_thread *state, const struct made_call *made
  * there the driver holds its locks, and a flush needs the driver. */
 static void unload(uint32_t site)
 {
-    if (site == CUPTI_EXIT)
+    if (site == CUPTI_EXIT) {
         cuda_names_forget();
-    else if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
+        return;
+    }
+    cuda_pc_fetch(); /* afterwards another function may have the same place */
+    if (atomic_load_explicit(&cuda.lent, memory_order_relaxed) > 0)
         cuda.cupti.cuptiActivityFlushAll(0);
 }
 
@@ -259,6 +269,10 @@ static void call_made(const struct made_call *made)
         cuda_range_end();
     if (api->unloads)
         unload(call->site);
+    if (api->launch && call->site == CUPTI_ENTER)
+        counters_enter((enum counted_call)api->launch, call);
+    else if (api->launch)
+        counters_leave((enum counted_call)api->launch, call);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
     uint32_t stage = atomic_load_explicit(&cuda.stage, memory_order_relaxed);
     if (!thread && !agent_recording(WIRE_BIT(CUDA)) && stage != CUDA_STAGE_NONE && stage != CUDA_STAGE_PAUSED)

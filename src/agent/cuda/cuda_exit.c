@@ -33,6 +33,7 @@ void cuda_exit(void)
 {
     if (!may_wait())
         return;
+    counters_finish();
     cuda_thread_finish(PATIENCE_NS);
     cuda_exit_flushed();
 }

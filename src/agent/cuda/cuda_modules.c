@@ -37,4 +37,5 @@ void cuda_module_loaded(const struct cupti_module_data *module)
         }
     }
     emit(code.sm, words, count);
+    cuda_cubin_loaded(module, &code);
 }

@@ -19,7 +19,9 @@
 #include "cuda_agent.h"
 
 #define TICK_MS 10u
+#define FINISH_HOLD_MS 500 /* of the two seconds that the end may take */
 #define FLUSH_MS 100u
+#define SAMPLES_MS 100u
 #define START_MAX_MS 10000u /* if a new context runs no kernel, all calls are recorded for this long */
 
 enum { FINISH_NOT_ASKED, FINISH_ASKED, FINISH_DONE };
@@ -114,7 +116,7 @@ static int tell_devices(void)
 /* ---- Regular work ---------------------------------------------------------------------------------------------- */
 
 struct rounds {
-    uint64_t flushed_ms, counted_ms, context_ms;
+    uint64_t flushed_ms, counted_ms, context_ms, samples_ms;
     uint32_t contexts;
     int devices_told;
 };
@@ -127,10 +129,17 @@ static void count_dropped(void)
                                   memory_order_relaxed);
 }
 
-static void flush(uint32_t flags)
+/* While CUPTI counts a kernel it is not asked for records. */
+static int flush(uint32_t flags, int patience_ms)
 {
+    enum counters_hold hold = counters_hold(patience_ms);
+    if (hold == COUNTERS_BUSY)
+        return -1;
     cuda.cupti.cuptiActivityFlushAll(flags);
+    if (hold == COUNTERS_HELD)
+        counters_release();
     count_dropped();
+    return 0;
 }
 
 static void flush_if_due(struct rounds *rounds, uint64_t now)
@@ -139,12 +148,16 @@ static void flush_if_due(struct rounds *rounds, uint64_t now)
     if (atomic_load_explicit(&cuda.new_context, memory_order_relaxed) && interval > TICK_MS)
         interval = TICK_MS; /* to notice its first kernel soon */
     if (now - rounds->flushed_ms >= interval && cuda_buffers_older_than((uint64_t)interval * 1000000)) {
-        cuda.cupti.cuptiActivityFlushAll(0);
-        rounds->flushed_ms = now;
+        if (flush(0, 0) == 0)
+            rounds->flushed_ms = now;
     }
     if (now - rounds->counted_ms >= FLUSH_MS) {
         count_dropped();
         rounds->counted_ms = now;
+    }
+    if (now - rounds->samples_ms >= SAMPLES_MS) {
+        cuda_pc_fetch();
+        rounds->samples_ms = now;
     }
 }
 
@@ -178,7 +191,8 @@ static void finish_now(struct rounds *rounds)
     void *contexts[CUDA_CONTEXTS_MAX], *popped;
     if (!rounds->devices_told) /* a short program may have started and ended since the last look */
         rounds->devices_told = tell_devices();
-    flush(0);
+    flush(0, FINISH_HOLD_MS);
+    cuda_pc_fetch();           /* a kernel may never end */
     uint32_t count = cuda_contexts(contexts);
     if (cuda.driver.cuCtxPushCurrent_v2 && cuda.driver.cuCtxPopCurrent_v2 && cuda.driver.cuCtxSynchronize)
         for (uint32_t i = 0; i < count; i++)
@@ -186,7 +200,8 @@ static void finish_now(struct rounds *rounds)
                 cuda.driver.cuCtxSynchronize();
                 cuda.driver.cuCtxPopCurrent_v2(&popped);
             }
-    flush(CUPTI_FLUSH_FORCED);
+    cuda_pc_finish();
+    flush(CUPTI_FLUSH_FORCED, FINISH_HOLD_MS);
     atomic_store_explicit(&finish, FINISH_DONE, memory_order_release);
     sys_futex_wake(&finish, INT32_MAX);
 }

@@ -13,6 +13,7 @@ struct analysis_option {
 };
 
 struct steps;
+struct gpu_metrics_share;
 
 /* The processes, threads, … that events must belong to. A device or a stream does not restrict events of the CPU. The
  * thread of work on a GPU is the one that launched it, and its step the one in which it was launched. */
@@ -29,6 +30,7 @@ struct analysis_request {
     size_t option_count;
     const struct report_span *span;       /* events that overlap it; NULL: the whole report */
     const struct analysis_filter *filter; /* NULL: all events */
+    struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
 };
 
 #endif

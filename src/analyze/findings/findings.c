@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_impact.h"
@@ -200,7 +201,9 @@ static int run_rule(struct findings *findings, struct rule_rows *rows, const str
 {
     enum { MOST_OPTIONS = 32 };
     struct analysis_option options[MOST_OPTIONS] = { { "rows", "-1" } }; /* all add to the impact */
-    struct analysis_request request = { .options = options, .option_count = 1, part->span, part->filter };
+    struct analysis_request request = {
+        .options = options, .option_count = 1, part->span, part->filter, part->metrics
+    };
     int code;
 
     if (choice->rule->find || analysis_missing(choice->rule, report))
@@ -256,10 +259,16 @@ static int add_others(struct findings *findings, struct report *report, const st
                       struct error *err)
 {
     struct rule_rows *list = calloc(request->count + 1, sizeof *list);
+    struct gpu_metrics_share metrics = { 0 };
+    struct analysis_request part = *request->part;
+    struct findings_request shared = *request;
 
     if (!list)
         return no_memory(err);
-    int code = run_rules(findings, list, report, request, err);
+    part.metrics = &metrics;
+    shared.part = &part;
+    int code = run_rules(findings, list, report, &shared, err);
+    gpu_metrics_share_free(&metrics);
     for (size_t i = 0; i < request->count; i++) {
         table_delete(list[i].found);
         rule_impact_free(&list[i].impact);

@@ -115,7 +115,7 @@ static void add_options(const struct page *page, const struct option *options)
             text_addf(&ignored, " --%s", option->name);
     add_option(page, &help_option);
     if (ignored.length) {
-        text_add(page->out, "\noptions of nsys that have no effect (accepted with a warning):\n  ");
+        text_add(page->out, "\noptions of other profilers that have no effect (accepted with a warning):\n  ");
         display_add_wrapped(page->out, text_string(&ignored) + 1, 2, 2, page->width);
     }
     text_free(&ignored);

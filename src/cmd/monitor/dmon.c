@@ -175,7 +175,9 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!monitor_options(self, argc, argv, &settings.common, &status))
         return status;
-    if (monitor_select(&dmon.monitor, columns, COLUMNS, &err) || add_gpms(&dmon, &settings, &err))
+    if (monitor_select(&dmon.monitor, columns, COLUMNS, &status))
+        return status;
+    if (add_gpms(&dmon, &settings, &err))
         return command_fail(self, &err);
     list_readings(&dmon);
     return monitor_run(&dmon.monitor);
@@ -189,8 +191,8 @@ static const struct option options[] = {
       "DT|FILE", "Begin each line with the date (D), the time (T) or both (DT), as in nvidia-smi. Or record the "
       "columns in a report, FILE.tacho, which 'tacho view' shows. May be repeated for both."),
     { .name = "gpm-metrics", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_list), .value = "LIST",
-      .help = "Add columns of GPM, on Hopper and later: 1 gract, 2 smutil, 3 smocc, 4 intutil, 5 mmaact, 6 dfmaact, "
-              "7 hmmaact, 9 immaact, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; of "
+      .help = "Add columns of GPM, on Hopper and later: 1 gract, 2 smutil, 3 smocc, 4 intutil, 5 mmaact, 6 dfmat, "
+              "7 hmmat, 9 immat, 10 dram, 11 fp64, 12 fp32, 13 fp16, 20 pcitx, 21 pcirx, 60 nvlrx, 61 nvltx; of "
               "single engines 30 to 37 nvdecN, 40 to 47 nvjpgN, 50 nvofa0, 166 to 169 nvencN; of single links 62, 64, "
               "… 96 nvlNrx, 63, 65, … 97 nvlNtx. Numbers or names, separated by commas." },
     { .name = "gpm-options", .kind = OPTION_TEXT, .offset = offsetof(struct settings, gpm_options), .value = "d",
@@ -218,6 +220,7 @@ const struct command command_dmon = {
         "Print a line for each GPU and reading: nvidia-smi's options, columns and csv, so that scripts that read its "
         "output read this. A value that is not available is '-'. Ctrl-C ends it.",
     .examples = examples,
+    .exits = monitor_exits,
     .options = options,
     .run = run,
 };

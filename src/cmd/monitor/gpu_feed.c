@@ -126,9 +126,10 @@ static void take_refusal(struct gpu_feed *feed, const struct gpu_frame *frame, c
 {
     const struct gpu_refusal *refusal;
     const char *sentence = gpu_frame_refusal(frame, payload, &refusal);
+    char message[GPU_MESSAGE_BYTES];
 
     if (sentence)
-        text_addf(&feed->notes, "%s\n", sentence);
+        text_addf(&feed->notes, "%s\n", gpu_message(message, sentence));
 }
 
 static int take(struct gpu_feed *feed, const struct gpu_frame *frame, const void *payload)
@@ -187,6 +188,8 @@ static int explain_end(struct gpu_feed *feed, struct error *err)
         const char *line = strrchr(text_string(&feed->notes), '\n');
         error_set(err, ERR_NOT_FOUND, "%s", line ? line + 1 : text_string(&feed->notes));
         text_clear(&feed->notes);
+        int ended = gpu_link_end(&feed->link);
+        feed->has_no_gpu = WIFEXITED(ended) && WEXITSTATUS(ended) == GPU_STATUS_NO_GPU;
         return ERR_NOT_FOUND;
     }
     int status = gpu_link_end(&feed->link);

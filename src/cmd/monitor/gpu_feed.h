@@ -34,12 +34,13 @@ struct gpu_feed {
     struct gpu_instance *instances; /* of this round */
     size_t gpu_count, gpu_capacity, process_count, process_capacity, instance_count, instance_capacity;
     int64_t utc_offset_ns;          /* from CLOCK_MONOTONIC to UTC, as of this round */
-    struct text notes; /* sentences about what is missing, a line each; the command prints and clears them */
+    struct text notes; /* messages about what is missing, a line each; the command prints and clears them */
     uint64_t rounds;
     struct gpu_feed_wish wish;
     int signals;       /* a signalfd, so that Ctrl-C ends a round of any length; -1: none */
     int is_over;
     int is_told;       /* the last round is complete */
+    int has_no_gpu;    /* it ended since no GPU is there, or none of the wish */
 };
 
 int gpu_feed_start(struct gpu_feed *feed, const struct gpu_feed_wish *wish, struct error *err);

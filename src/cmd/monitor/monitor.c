@@ -133,10 +133,20 @@ int monitor_options(const struct command *self, int argc, char **argv, struct mo
     return 0;
 }
 
-int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, struct error *err)
+const struct entry monitor_exits[] = {
+    { "0", "All readings were printed, or Ctrl-C ended them." },
+    { "1", "There is no NVIDIA driver, or the output could not be written." },
+    { "2", "The command line is wrong." },
+    { "6", "There is no GPU, or none as -i names it." },
+    { "255", "-s has a letter without columns." },
+    { 0 },
+};
+
+int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, int *status)
 {
     const char *unknown = monitor_table_select(&monitor->table, columns, count, monitor->settings->letters);
     char letters[32] = "";
+    struct error err = { 0 };
 
     if (!unknown)
         return 0;
@@ -144,18 +154,24 @@ int monitor_select(struct monitor *monitor, const struct monitor_column *columns
         if (columns[i].letter && !strchr(letters, columns[i].letter))
             length += (size_t)snprintf(letters + length, sizeof letters - length, "%s%c", length ? " " : "",
                                        columns[i].letter);
-    return error_set(err, ERR_BAD_ARGUMENT, "--select cannot have '%c'; its letters are %s", *unknown, letters);
+    error_set(&err, ERR_BAD_ARGUMENT, "--select cannot have '%c'; its letters are %s", *unknown, letters);
+    command_fail(monitor->self, &err);
+    *status = MONITOR_NO_COLUMN;
+    return -1;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 
-/* On a terminal the heading comes again before it has left the screen. */
+/* On a terminal the heading comes again before it has left the screen. In a pipe, nvidia-smi takes a screen of 48 rows:
+ * it repeats the heading after 44 lines. */
 static unsigned lines_per_heading(const struct monitor *monitor)
 {
     struct winsize size;
 
-    if (monitor->settings->file || monitor->table.is_csv || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 8)
+    if (monitor->settings->file || monitor->table.is_csv)
         return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row < 8)
+        size.ws_row = 48;
     return size.ws_row - 4u;
 }
 
@@ -198,6 +214,7 @@ static int run_rounds(struct monitor *monitor, FILE *file, struct error *err)
     }
     print_notes(monitor, &feed);
 end_feed:
+    monitor->has_no_gpu = feed.has_no_gpu;
     text_free(&out);
     gpu_feed_end(&feed);
     return code;
@@ -237,6 +254,8 @@ int monitor_run(struct monitor *monitor)
     monitor->wish.rounds = settings->rounds;
     monitor->wish.ends_with_stdout = !file;
     int status = run_recorded(monitor, file, &err) ? command_fail(monitor->self, &err) : EXIT_OK;
+    if (monitor->has_no_gpu)
+        status = MONITOR_NO_GPU;
     if (file)
         fclose(file); /* all of it is written */
     return status;

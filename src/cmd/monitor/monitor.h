@@ -39,6 +39,10 @@ int monitor_take_delay(void *settings, const char *value, struct error *err);
 int monitor_take_count(void *settings, const char *value, struct error *err);
 const char *const *monitor_format_names(void);
 
+/* Exit statuses of nvidia-smi, which scripts compare: no such GPU, and letters of -s that are none. */
+enum { MONITOR_NO_GPU = 6, MONITOR_NO_COLUMN = 255 };
+extern const struct entry monitor_exits[];
+
 struct monitor {
     const struct command *self;
     const struct monitor_settings *settings;
@@ -46,6 +50,7 @@ struct monitor {
     struct gpu_feed_wish wish;  /* readings and processes are */
     int can_record;             /* -o takes a report */
     const char *report;         /* of -o; NULL: none */
+    int has_no_gpu;             /* as the feed says */
     /* Adds the lines of a round. */
     void (*add_round)(struct monitor *monitor, const struct gpu_feed *feed, struct text *out);
 };
@@ -60,7 +65,7 @@ int monitor_options(const struct command *self, int argc, char **argv, struct mo
 int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,
                       struct error *err);
 
-/* Chooses the columns of -s; ERR_BAD_ARGUMENT names a letter that is none. */
-int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, struct error *err);
+/* Chooses the columns of -s: 0; -1: a letter is none, which is printed, and *status is the exit status. */
+int monitor_select(struct monitor *monitor, const struct monitor_column *columns, size_t count, int *status);
 
 #endif

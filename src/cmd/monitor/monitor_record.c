@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/core/capture_rows.h"
 #include "collect/gpu/gpu_rows.h"
+#include "collect/gpu/gpu_target.h"
 
 #define VM_ID (INT64_C(1) << 48) /* the machine's part of global ids */
 #define FLUSH_NS INT64_C(2000000000)
@@ -21,55 +22,13 @@ struct monitor_record {
     int64_t origin_ns, flushed_ns; /* CLOCK_MONOTONIC */
 };
 
-static int64_t string_id(struct monitor_record *record, const char *text)
-{
-    return writer_string(record->writer, text, strlen(text));
-}
-
 /* NVML's number of a GPU is its number in the report; it gets its row. */
 static uint32_t add_gpu(void *context, const struct gpu_device *facts)
 {
     struct monitor_record *record = context;
-    struct row_TARGET_INFO_GPU row = { 0 };
-    const char *uuid = strncmp(facts->uuid, "GPU-", 4) == 0 ? facts->uuid + 4 : facts->uuid;
 
-    ROW_SET(&row, TARGET_INFO_GPU, vmId, VM_ID);
-    ROW_SET(&row, TARGET_INFO_GPU, id, facts->device);
-    ROW_SET(&row, TARGET_INFO_GPU, name, string_id(record, facts->name));
-    ROW_SET(&row, TARGET_INFO_GPU, busLocation, string_id(record, facts->bus_id));
-    ROW_SET(&row, TARGET_INFO_GPU, uuid, string_id(record, uuid));
-    ROW_SET(&row, TARGET_INFO_GPU, totalMemory, (int64_t)facts->memory_bytes);
-    if (facts->capability) {
-        ROW_SET(&row, TARGET_INFO_GPU, computeMajor, facts->capability / 10);
-        ROW_SET(&row, TARGET_INFO_GPU, computeMinor, facts->capability % 10);
-    }
-    writer_append(record->writer, TABLE_TARGET_INFO_GPU, &row);
+    gpu_target_row(record->writer, VM_ID, facts, facts->device);
     return facts->device;
-}
-
-static void add_start(struct monitor_record *record)
-{
-    struct row_TARGET_INFO_SESSION_START_TIME row = { 0 };
-    int64_t utc_ns = clock_utc_ns() - (clock_monotonic_ns() - record->origin_ns);
-    time_t seconds = (time_t)(utc_ns / 1000000000);
-    struct tm broken;
-    char text[64];
-
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, string_id(record, text));
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, localTime, string_id(record, text));
-    writer_append(record->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
-}
-
-static void add_parameter(struct monitor_record *record, const char *name, const char *value)
-{
-    struct row_META_DATA_CAPTURE row = { 0 };
-
-    ROW_SET(&row, META_DATA_CAPTURE, name, string_id(record, name));
-    ROW_SET(&row, META_DATA_CAPTURE, value, string_id(record, value));
-    writer_append(record->writer, TABLE_META_DATA_CAPTURE, &row);
 }
 
 int monitor_record_open(struct monitor_record **out, const char *path, int64_t interval_us, struct error *err)
@@ -99,9 +58,9 @@ int monitor_record_open(struct monitor_record **out, const char *path, int64_t i
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto close_writer;
     }
-    add_start(record);
-    add_parameter(record, "TACHO_VERSION", TACHO_VERSION);
-    add_parameter(record, "PROGRAM", "dmon");
+    capture_row_start(record->writer, clock_utc_ns() - (clock_monotonic_ns() - record->origin_ns));
+    capture_row_parameter(record->writer, "TACHO_VERSION", TACHO_VERSION);
+    capture_row_parameter(record->writer, "PROGRAM", "dmon");
     *out = record;
     return 0;
 close_writer:
@@ -135,7 +94,7 @@ int monitor_record_close_after(struct monitor_record *record, int code, struct e
     ROW_SET(&details, ANALYSIS_DETAILS, stopTime, end_ns);
     writer_append(record->writer, TABLE_ANALYSIS_DETAILS, &details);
     ROW_SET(&capture, TACHO_CAPTURE, timestamp, end_ns);
-    ROW_SET(&capture, TACHO_CAPTURE, over, string_id(record, "duration"));
+    ROW_SET(&capture, TACHO_CAPTURE, over, writer_string(record->writer, "duration", strlen("duration")));
     ROW_SET(&capture, TACHO_CAPTURE, cpuNs, 0);
     ROW_SET(&capture, TACHO_CAPTURE, costNs, 0);
     ROW_SET(&capture, TACHO_CAPTURE, startCostNs, 0);

@@ -130,15 +130,14 @@ static int run(const struct command *self, int argc, char **argv)
                                .settings = &settings.common,
                                .wish = { .readings = readings, .reading_count = 1, .has_processes = 1 },
                                .add_round = add_round };
-    struct error err = { 0 };
     int status;
 
     if (!monitor_options(self, argc, argv, &settings.common, &status))
         return status;
     monitor_table_add(&monitor.table, &columns[COLUMN_PID]);
     monitor_table_add(&monitor.table, &columns[COLUMN_TYPE]);
-    if (monitor_select(&monitor, columns, COLUMNS, &err))
-        return command_fail(self, &err);
+    if (monitor_select(&monitor, columns, COLUMNS, &status))
+        return status;
     monitor_table_add(&monitor.table, &columns[COLUMN_COMMAND]);
     return monitor_run(&monitor);
 }
@@ -167,6 +166,7 @@ const struct command command_pmon = {
         "Print a line for each process on a GPU and reading: nvidia-smi's options, columns and csv, so that scripts "
         "that read its output read this. A value that is not available is '-'. Ctrl-C ends it.",
     .examples = examples,
+    .exits = monitor_exits,
     .options = options,
     .run = run,
 };

@@ -32,11 +32,11 @@ static const struct option options[] = {
               "(several PCIe switches), 3 (a PCIe host bridge), 4 (a NUMA node) or 5 (a link between NUMA nodes)." },
     { .name = "gpu_path", .letter = 'p', .kind = OPTION_FLAG, .offset = FIELD(gpu_path),
       .help = "Print the path between the two GPUs of -i." },
-    { .name = "cpu_numa_id", .letter = 'C', .kind = OPTION_FLAG, .offset = FIELD(closest_cpu),
-      .help = "Print the NUMA node of the CPUs next to GPU -i." },
-    { .name = "mem_numa_id", .letter = 'M', .kind = OPTION_FLAG, .offset = FIELD(closest_memory),
+    { .name = "get-numa-id-of-nearby-cpu", .letter = 'C', .kind = OPTION_FLAG, .offset = FIELD(closest_cpu),
+      .help = "Print the NUMA nodes of the CPUs next to GPU -i." },
+    { .name = "get-numa-id-of-nearby-mem", .letter = 'M', .kind = OPTION_FLAG, .offset = FIELD(closest_memory),
       .help = "Print the NUMA nodes of the memory next to GPU -i." },
-    { .name = "gpu_numa_id", .kind = OPTION_FLAG, .offset = FIELD(own_node),
+    { .name = "gpu-numa-id", .kind = OPTION_FLAG, .offset = FIELD(own_node),
       .help = "Print the NUMA node that GPU -i is itself (N/A: none); also -gnid." },
     { .name = "json", .kind = OPTION_FLAG, .offset = FIELD(json),
       .help = "Print everything as JSON: GPUs and adapters, and the connections of each pair." },
@@ -50,7 +50,7 @@ static const struct {
 } spellings[] = {
     { "-mp", "--matrix_pci" },
     { "-p2p", "--p2pstatus" },
-    { "-gnid", "--gpu_numa_id" },
+    { "-gnid", "--gpu-numa-id" },
 };
 
 static char *spelling(char *word)
@@ -73,7 +73,7 @@ static int choose(const struct topology *topology, const char *list, struct chos
         while (place < topology->gpus && !gpu_device_is_called(&topology->node[place].device, word, length))
             place++;
         if (place == topology->gpus)
-            return error_set(err, ERR_NOT_FOUND, "There is no GPU '%.*s' here; nvidia-smi -L lists them.", (int)length,
+            return error_set(err, ERR_NOT_FOUND, "there is no GPU '%.*s' here; nvidia-smi -L lists them", (int)length,
                              word);
         if (chosen->count < 2)
             chosen->place[chosen->count] = place;

@@ -163,16 +163,19 @@ void topo_add_peers(struct text *out, const struct topology *topology, const cha
 
 /* ---- Sentences ------------------------------------------------------------------------------------------------- */
 
+/* nvidia-smi's own words differ between a path that is there and one that is not. */
 static const struct {
     uint32_t level;
-    const char *words;
+    const char *words, *absent;
 } paths[TOPO_PATHS] = {
-    { NVML_TOPOLOGY_INTERNAL, "a single PCIe switch on a dual GPU board" },
-    { NVML_TOPOLOGY_SINGLE, "a single PCIe switch" },
-    { NVML_TOPOLOGY_MULTIPLE, "multiple PCIe switches" },
-    { NVML_TOPOLOGY_HOSTBRIDGE, "a PCIe host bridge" },
-    { NVML_TOPOLOGY_NODE, "an on-CPU interconnect link between PCIe host bridges" },
-    { NVML_TOPOLOGY_SYSTEM, "an SMP interconnect link between NUMA nodes" },
+    { NVML_TOPOLOGY_INTERNAL, "a single PCIe switch on a dual GPU board", "by way of an single on-board PCIe switch" },
+    { NVML_TOPOLOGY_SINGLE, "a single PCIe switch", "by way of a single PCIe switch" },
+    { NVML_TOPOLOGY_MULTIPLE, "multiple PCIe switches", "by way of potentially multiple PCIe switches" },
+    { NVML_TOPOLOGY_HOSTBRIDGE, "a PCIe host bridge", "by the same PCIe host bridge" },
+    { NVML_TOPOLOGY_NODE, "an on-CPU interconnect link between PCIe host bridges",
+      "by way of an on-CPU interconnect between PCIe host bridges" },
+    { NVML_TOPOLOGY_SYSTEM, "an SMP interconnect link between NUMA nodes",
+      "by way of an SMP interconnect link between NUMA nodes" },
 };
 
 void topo_add_of_cpu(struct text *out, const struct topology *topology, size_t cpu)
@@ -185,7 +188,7 @@ void topo_add_of_cpu(struct text *out, const struct topology *topology, size_t c
             text_addf(out, "%s%u", before, topology->node[i].device.device);
             before = ", ";
         }
-    text_add_char(out, '\n');
+    text_add(out, "\n\n");
 }
 
 void topo_add_path(struct text *out, const struct topology *topology, size_t from, size_t to)
@@ -201,36 +204,42 @@ void topo_add_path(struct text *out, const struct topology *topology, size_t fro
 
 void topo_add_nearest(struct text *out, const struct topology *topology, size_t from, size_t path)
 {
-    const char *before = "";
+    uint32_t number = topology->node[from].device.device;
+    struct text reached = { 0 };
 
-    text_addf(out, "Device %u is connected by way of %s to device(s): ", topology->node[from].device.device,
-              paths[path].words);
     for (size_t i = 0; i < topology->gpus; i++)
-        if (i != from && topology_level(topology, from, i) == paths[path].level) {
-            text_addf(out, "%s%u", before, topology->node[i].device.device);
-            before = ", ";
-        }
-    text_add(out, *before ? "\n" : "none\n");
+        if (i != from && topology_level(topology, from, i) == paths[path].level)
+            text_addf(&reached, reached.length ? ", %u" : "%u", topology->node[i].device.device);
+    if (reached.length)
+        text_addf(out, "Device %u is connected by way of %s to device(s): %s\n\n", number, paths[path].words,
+                  text_string(&reached));
+    else
+        text_addf(out, "Device %u is not connected to other devices %s.\n\n", number, paths[path].absent);
+    text_free(&reached);
 }
 
-void topo_add_closest_cpu(struct text *out, const struct topology_node *gpu)
+static void add_closest(struct text *out, const char *what, const struct topology_node *gpu)
 {
-    text_add(out, "NUMA IDs of closest CPU: ");
-    add_number(out, gpu->slot.numa_node);
-    text_add_char(out, '\n');
-}
-
-void topo_add_closest_memory(struct text *out, const struct topology_node *gpu)
-{
-    text_add(out, "NUMA IDs of closest memory: ");
+    text_addf(out, "NUMA IDs of closest %s: ", what);
     size_t start = out->length;
     add_memory_nodes(out, gpu);
     text_add(out, out->length > start ? "\n" : NOT_KNOWN "\n");
 }
 
+/* The node of the slot in sysfs is -1 on a host of one node, where nvidia-smi has 0; and on Grace it has all nodes of
+ * the memory affinity here. */
+void topo_add_closest_cpu(struct text *out, const struct topology_node *gpu)
+{
+    add_closest(out, "CPU", gpu);
+}
+
+void topo_add_closest_memory(struct text *out, const struct topology_node *gpu)
+{
+    add_closest(out, "memory", gpu);
+}
+
 void topo_add_own_node(struct text *out, const struct topology_node *gpu)
 {
-    text_add(out, "GPU NUMA ID: ");
     add_number(out, gpu->place.numa_node);
     text_add_char(out, '\n');
 }

@@ -68,6 +68,7 @@ static int ask_helper(struct topology *topology, struct error *err)
 {
     const char *const none[] = { NULL };
     const struct gpu_refusal *refusal;
+    char message[GPU_MESSAGE_BYTES];
     struct gpu_link link;
     struct gpu_frame frame;
     const void *payload;
@@ -78,7 +79,7 @@ static int ask_helper(struct topology *topology, struct error *err)
     while ((code = gpu_link_next(&link, 1, &frame, &payload, err)) == 1) {
         const char *sentence = frame.type == GPU_FRAME_REFUSAL ? gpu_frame_refusal(&frame, payload, &refusal) : NULL;
         if (sentence && refusal->device == GPU_ALL)
-            code = error_set(err, ERR_NO_DATA, "%s", sentence);
+            code = error_set(err, ERR_NO_DATA, "%s", gpu_message(message, sentence));
         if (code < 0)
             break;
         take(topology, &frame, payload);

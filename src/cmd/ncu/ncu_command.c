@@ -25,12 +25,38 @@ static const char *const *set_names(void)
     return names;
 }
 
+#define CHOICES(function, ...)                                                                                         \
+    static const char *const *function(void)                                                                           \
+    {                                                                                                                  \
+        static const char *const names[] = { __VA_ARGS__, NULL };                                                      \
+        return names;                                                                                                  \
+    }
+CHOICES(name_bases, "function", "mangled", "demangled")
+CHOICES(filter_modes, "global", "per-gpu", "per-launch-config")
+CHOICES(replay_modes, "kernel", "application", "range", "app-range")
+CHOICES(cache_controls, "all", "none")
+CHOICES(clock_controls, "base", "none", "boost", "force-boost", "reset")
+CHOICES(target_processes, "all", "application-only")
+#undef CHOICES
+
+/* A function for each option that is refused. */
+#define IGNORED(option, key, kind, why)
+#define REFUSED(id, option, why)                                                                                       \
+    static int refuse_##id(void *settings, const char *value, struct error *err)                                       \
+    {                                                                                                                  \
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s is not supported: %s", option, why);                             \
+    }
+#include "ncu_foreign.def"
+#undef IGNORED
+#undef REFUSED
+
 #define FIELD(name) offsetof(struct ncu_settings, name)
 /* clang-format off */
 static const struct option options[] = {
     { .name = "import", .letter = 'i', .kind = OPTION_TEXT, .offset = FIELD(import), .value = "FILE",
       .help = "Report with counters of kernels to print: .tacho, .ncu-rep or a CSV of ncu." },
-    { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv), .help = "Print comma-separated values." },
+    { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv),
+      .help = "Print comma-separated values, not tables for people." },
     { .name = "page", .kind = OPTION_CHOICE, .offset = FIELD(page), .value = "PAGE", .choices = ncu_page_names,
       .help = "Page to print: details (a row per metric) or raw (a column per metric). Default: details." },
     { .name = "print-units", .kind = OPTION_CHOICE, .offset = FIELD(print_units), .value = "UNITS",
@@ -65,6 +91,66 @@ static const struct option options[] = {
       .help = "Section; may be repeated." },
     { .name = "metrics", .kind = OPTION_LIST, .offset = FIELD(metrics), .value = "LIST",
       .help = "Metrics, with commas between them: names with or without a suffix, regex:EXPRESSION." },
+    { .name = "kernel-name", .letter = 'k', .kind = OPTION_TEXT, .offset = FIELD(kernel_name), .value = "NAME",
+      .help = "Count kernels of this name, or regex:EXPRESSION to search for in names." },
+    { .name = "kernel-name-base", .kind = OPTION_CHOICE, .offset = FIELD(kernel_name_base), .value = "BASE",
+      .choices = name_bases,
+      .help = "Name that --kernel-name and --kernel-id match: function (without scope, template arguments and "
+              "parameters) or mangled. Default: function." },
+    { .name = "kernel-id", .kind = OPTION_TEXT, .offset = FIELD(kernel_id), .value = "ID",
+      .help = "Count kernels of CONTEXT:STREAM:[regex:]NAME:INVOCATION; each part may be empty." },
+    { .name = "launch-skip", .letter = 's', .kind = OPTION_TEXT, .offset = FIELD(launch_skip), .value = "N",
+      .help = "Skip the first N launches that match. Default: 0." },
+    { .name = "launch-count", .letter = 'c', .kind = OPTION_TEXT, .offset = FIELD(launch_count), .value = "N",
+      .help = "Count at most N launches. Default: no limit." },
+    { .name = "launch-skip-before-match", .kind = OPTION_TEXT, .offset = FIELD(skip_before), .value = "N",
+      .help = "Skip the first N launches, whether they match or not. Default: 0." },
+    { .name = "filter-mode", .kind = OPTION_CHOICE, .offset = FIELD(filter_mode), .value = "MODE",
+      .choices = filter_modes,
+      .help = "Apply --launch-skip and --launch-count to all launches (global), per-gpu, or per-launch-config. "
+              "Default: global." },
+    { .name = "devices", .kind = OPTION_TEXT, .offset = FIELD(devices), .value = "LIST",
+      .help = "Count kernels on these GPUs, by CUDA's numbers. Default: all." },
+    { .name = "device", .kind = OPTION_TEXT, .offset = FIELD(devices), .value = "LIST",
+      .help = "The same as --devices.", .hidden = 1 },
+    { .name = "nvtx", .kind = OPTION_FLAG, .offset = FIELD(nvtx),
+      .help = "Record NVTX ranges, for --print-summary per-nvtx." },
+    { .name = "nvtx-include", .kind = OPTION_LIST, .offset = FIELD(nvtx_include), .value = "[DOMAIN@]RANGE/",
+      .help = "Count only while the program is in this NVTX range. Lists, positions in the stack and expressions are "
+              "refused." },
+    { .name = "profile-from-start", .kind = OPTION_BOOL, .offset = FIELD(from_start),
+      .help = "Count from the start of the program. false: only between cudaProfilerStart() and cudaProfilerStop(). "
+              "Default: true." },
+    { .name = "replay-mode", .kind = OPTION_CHOICE, .offset = FIELD(replay_mode), .value = "MODE",
+      .choices = replay_modes,
+      .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
+              "or refuse them (application). Default: kernel, or no replay if one pass is enough." },
+    { .name = "cache-control", .kind = OPTION_CHOICE, .offset = FIELD(cache_control), .value = "WHAT",
+      .choices = cache_controls,
+      .help = "Accepted as ncu has it: caches are not flushed between passes, which a note says unless none is "
+              "given." },
+    { .name = "clock-control", .kind = OPTION_CHOICE, .offset = FIELD(clock_control), .value = "WHAT",
+      .choices = clock_controls,
+      .help = "Accepted as ncu has it: clocks are left alone. Default: none." },
+    { .name = "target-processes", .kind = OPTION_CHOICE, .offset = FIELD(target_processes), .value = "WHICH",
+      .choices = target_processes, .help = "Accepted as ncu has it: kernels of all processes are counted." },
+    { .name = "max-time", .kind = OPTION_TEXT, .offset = FIELD(max_time), .value = "SECONDS",
+      .help = "Stop counting after SECONDS; the program goes on. Default: no limit." },
+    { .name = "export", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(export), .value = "NAME",
+      .help = "Write the report to NAME.tacho, and print nothing unless --page or --csv is given. Default: the report "
+              "is temporary." },
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_FLAG, .offset = FIELD(overwrite),
+      .help = "Overwrite an existing report." },
+    { .name = "log-file", .kind = OPTION_TEXT, .offset = FIELD(log_file), .value = "FILE",
+      .help = "Print to FILE, or to stdout or stderr. Default: stdout." },
+    { .name = "quiet", .kind = OPTION_FLAG, .offset = FIELD(quiet), .help = "Print no notes." },
+#define IGNORED(option, key, kind_of_value, why) \
+    { .name = option, .letter = key, .kind = OPTION_IGNORED, .value = kind_of_value, .help = why },
+#define REFUSED(id, option, why) \
+    { .name = option, .kind = OPTION_CUSTOM, .value = "VALUE", .take = refuse_##id, .hidden = 1, .help = why },
+#include "ncu_foreign.def"
+#undef IGNORED
+#undef REFUSED
     { 0 },
 };
 /* clang-format on */
@@ -100,14 +186,20 @@ static int add_answer(struct text *out, const struct ncu_settings *settings, str
         return ncu_query_metrics(out, settings, err);
     else
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "name what to print: --import FILE --csv, --list-sets, --list-sections, --list-metrics, "
-                         "--list-chips or --query-metrics");
+                         "name a program to count, or what to print: --import FILE, --list-sets, "
+                         "--list-sections, --list-metrics, --list-chips or --query-metrics");
     return 0;
+}
+
+static int lists(const struct ncu_settings *settings)
+{
+    return settings->import || settings->list_sets || settings->list_sections || settings->list_metrics ||
+           settings->list_chips || settings->query_metrics;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct ncu_settings settings = { 0 };
+    struct ncu_settings settings = { .from_start = 1 };
     const char *operands[argc];
     size_t operand_count = 0;
     struct text out = { 0 };
@@ -116,16 +208,23 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, operands, &operand_count, &status))
         return status;
-    if (operand_count) {
-        error_set(&err, ERR_BAD_ARGUMENT, "takes no file or other argument, not '%s'", operands[0]);
+    if (operand_count && lists(&settings)) {
+        error_set(&err, ERR_BAD_ARGUMENT, "--import and lists take no program, not '%s'", operands[0]);
         return command_fail(self, &err);
     }
+    if (operand_count)
+        return check(&settings, &err) ? command_fail(self, &err)
+                                      : ncu_run_program(self, &settings, operands, operand_count);
     status = add_answer(&out, &settings, &err) ? command_fail(self, &err) : command_write(self, &out);
     text_free(&out);
     return status;
 }
 
 static const struct entry examples[] = {
+    { "tacho ncu --set basic -k regex:gemm -c 20 --csv python train.py",
+      "Count 20 launches, and print them as ncu does." },
+    { "tacho ncu --metrics dram__bytes.sum -o kernels ./solver", "Write kernels.tacho." },
+    { "tacho ncu --import kernels.tacho", "Print a table for each kernel and section, as ncu does." },
     { "tacho ncu --import kernels.tacho --csv --page raw", "Print a column per metric, as ncu does." },
     { "tacho ncu --import kernels.csv --csv --print-summary per-kernel", "Print figures per kernel name." },
     { "tacho ncu --list-sets", "Print the sets, and what each holds." },
@@ -136,14 +235,16 @@ static const struct entry examples[] = {
 
 const struct command command_ncu = {
     .name = "ncu",
-    .arguments = "",
-    .summary = "Print counters of kernels, and list those of GPUs, with ncu's options",
+    .arguments = "[PROGRAM …]",
+    .summary = "Count kernels, print their counters, and list those of GPUs, with ncu's options",
     .about =
-        "Print the hardware counters of kernels in a report as CSV, with the columns, names and units of Nsight "
-        "Compute's command line, so that scripts for it work unchanged. List sets, sections and metrics, under ncu's "
-        "names. Metrics of a chip come from CUPTI, 12.6 or later; no GPU is needed.",
+        "Run PROGRAM and count hardware events of its kernels, or print the counters of kernels in a report: with "
+        "the tables, columns, names and units of Nsight Compute's command line, so that scripts for it work unchanged. "
+        "List sets, sections and metrics, under ncu's names. Metrics of a chip come from CUPTI, 12.6 or later; lists "
+        "need no GPU. Other options of ncu are accepted without effect, or refused, with a sentence.",
     .examples = examples,
     .options = options,
     .files = "tacho,csv,ncu-rep",
+    .takes_program = 1,
     .run = run,
 };

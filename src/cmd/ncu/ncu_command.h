@@ -14,7 +14,23 @@ struct ncu_settings {
     const char *import;                             /* report to print */
     int csv;
     const char *page, *print_units, *print_summary; /* NULL: the default */
+
+    /* Of a program that is run. NULL: the default, or no such filter. */
+    const char *kernel_name, *kernel_name_base, *kernel_id;
+    const char *launch_skip, *launch_count, *skip_before, *filter_mode, *devices;
+    const char *replay_mode, *cache_control, *clock_control, *target_processes, *max_time;
+    int nvtx, from_start;
+    struct option_list nvtx_include;
+    const char *export, *log_file;
+    int overwrite, quiet;
 };
+
+/* Runs a program, counts its kernels, and prints the page. Returns the exit status: the program's. */
+int ncu_run_program(const struct command *self, const struct ncu_settings *settings, const char *const *program,
+                    size_t count);
+
+/* Adds the filters as lines for the agent (launch_filter.h), each ended by a line feed. */
+int ncu_add_filters(struct text *lines, const struct ncu_settings *settings, struct error *err);
 
 /* Adds the counters of the report that --import names. */
 int ncu_import(struct text *out, const struct ncu_settings *settings, struct error *err);
@@ -37,5 +53,8 @@ int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, str
 
 /* Whether a section is collected: by its name, by a set, or by default. */
 int ncu_has_section(const struct ncu_settings *settings, const char *name, unsigned sets);
+
+/* Adds the range of --nvtx-include as RANGE[@DOMAIN], as --nvtx-capture takes it; nothing if there is none. */
+int ncu_add_range(struct text *out, const struct ncu_settings *settings, struct error *err);
 
 #endif

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
-#include "report/counters/counter_labels.h"
+#include "ncu_details.h"
+#include "ncu_figures.h"
+#include "ncu_text.h"
 #include "report/counters/counter_units.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
@@ -38,15 +39,6 @@ static void add_pooled(struct text *out, struct report *report, int64_t id)
     add_quoted(out, bytes, length);
 }
 
-/* A whole number without decimals, others with two. */
-static void add_number(struct text *out, double value)
-{
-    if (value == floor(value) || fabs(value) >= 1e15)
-        text_addf(out, "%.0f", value);
-    else
-        number_add_fixed(out, value, 2, 0);
-}
-
 static void add_measured(struct text *out, double value, double size)
 {
     struct text cell = { 0 };
@@ -54,20 +46,24 @@ static void add_measured(struct text *out, double value, double size)
     if (isnan(value))
         text_add(&cell, "n/a");
     else
-        add_number(&cell, value / size);
+        ncu_figure_add_mean(&cell, value / size);
     add_quoted(out, text_string(&cell), cell.length);
     text_free(&cell);
 }
 
-/* A number, a text, a number with the values of its instances, or neither. */
-static void add_value(struct text *out, struct report *report, const struct counter_value *value, double size)
+/* A number, a text, a number with the values of its instances, or neither. `scaled`: the metric, if the column of a raw
+ * page has a scaled unit. */
+static void add_value(struct text *out, struct report *report, const struct counter_value *value, double size,
+                      const char *scaled)
 {
     struct text cell = { 0 };
     size_t length;
     const char *bytes = report_string(report, value->text, &length);
 
-    if (!isnan(value->value))
-        add_number(&cell, value->value / size);
+    if (!isnan(value->value) && scaled)
+        ncu_figure_add_scaled(&cell, scaled, value->value, size);
+    else if (!isnan(value->value))
+        ncu_figure_add(&cell, value->value / size);
     if (!isnan(value->value) && length)
         text_add_char(&cell, ' ');
     text_add_bytes(&cell, bytes, length);
@@ -188,7 +184,7 @@ static const struct leading {
 struct page {
     struct text *out;
     const struct kernel_counters *counters;
-    const struct ncu_csv_options *options;
+    const struct ncu_page_options *options;
     int has_ranges; /* some launch was inside of NVTX ranges */
 };
 
@@ -227,19 +223,12 @@ static double add_unit(const struct page *page, const char *base, double value)
 
 /* ---- the raw page ---------------------------------------------------------------------------------------------- */
 
-/* The greatest value of each metric: a unit is that of a whole column. */
-static double *greatest_of(const struct kernel_counters *counters)
-{
-    double *most = malloc((counters->names.count + 1) * sizeof *most);
+struct raw_column {
+    double size;   /* base units in one of the printed unit */
+    int is_scaled; /* numbers have the form that ncu gives to scaled ones */
+};
 
-    for (size_t m = 0; most && m < counters->names.count; m++)
-        most[m] = NAN;
-    for (size_t i = 0; most && i < counters->value_count; i++)
-        most[counters->values[i].metric] = fmax(most[counters->values[i].metric], fabs(counters->values[i].value));
-    return most;
-}
-
-static void add_raw_rows(const struct page *page, const double *sizes)
+static void add_raw_rows(const struct page *page, const struct raw_column *columns)
 {
     const struct kernel_counters *counters = page->counters;
 
@@ -249,80 +238,105 @@ static void add_raw_rows(const struct page *page, const double *sizes)
         add_leading(page, kernel);
         for (size_t m = 0; m < counters->names.count; m++)
             if (at < end && counters->values[at].metric == m)
-                add_value(page->out, counters->report, &counters->values[at++], sizes[m]);
+                add_value(page->out, counters->report, &counters->values[at++], columns[m].size,
+                          columns[m].is_scaled ? counters->metrics[m].name : NULL);
             else
                 add_string(page->out, "");
         text_add_char(page->out, '\n');
     }
 }
 
+/* A column has one unit: that of its greatest value. */
+static void add_raw_units(const struct page *page, struct raw_column *columns)
+{
+    const struct kernel_counters *counters = page->counters;
+
+    for (size_t m = 0; m < counters->names.count; m++)
+        columns[m].size = NAN;
+    for (size_t i = 0; i < counters->value_count; i++) {
+        double *most = &columns[counters->values[i].metric].size;
+        *most = fmax(*most, fabs(counters->values[i].value));
+    }
+    for (size_t m = 0; m < counters->names.count; m++) {
+        const char *unit = counters->metrics[m].unit;
+        columns[m].is_scaled = !page->options->base_units && *unit && columns[m].size > 0;
+        columns[m].size = add_unit(page, unit, columns[m].size);
+    }
+}
+
 static int add_raw(const struct page *page)
 {
     const struct kernel_counters *counters = page->counters;
-    double *sizes = greatest_of(counters); /* then how many base units its printed unit is */
-    size_t leading = page->has_ranges;
+    struct raw_column *columns = malloc((counters->names.count + 1) * sizeof *columns);
 
-    if (!sizes)
+    if (!columns)
         return ERR_NO_MEMORY;
     add_leading_names(page);
     for (size_t m = 0; m < counters->names.count; m++)
         add_string(page->out, counters->metrics[m].name);
     text_add_char(page->out, '\n');
     for (size_t i = 0; i < LEADINGS; i++)
-        leading += (leadings[i].in & 1u << page->options->summary) != 0;
-    for (size_t i = 0; i < leading; i++)
+        if (leadings[i].in & 1u << page->options->summary)
+            add_string(page->out, "");
+    if (page->has_ranges)
         add_string(page->out, "");
-    for (size_t m = 0; m < counters->names.count; m++)
-        sizes[m] = add_unit(page, counters->metrics[m].unit, sizes[m]);
+    add_raw_units(page, columns);
     text_add_char(page->out, '\n');
-    add_raw_rows(page, sizes);
-    free(sizes);
+    add_raw_rows(page, columns);
+    free(columns);
     return 0;
 }
 
 /* ---- the details page, and summaries of both ------------------------------------------------------------------- */
 
-static void add_row(const struct page *page, const struct counted_kernel *kernel, const struct counter_value *value,
-                    const char *section, const char *label)
+/* The columns of rules, which ncu has on the details page only. Tacho has none: as in ncu's rows of metrics, the first
+ * of them is empty and the others are missing. */
+static const char *const rule_columns[] = { "Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type",
+                                            "Estimated Speedup" };
+
+static int has_rules(const struct page *page)
 {
-    int is_summary = page->options->summary != NCU_SUMMARY_NONE;
+    return page->options->page == NCU_PAGE_DETAILS && page->options->summary == NCU_SUMMARY_NONE;
+}
+
+static void add_row(const struct page *page, const struct counted_kernel *kernel, const struct ncu_detail *row)
+{
+    const struct counter_value *value = row->value;
 
     add_leading(page, kernel);
     if (page->options->page == NCU_PAGE_DETAILS)
-        add_string(page->out, section);
-    add_string(page->out, label);
+        add_string(page->out, row->section);
+    add_string(page->out, row->label);
     double size = add_unit(page, page->counters->metrics[value->metric].unit, value->value);
-    if (is_summary) {
+    if (page->options->summary != NCU_SUMMARY_NONE) {
         add_measured(page->out, value->minimum, size);
         add_measured(page->out, value->maximum, size);
         add_measured(page->out, value->value, size);
     } else {
-        add_value(page->out, page->counters->report, value, size);
+        add_value(page->out, page->counters->report, value, size, NULL);
     }
-    text_add_char(page->out, '\n');
+    text_add(page->out, has_rules(page) ? ",\n" : "\n");
 }
 
-/* First the metrics that have a label, in the order of the sections. */
-static void add_labelled(const struct page *page, const struct counted_kernel *kernel)
+static int add_kernels(const struct page *page)
 {
-    for (const struct counter_label *label = counter_labels; label->label; label++) {
-        const struct counter_value *value = kernel_counters_find(page->counters, kernel, label->metric);
-        if (value)
-            add_row(page, kernel, value, label->section, label->label);
+    struct ncu_details details = { 0 };
+    int code = 0;
+
+    for (size_t k = 0; k < page->counters->kernel_count; k++) {
+        const struct counted_kernel *kernel = &page->counters->kernels[k];
+        code = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all(&details, page->counters, kernel)
+                                                   : ncu_details_read(&details, page->counters, kernel);
+        if (code != 0)
+            break;
+        for (size_t i = 0; i < details.count; i++)
+            add_row(page, kernel, &details.rows[i]);
     }
+    ncu_details_free(&details);
+    return code;
 }
 
-static void add_others(const struct page *page, const struct counted_kernel *kernel)
-{
-    for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
-        const struct counter_value *value = &page->counters->values[i];
-        const struct counted_metric *metric = &page->counters->metrics[value->metric];
-        if (page->options->page == NCU_PAGE_RAW || !counter_label_of(metric->name))
-            add_row(page, kernel, value, *metric->section ? metric->section : COUNTER_OTHER_SECTION, metric->name);
-    }
-}
-
-static void add_rows(const struct page *page)
+static int add_rows(const struct page *page)
 {
     static const char *const of_launches[] = { "Metric Name", "Metric Unit", "Metric Value", NULL };
     static const char *const of_summaries[] = { "Metric Name", "Metric Unit", "Minimum", "Maximum", "Average", NULL };
@@ -332,32 +346,29 @@ static void add_rows(const struct page *page)
         add_string(page->out, "Section Name");
     for (const char *const *name = page->options->summary ? of_summaries : of_launches; *name; name++)
         add_string(page->out, *name);
+    for (size_t i = 0; has_rules(page) && i < sizeof rule_columns / sizeof *rule_columns; i++)
+        add_string(page->out, rule_columns[i]);
     text_add_char(page->out, '\n');
-    for (size_t k = 0; k < page->counters->kernel_count; k++) {
-        if (page->options->page == NCU_PAGE_DETAILS)
-            add_labelled(page, &page->counters->kernels[k]);
-        add_others(page, &page->counters->kernels[k]);
-    }
+    return add_kernels(page);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
-static int add_page(struct text *out, const struct kernel_counters *counters, const struct ncu_csv_options *options)
+static int add_page(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options)
 {
     struct page page = { out, counters, options, 0 };
 
+    if (options->is_text)
+        return ncu_text_add(out, counters, options);
     for (size_t i = 0; options->summary == NCU_SUMMARY_NONE && i < counters->kernel_count; i++)
         page.has_ranges |= counters->kernels[i].range != 0;
-    if (options->page == NCU_PAGE_RAW && options->summary == NCU_SUMMARY_NONE) {
-        if (add_raw(&page) != 0)
-            return ERR_NO_MEMORY;
-    } else {
-        add_rows(&page);
-    }
+    int is_wide = options->page == NCU_PAGE_RAW && options->summary == NCU_SUMMARY_NONE;
+    if ((is_wide ? add_raw(&page) : add_rows(&page)) != 0)
+        return ERR_NO_MEMORY;
     return text_failed(out) ? ERR_NO_MEMORY : 0;
 }
 
-int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const struct ncu_csv_options *options)
+int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options)
 {
     static const unsigned by[] = {
         [NCU_SUMMARY_PER_GPU] = COUNTERS_BY_DEVICE,

@@ -5,17 +5,9 @@
 
 #include "analyze/model/counters/kernel_counters.h"
 #include "base/text.h"
-
-enum ncu_page { NCU_PAGE_DETAILS, NCU_PAGE_RAW };
-enum ncu_summary { NCU_SUMMARY_NONE, NCU_SUMMARY_PER_GPU, NCU_SUMMARY_PER_KERNEL, NCU_SUMMARY_PER_NVTX };
-
-struct ncu_csv_options {
-    enum ncu_page page;
-    enum ncu_summary summary;
-    int base_units; /* 0: scaled to the size of the values (Kbyte, us) */
-};
+#include "ncu_page.h"
 
 /* Adds the table of a report with counters. ERR_NO_MEMORY or 0; without err. */
-int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const struct ncu_csv_options *options);
+int ncu_csv_add(struct text *out, const struct kernel_counters *counters, const struct ncu_page_options *options);
 
 #endif

@@ -40,10 +40,11 @@ static int chosen(const char *name, const char *const *names)
 
 static int add_counters(struct text *out, struct report *report, const struct ncu_settings *settings, struct error *err)
 {
-    struct ncu_csv_options csv = {
+    struct ncu_page_options csv = {
         .page = (enum ncu_page)chosen(settings->page, ncu_page_names()),
         .summary = (enum ncu_summary)chosen(settings->print_summary, ncu_summary_names()),
         .base_units = chosen(settings->print_units, ncu_unit_names()),
+        .is_text = !settings->csv,
     };
     struct kernel_counters counters = { 0 };
     int code;
@@ -64,9 +65,6 @@ int ncu_import(struct text *out, const struct ncu_settings *settings, struct err
     struct report *report;
     int code;
 
-    if (!settings->csv)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "only CSV can be printed: add --csv, or use 'tacho stats -r kernel_speed_of_light FILE'");
     if ((code = open_report(settings->import, &report, err)) != 0)
         return code;
     code = add_counters(out, report, settings, err);

@@ -38,10 +38,21 @@ static size_t metrics_of(const struct counter_section *section)
 
     for (const struct section_metric *row = section->metrics; row->names; row++) {
         struct counter_names names = { row->names, NULL };
-        while (counter_names_next(&names, name, sizeof name))
+        while (row->chips && counter_names_next(&names, name, sizeof name))
             count++;
     }
     return count;
+}
+
+/* ncu lists sections by name; the table has them in the order of the page. NULL behind the last. */
+static const struct counter_section *next_by_name(const struct counter_section *last)
+{
+    const struct counter_section *next = NULL;
+
+    for (const struct counter_section *section = counter_sections; section->name; section++)
+        if ((!last || strcmp(section->name, last->name) > 0) && (!next || strcmp(section->name, next->name) < 0))
+            next = section;
+    return next;
 }
 
 enum { SECTIONS_COLUMNS = 76 };
@@ -52,7 +63,7 @@ static void add_set(struct list_columns *columns, size_t set, const char *enable
     const char *name = counter_sets[set].name;
     struct text line = { 0 };
 
-    for (const struct counter_section *section = counter_sections; section->name; section++) {
+    for (const struct counter_section *section = NULL; (section = next_by_name(section));) {
         if (!(section->sets >> set & 1))
             continue;
         if (line.length && line.length + strlen(section->name) + 3 > SECTIONS_COLUMNS) {
@@ -89,7 +100,7 @@ void ncu_list_sections(struct text *out, const struct ncu_settings *settings)
     struct list_columns columns = { .count = 3 };
 
     list_columns_add(&columns, (const char *const[]){ "Identifier", "Display Name", "Enabled" });
-    for (const struct counter_section *section = counter_sections; section->name; section++)
+    for (const struct counter_section *section = NULL; (section = next_by_name(section));)
         list_columns_add(&columns, (const char *const[]){
                                        section->name, section->title,
                                        ncu_has_section(settings, section->name, section->sets) ? "yes" : "no" });

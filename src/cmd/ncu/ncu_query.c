@@ -1,4 +1,5 @@
 /* What tacho-gpu answers about the metrics of chips. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ struct answer {
     struct text missing; /* a line each */
     struct gpu_config config;
     int has_metrics;     /* the table is that of metrics, not of chips */
-    char refusal[1024];
+    char refusal[GPU_MESSAGE_BYTES];
 };
 
 static const char *const type_names[CUPTI_METRIC_TYPES] = { "Counter", "Ratio", "Throughput" };
@@ -61,7 +62,7 @@ static void take(struct answer *answer, const struct gpu_frame *frame, const voi
              !gpu_frame_texts(frame, payload, sizeof(struct gpu_missing), texts, GPU_MISSING_TEXTS))
         text_addf(&answer->missing, "%s: %s\n", texts[GPU_MISSING_NAME], texts[GPU_MISSING_WHY]);
     else if (frame->type == GPU_FRAME_REFUSAL && (sentence = gpu_frame_refusal(frame, payload, &refusal)))
-        snprintf(answer->refusal, sizeof answer->refusal, "%s", sentence);
+        gpu_message(answer->refusal, sentence);
 }
 
 static int ask(struct answer *answer, const char *mode, const char *const *options, struct error *err)
@@ -78,11 +79,8 @@ static int ask(struct answer *answer, const char *mode, const char *const *optio
     int status = gpu_link_end(&link);
     if (code)
         return code;
-    if (*answer->refusal) {
-        size_t length = strlen(answer->refusal);
-        return error_set(err, ERR_UNSUPPORTED, "%.*s", (int)(length - (answer->refusal[length - 1] == '.')),
-                         answer->refusal);
-    }
+    if (*answer->refusal)
+        return error_set(err, ERR_UNSUPPORTED, "%s", answer->refusal);
     if (WIFSIGNALED(status))
         return error_set(err, ERR_UNSUPPORTED, "CUPTI ended tacho-gpu by signal %d; TACHO_CUPTI names another file",
                          WTERMSIG(status));
@@ -184,6 +182,8 @@ static int for_each_chip(struct text *out, const struct ncu_settings *settings, 
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++) {
         char option[64];
+        for (char *letter = chips[i]; *letter; letter++)
+            *letter = (char)toupper((unsigned char)*letter); /* ncu spells them gh100 */
         snprintf(option, sizeof option, "chip=%s", chips[i]);
         code = print_chip(out, settings, mode, option, err);
         if (code)
@@ -210,7 +210,7 @@ static void add_section(struct text *out, const struct counter_section *section)
 
     for (const struct section_metric *row = section->metrics; row->names; row++) {
         struct counter_names names = { row->names, NULL };
-        while (counter_names_next(&names, name, sizeof name))
+        while (row->chips && counter_names_next(&names, name, sizeof name))
             text_addf(out, "%s\n", name);
     }
 }

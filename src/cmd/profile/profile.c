@@ -20,6 +20,7 @@
 #include "output_name.h"
 #include "profile_options.h"
 #include "profile_program.h"
+#include "profile_run.h"
 
 /* One argument as a shell would need it. */
 static void add_quoted(struct text *out, const char *argument)
@@ -257,7 +258,8 @@ static void remove_with_folder(const char *path)
     text_free(&folder);
 }
 
-static int run_program(const struct command *self, struct profile_settings *settings, struct text *path, int *found)
+static int run_program(const struct command *self, struct profile_settings *settings,
+                       const struct profile_follower *then, struct text *path, int *found)
 {
     struct collect_result result = { 0 };
     struct error err = { 0 };
@@ -271,6 +273,8 @@ static int run_program(const struct command *self, struct profile_settings *sett
         *found = code != ERR_NOT_FOUND;
     } else {
         conclude(self, settings, &result, text_string(path));
+        if (then)
+            then->take_report(then->context, &result, text_string(path));
         if (settings->attach && strcmp(settings->attach, "caller-temporary") == 0)
             remove_with_folder(text_string(path));
         fflush(NULL);
@@ -280,7 +284,7 @@ static int run_program(const struct command *self, struct profile_settings *sett
     return status;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+int profile_run(const struct command *self, int argc, char **argv, const struct profile_follower *then)
 {
     struct profile_settings *settings = malloc(sizeof *settings);
     struct text command_line = { 0 }, path = { 0 }, list = { 0 };
@@ -322,7 +326,7 @@ static int run(const struct command *self, int argc, char **argv)
         else
             profile_options_finish(settings, &err);
         print_warnings(self, &settings->warnings);
-        status = err.code ? command_fail(self, &err) : run_program(self, settings, &path, &found);
+        status = err.code ? command_fail(self, &err) : run_program(self, settings, then, &path, &found);
         if (!found)
             explain_operand(self, argc, argv, program[0]);
     }
@@ -333,6 +337,11 @@ done:
     text_free(&path);
     text_free(&list);
     return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    return profile_run(self, argc, argv, NULL);
 }
 
 static const struct entry examples[] = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi/cuda_calls.h"
+#include "abi/cupti_pc_sampling.h"
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
 #include "cuda_doctor.h"
@@ -16,6 +17,7 @@
 struct settings {
     int memory_usage, cpu_faults, gpu_faults, all_calls, flush_on_stop, yield, graph_nodes, events;
     uint32_t flush_interval_ms;
+    uint8_t pc_mode, pc_period; /* as in collect_options */
     int backtrace_given;
     uint32_t backtrace_groups;
     int backtrace_unset;        /* some group has no threshold of its own: backtrace_ns counts for it */
@@ -39,6 +41,13 @@ static const char *const *graph_traces(void)
 static const char *const *event_traces(void)
 {
     static const char *const names[] = { "auto", "true", "false", NULL };
+
+    return names;
+}
+
+static const char *const *pc_modes(void)
+{
+    static const char *const names[] = { "continuous", "serialized", "none", NULL };
 
     return names;
 }
@@ -105,6 +114,34 @@ static int take_flush_interval(void *settings, const char *value, struct error *
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--cuda-flush-interval must be a number of milliseconds, at most an hour, not '%s'", value);
     own(settings)->flush_interval_ms = (uint32_t)ms;
+    return 0;
+}
+
+static int take_pc_sampling(void *settings, const char *value, struct error *err)
+{
+    static const char *const modes[] = {
+        "none", [CUPTI_PC_CONTINUOUS] = "continuous", [CUPTI_PC_SERIALIZED] = "serialized"
+    };
+
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(value, modes[i]) == 0) {
+            own(settings)->pc_mode = (uint8_t)i;
+            return 0;
+        }
+    return error_set(err, ERR_BAD_ARGUMENT, "--pc-sampling must be continuous, serialized or none, not '%s'", value);
+}
+
+/* ncu's numbers: 0 is a sample every 32 cycles, each further one doubles that. */
+static int take_pc_interval(void *settings, const char *value, struct error *err)
+{
+    uint64_t number = 0;
+    int is_auto = strcmp(value, "auto") == 0;
+
+    if (!is_auto && read_number(value, CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, &number) != 0)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--pc-sampling-interval must be auto or a number from 0 to %d, not '%s'",
+                         CUPTI_PC_PERIOD_MOST - CUPTI_PC_PERIOD_LEAST, value);
+    own(settings)->pc_period = is_auto ? 0 : (uint8_t)(CUPTI_PC_PERIOD_LEAST + number);
     return 0;
 }
 
@@ -224,7 +261,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         collect->cuda_flags |= flags[i].given ? flags[i].flag : 0;
     if (!(collect->sources & WIRE_BIT(CUDA))) {
-        if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms)
+        if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms || cuda->pc_mode)
             text_add(&settings->warnings, "the CUDA options have no effect: add cuda to --trace\n");
         return 0;
     }
@@ -232,6 +269,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         cuda->backtrace_groups = group_bits("all", strlen("all"));
         cuda->backtrace_unset = 1;
     }
+    collect->cuda_pc_mode = cuda->pc_mode;
+    collect->cuda_pc_period = cuda->pc_period;
     collect->cuda_flush_interval_ms = cuda->flush_interval_ms;
     collect->cuda_backtrace_groups = cuda->backtrace_groups;
     if (cuda->backtrace_groups)
@@ -259,6 +298,12 @@ static const struct option options[] = {
       .take = take_backtrace,
       .help = "Record a backtrace for CUDA calls that take at least 80000 ns: all, none, or a list of kernel, memory, "
               "sync, other. Append :NS for another threshold (kernel:500). Default: none." },
+    { .name = "pc-sampling", .kind = OPTION_CUSTOM, .value = "continuous|serialized|none", .choices = pc_modes,
+      .take = take_pc_sampling,
+      .help = "Sample what warps wait for, by kernel, instruction and source line (programs compiled with -lineinfo). "
+              "serialized runs one kernel at a time and tells launches apart. Default: none." },
+    { .name = "pc-sampling-interval", .kind = OPTION_CUSTOM, .value = "auto|N", .take = take_pc_interval,
+      .help = "Take a sample every 2^(5+N) cycles, N from 0 to 26. Default: auto, which CUPTI chooses." },
     { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
       .help = "Fetch GPU records from CUPTI every MS ms; 0 means 100. Default: 0." },
     { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),
@@ -290,6 +335,7 @@ static const struct cmd_source_table tables[] = {
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
     { "kernel counters", "TACHO_KERNEL_COUNTERS" },
+    { "warp samples", "TACHO_PC_SAMPLES" },
     { 0 },
 };
 

@@ -1,5 +1,4 @@
-/* NVML and GPM are tried through tacho-gpu, which reads them once. Of counters only the right to them is looked at: to
- * sample them could disturb another profiler. */
+/* All sources are tried by tacho-gpu in one run: it loads libraries that may crash or hang, and doctor must not. */
 #include "gpu_doctor.h"
 
 #include <stdio.h>
@@ -22,59 +21,78 @@ static void note_no_driver(struct finding *finding)
     text_add(&finding->why, "There is no NVIDIA driver on this machine.");
 }
 
-/* The first sentence that says why there is nothing. */
-static void add_refusal(struct finding *finding, const struct gpu_probe *probe)
+/* What tacho-gpu found, which the first check asks for. */
+static const struct gpu_probe *trials(void)
 {
-    const char *text = text_string(&probe->refusals);
+    static struct gpu_probe probe;
+    static int is_asked;
 
-    text_add_bytes(&finding->why, text, strcspn(text, "\n"));
+    if (!is_asked++)
+        gpu_probe_try(&probe);
+    return &probe;
+}
+
+static const struct {
+    enum finding_verdict verdict; /* where it works on no GPU */
+    const char *records;
+} sources[GPU_TRIALS] = {
+    [GPU_TRIAL_NVML] = { VERDICT_FAILS, "power, clocks, temperature, memory and utilization are recorded" },
+    [GPU_TRIAL_GPM] = { VERDICT_NOTE, "SM, tensor core, DRAM and link activity are recorded with "
+                                      "--gpu-metrics-devices" },
+    [GPU_TRIAL_SAMPLING] = { VERDICT_FAILS, "counters are sampled over time with --gpu-metrics-devices" },
+    [GPU_TRIAL_RANGES] = { VERDICT_FAILS, "counters of kernels are recorded with --gpu-counters" },
+};
+
+static void add_instead(struct finding *finding, const struct gpu_probe *probe, enum gpu_trial_source source)
+{
+    int has_nvml = source != GPU_TRIAL_NVML && probe->sources[GPU_TRIAL_NVML].works;
+    int has_gpm = source == GPU_TRIAL_SAMPLING && probe->sources[GPU_TRIAL_GPM].works;
+
+    if (source != GPU_TRIAL_RANGES && has_nvml)
+        text_addf(&finding->why, " %s recorded %s.", has_gpm ? "GPM and NVML are" : "NVML is",
+                  source == GPU_TRIAL_GPM ? "without it" : "instead");
+}
+
+/* Returns whether it works on a GPU. */
+static int look_at(struct finding *finding, enum gpu_trial_source source)
+{
+    if (!has_driver()) {
+        note_no_driver(finding);
+        return 0;
+    }
+    const struct gpu_probe *probe = trials();
+    const struct gpu_probe_source *tried = &probe->sources[source];
+    finding->verdict = !tried->works ? sources[source].verdict : tried->refusals ? VERDICT_PARTLY : VERDICT_WORKS;
+    if (tried->works)
+        text_addf(&finding->why, "%zu of %zu GPU%s (%s%s): %s.%s", tried->works, probe->count,
+                  probe->count == 1 ? "" : "s", probe->devices[0].name, probe->count == 1 ? "" : ", …",
+                  sources[source].records, tried->refusals ? " " : "");
+    if (tried->refusals) {
+        text_add_bytes(&finding->why, tried->refusal.bytes, tried->refusal.length);
+        if (tried->refusals > 1)
+            text_addf(&finding->why, " %zu GPUs are refused in all.", tried->refusals);
+        text_add(&finding->allow, gpu_refusal_allow(tried->why));
+        add_instead(finding, probe, source);
+    }
+    return tried->works != 0;
 }
 
 static void look_at_nvml(struct finding *finding)
 {
-    struct gpu_probe probe;
-
-    if (!has_driver()) {
-        note_no_driver(finding);
-        return;
-    }
-    gpu_probe_ask(&probe, gpu_metrics_of_set(GPU_SET_BASIC));
-    if (probe.count) {
-        text_addf(&finding->why, "%zu GPU%s (%s%s): power, clocks, temperature, memory and utilization are recorded.",
-                  probe.count, probe.count == 1 ? "" : "s", probe.devices[0].name, probe.count == 1 ? "" : ", …");
-    } else {
-        finding->verdict = VERDICT_FAILS;
-        add_refusal(finding, &probe);
-        text_add(&finding->allow, "docker: --gpus all; if an image sets NVIDIA_DRIVER_CAPABILITIES, it must include "
-                                  "utility\n");
-    }
-    gpu_probe_free(&probe);
+    look_at(finding, GPU_TRIAL_NVML);
 }
 
 static void look_at_gpm(struct finding *finding)
 {
-    struct gpu_probe probe;
-    size_t works = 0;
-
-    if (!has_driver()) {
-        note_no_driver(finding);
-        return;
-    }
-    gpu_probe_ask(&probe, gpu_metrics_of_origin(GPU_ORIGIN_GPM));
-    for (size_t i = 0; i < probe.count; i++)
-        works += probe.has_values[i] != 0;
-    if (works) {
-        finding->verdict = works < probe.count ? VERDICT_PARTLY : VERDICT_WORKS;
-        text_addf(&finding->why,
-                  "%zu of %zu GPUs: SM, tensor core, DRAM and link activity are recorded with --gpu-metrics-devices.",
-                  works, probe.count);
-    } else {
-        finding->verdict = VERDICT_NOTE;
-        add_refusal(finding, &probe);
-        text_add(&finding->why, " NVML is recorded without it.");
-    }
-    gpu_probe_free(&probe);
+    look_at(finding, GPU_TRIAL_GPM);
 }
+
+static void look_at_sampling(struct finding *finding)
+{
+    look_at(finding, GPU_TRIAL_SAMPLING);
+}
+
+/* ---- Rights of the program --------------------------------------------------------------------------------------- */
 
 static int is_restricted(const char *root)
 {
@@ -96,21 +114,16 @@ void gpu_doctor_look_at_rights(const char *root, int is_privileged, struct findi
 {
     int restricted = is_restricted(root);
 
-    if (restricted < 0) {
-        finding->verdict = VERDICT_NOTE;
-        text_add(&finding->why, "There is no NVIDIA driver on this machine.");
-    } else if (restricted == 0 || is_privileged) {
-        finding->verdict = VERDICT_WORKS;
+    if (restricted < 0)
+        text_add(&finding->why, "The driver does not say who may use them.");
+    else if (restricted == 0 || is_privileged)
         text_addf(&finding->why, "The driver permits hardware counters for %s.",
                   restricted ? "administrators, and you are one" : "every user");
-    } else {
+    else {
         finding->verdict = VERDICT_FAILS;
         text_add(&finding->why, "The driver permits hardware counters for administrators only (RmProfilingAdminOnly: 1 "
-                                "in /proc/driver/nvidia/params). GPM and NVML are recorded instead.");
-        text_add(&finding->allow, "for every user: options nvidia NVreg_RestrictProfilingToAdminUsers=0 in "
-                                  "/etc/modprobe.d/nvidia.conf, and a restart\n"
-                                  "in a container: --cap-add=SYS_ADMIN\n"
-                                  "or run tacho as root\n");
+                                "in /proc/driver/nvidia/params).");
+        text_add(&finding->allow, gpu_refusal_allow(GPU_REFUSAL_COUNTERS_FOR_ADMINS));
     }
 }
 
@@ -127,14 +140,19 @@ static int is_privileged(void)
     return effective >> CAPABILITY_SYS_ADMIN & 1;
 }
 
-static void look_at_rights(struct finding *finding)
+/* Kernels are counted in the program itself: whatever tacho-gpu may do, the program needs the right. */
+static void look_at_ranges(struct finding *finding)
 {
+    if (!look_at(finding, GPU_TRIAL_RANGES))
+        return;
+    text_add_char(&finding->why, ' ');
     gpu_doctor_look_at_rights("", is_privileged(), finding);
 }
 
 const struct doctor_examination gpu_examinations[] = {
     { "NVML", look_at_nvml },
     { "GPM", look_at_gpm },
-    { "GPU counters", look_at_rights },
+    { "GPU counters", look_at_sampling },
+    { "GPU kernels", look_at_ranges },
     { 0 },
 };

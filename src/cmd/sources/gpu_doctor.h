@@ -1,4 +1,4 @@
-/* The checks of `tacho doctor` for GPU metrics: NVML, GPM, counters. */
+/* The checks of `tacho doctor` for GPU metrics: NVML, GPM, counters over time and of kernels. */
 #ifndef TACHO_CMD_SOURCES_GPU_DOCTOR_H
 #define TACHO_CMD_SOURCES_GPU_DOCTOR_H
 
@@ -6,7 +6,8 @@
 
 extern const struct doctor_examination gpu_examinations[];
 
-/* May this user read the GPU's counters? root: a prefix of the system's paths, "" except in tests. */
+/* Adds whether the programs of this user may read the GPU's counters; if not, that fails. root: a prefix of the
+ * system's paths, "" except in tests. */
 void gpu_doctor_look_at_rights(const char *root, int is_privileged, struct finding *finding);
 
 #endif

@@ -1,17 +1,23 @@
 /* GPU metrics: options as in nsys, and the readings that they select. */
 #include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/counters/counter_sections.h"
 #include "base/nearest.h"
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
+#include "collect/gpu/gpu_metric_table.h"
 #include "collect/gpu/gpu_probe.h"
 #include "gpu_doctor.h"
 #include "gpu_info.h"
 #include "gpu_summary.h"
 
-enum { USUAL_HZ = 10, MOST_HZ = 100, USUAL_COUNTERS_HZ = 10000, MOST_COUNTERS_HZ = 200000 };
+enum { USUAL_HZ = 10, MOST_HZ = 100 };
+enum { USUAL_COUNTERS_HZ = 10000, LEAST_COUNTERS_HZ = 10, MOST_COUNTERS_HZ = 200000 }; /* nsys's */
+#define USUAL_COUNTERS "general"
 
 enum wanted_source { SOURCE_AUTO, SOURCE_COUNTERS, SOURCE_GPM, SOURCE_NVML };
 
@@ -22,7 +28,7 @@ struct settings {
     const char *list;
     int has_set;
     uint64_t metrics;
-    struct text counters;  /* "metrics=" and CUPTI's names, with commas between them */
+    struct text counters;  /* sets and metrics of CUPTI, with commas between them */
     uint32_t frequency_hz; /* 0: the usual one of each source */
     enum wanted_source source;
 };
@@ -80,14 +86,22 @@ static int take_frequency(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-/* Metrics of a set, by name or number, or of a reading; 0: there are none of that name. */
+/* A set by name or number; GPU_SETS: there is none. */
+static size_t find_set(const char *name)
+{
+    size_t i = 0;
+
+    while (i < GPU_SETS && strcmp(gpu_sets[i].name, name) != 0 && (name[0] != (char)('0' + i) || name[1]))
+        i++;
+    return i;
+}
+
+/* Metrics of a set or of a reading; 0: there are none of that name. */
 static uint64_t find_metrics(const char *name)
 {
-    for (size_t i = 0; i < GPU_SETS; i++)
-        if (strcmp(gpu_sets[i].name, name) == 0 ||
-            (isdigit((unsigned char)*name) && !name[1] && name[0] - '0' == (int)i))
-            return gpu_metrics_of_set((enum gpu_set)i);
-    return gpu_metrics_of_reading(name);
+    size_t set = find_set(name);
+
+    return set < GPU_SETS ? gpu_metrics_of_set((enum gpu_set)set) : gpu_metrics_of_reading(name);
 }
 
 static const char *nearest_metric(const char *name)
@@ -112,17 +126,58 @@ static int refuse_metric(const char *name, struct error *err)
                      name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* Metrics of CUPTI have a unit of the chip before two underscores: sm__cycles_active.avg. */
-static int take_counter(struct settings *gpu, const char *name)
+/* Counters: metrics of CUPTI, which have a unit of the chip before two underscores (sm__cycles_active.avg), nsys's
+ * sets, and what goes with a set of readings. */
+static int take_counters(struct settings *gpu, const char *name)
 {
-    if (!strstr(name, "__"))
+    size_t set = find_set(name);
+    int is_set = set == GPU_SET_GENERAL || set == GPU_SET_FULL;
+
+    if (!is_set && !strstr(name, "__") && !sampling_set_find(name))
         return 0;
-    text_addf(&gpu->counters, "%s%s", gpu->counters.length ? "," : "metrics=", name);
-    return 1;
+    text_addf(&gpu->counters, "%s%s", gpu->counters.length ? "," : "", is_set ? USUAL_COUNTERS : name);
+    return !is_set;
+}
+
+static int take_metric(struct settings *gpu, const char *name, struct error *err)
+{
+    uint64_t found = find_metrics(name);
+
+    if (take_counters(gpu, name))
+        found |= sampling_set_find(name) ? gpu_metrics_of_set(GPU_SET_BASIC) : 0;
+    else if (strcmp(name, "help") == 0)
+        gpu->help_set = 1;
+    else if (!found)
+        return refuse_metric(name, err);
+    gpu->metrics |= found;
+    return 0;
+}
+
+/* A file of names, a line each; what follows a # is a remark. */
+static int take_file(struct settings *gpu, const char *path, struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL, *rest;
+    size_t room = 0;
+    int code = 0;
+
+    if (!file)
+        return error_set(err, ERR_NOT_FOUND, "cannot read the metrics in '%s': %s", path, strerror(errno));
+    while (getline(&line, &room, file) >= 0) {
+        line[strcspn(line, "#\r\n")] = 0;
+        char *name = strtok_r(line, " \t", &rest);
+        if (name && (code = take_metric(gpu, name, err)) != 0)
+            goto close_file;
+    }
+close_file:
+    free(line);
+    fclose(file);
+    return code;
 }
 
 static int take_set(void *settings, const char *value, struct error *err)
 {
+    static const char in_file[] = "file:";
     struct settings *gpu = own(settings);
     char **names = option_split(value, NULL);
     int code = 0;
@@ -131,17 +186,10 @@ static int take_set(void *settings, const char *value, struct error *err)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     gpu->has_set = 1;
     gpu->metrics = 0;
-    for (char **name = names; *name; name++) {
-        uint64_t found = find_metrics(*name);
-        if (take_counter(gpu, *name))
-            continue;
-        gpu->metrics |= found;
-        gpu->help_set |= strcmp(*name, "help") == 0;
-        if (!found && strcmp(*name, "help") != 0) {
-            code = refuse_metric(*name, err);
+    for (char **name = names; *name; name++)
+        if ((code = text_begins_with(*name, in_file) ? take_file(gpu, *name + strlen(in_file), err)
+                                                     : take_metric(gpu, *name, err)) != 0)
             goto free_names;
-        }
-    }
 free_names:
     free(names);
     return code;
@@ -173,7 +221,7 @@ static void list_devices(struct text *out)
 {
     struct gpu_probe probe;
 
-    gpu_probe_ask(&probe, 0);
+    gpu_probe_ask(&probe);
     text_add(out,
              "--gpu-metrics-devices takes one of these words, or a list of GPUs by number, UUID or PCI address:\n\n"
              "  none          no GPU metrics\n"
@@ -193,7 +241,13 @@ static void list_sets(struct text *out)
     text_add(out, "--gpu-metrics-set takes a set, by name or number:\n\n");
     for (size_t i = 0; i < GPU_SETS; i++)
         text_addf(out, "  %zu  %-22s %s\n", i, gpu_sets[i].name, gpu_sets[i].about);
-    text_add(out, "\nor a list of these metrics:\n\n");
+    text_add(out, "\nor a set of counters by nsys's name, for GPUs of that chip:\n\n");
+    for (const struct sampling_set *set = sampling_sets; set->name; set++)
+        text_addf(out, "     %-22s %s\n", set->name, set->title);
+    text_add(
+        out,
+        "\nor file:NAME, a file with a set or metric on each line, or a list of metrics. Those of counters are listed "
+        "by tacho ncu --query-metrics; others are:\n\n");
     for (size_t i = 0; i < GPU_METRICS_COUNT; i++) {
         char name[64];
         gpu_reading_name(gpu_metrics[i].reading, name, sizeof name);
@@ -217,7 +271,8 @@ static void list_values(struct profile_settings *settings, struct text *out)
 static uint64_t chosen_metrics(const struct settings *gpu)
 {
     uint64_t gpm = gpu_metrics_of_origin(GPU_ORIGIN_GPM), basic = gpu_metrics_of_set(GPU_SET_BASIC);
-    uint64_t metrics = gpu->has_set ? gpu->metrics : gpu_metrics_of_set(GPU_SET_GENERAL);
+    uint64_t metrics = gpu->has_set ? gpu->metrics
+                                    : gpu_metrics_of_set(gpu->is_given ? GPU_SET_GENERAL : GPU_SET_BASIC);
 
     if (gpu->source == SOURCE_NVML)
         metrics &= ~gpm;
@@ -230,10 +285,12 @@ static uint64_t chosen_metrics(const struct settings *gpu)
 static uint32_t chosen_counters_hz(const struct settings *gpu)
 {
     int is_wanted = gpu->source == SOURCE_COUNTERS ||
-                    (gpu->source == SOURCE_AUTO && (!gpu->has_set || gpu->counters.length));
+                    (gpu->source == SOURCE_AUTO && gpu->is_given && (!gpu->has_set || gpu->counters.length));
 
     if (!is_wanted)
         return 0;
+    if (gpu->frequency_hz && gpu->frequency_hz < LEAST_COUNTERS_HZ)
+        return LEAST_COUNTERS_HZ;
     return gpu->frequency_hz ? gpu->frequency_hz : USUAL_COUNTERS_HZ;
 }
 
@@ -242,15 +299,16 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     const struct settings *gpu = profile_source_settings(settings, &cmd_source_gpu);
     int has_cuda = (collect->sources & WIRE_BIT(CUDA)) != 0;
 
-    if (gpu->devices == COLLECT_GPU_NONE || !gpu->is_given)
+    if (gpu->devices == COLLECT_GPU_NONE || (!gpu->is_given && !has_cuda))
         return 0;
     collect->gpu = (struct collect_gpu_options){
         .devices = gpu->devices == COLLECT_GPU_VISIBLE && !has_cuda ? COLLECT_GPU_ALL : gpu->devices,
         .list = gpu->list,
+        .is_asked = gpu->is_given,
         .metrics = chosen_metrics(gpu),
         .frequency_hz = !gpu->frequency_hz || gpu->frequency_hz > MOST_HZ ? USUAL_HZ : gpu->frequency_hz,
         .counters_hz = chosen_counters_hz(gpu),
-        .counters = gpu->counters.length ? text_string(&gpu->counters) : NULL,
+        .counters = gpu->counters.length ? text_string(&gpu->counters) : USUAL_COUNTERS,
     };
     if (!collect->gpu.metrics && !collect->gpu.counters_hz)
         return error_set(err, ERR_BAD_ARGUMENT, "--gpu-metrics-source=%s has none of the metrics of --gpu-metrics-set",
@@ -268,15 +326,17 @@ static const struct option options[] = {
     { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST", .choices = device_names,
       .take = take_devices,
       .help = "Record metrics of these GPUs: none, all, cuda-visible, or a list of numbers, UUIDs or PCI addresses "
-              "(`help` lists the GPUs). Default: none; cuda-visible if another of these options is given." },
+              "(`help` lists the GPUs). Default: power, clocks, temperature, throttling, memory and utilization of the "
+              "GPUs that CUDA shows to the program, if CUDA is traced." },
     { .name = "gpu-metrics-set", .kind = OPTION_CUSTOM, .value = "SET", .take = take_set,
-      .help = "GPU metrics to record: a set by name or number, or a list of metrics (`help` lists them; those of "
-              "counters are listed by `tacho ncu --query-metrics`). Default: general." },
+      .help = "GPU metrics to record: a set by name or number, also by nsys's name (gh100), file:NAME, or a list of "
+              "metrics (`help` lists them; those of counters are listed by `tacho ncu --query-metrics`). Default: "
+              "general if one of these options is given, else basic." },
     { .name = "gpu-metrics-source", .kind = OPTION_CUSTOM, .value = "SOURCE", .choices = sources, .take = take_source,
       .help = "Source of GPU metrics: auto, counters, gpm (Hopper and later), nvml. Default: auto." },
     { .name = "gpu-metrics-frequency", .kind = OPTION_CUSTOM, .value = "HZ", .take = take_frequency,
-      .help = "Samples of GPU metrics per second, up to 200000; GPM and NVML are read at most 100 times. Default: "
-              "10000 of counters, 10 of GPM and NVML." },
+      .help = "Samples of GPU metrics per second: 10 to 200000 of counters, 1 to 100 of GPM and NVML. Default: 10000 "
+              "of counters, 10 of GPM and NVML." },
     { .name = "gpu-metrics-device", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_devices, .hidden = 1,
       .help = "Old spelling of --gpu-metrics-devices." },
     { 0 },

@@ -549,6 +549,7 @@ int session_open(struct collector *collector, struct error *err)
     snprintf(name, sizeof name, "tacho-%d-%016llx", (int)getpid(), (unsigned long long)number);
     session->listener = listen_at(name, 1);
     open_file_socket(session);
+    collector->folder = session->folder.path;
     if (session->listener < 0 && session->file_listener < 0)
         return error_set_errno(err, "cannot start the capture: the socket for the agents could not be opened");
     write_variable(session, collector->filters, name);

@@ -48,6 +48,7 @@ struct collector {
     uint64_t buffer_bytes;   /* for the records of one process; less if its limits require it */
     struct rlimit old_files; /* before we raised it to its maximum */
     char host[256];
+    const char *folder;      /* the session's, for files that agents share with us; "": there is none */
 };
 
 /* Adds a warning, one sentence for the user, to the result and to DIAGNOSTIC_EVENT. global_pid 0: about the capture. */

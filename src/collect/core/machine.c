@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/job_variables.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "capture_rows.h"
 #include "collect_sources.h"
 #include "collector.h"
 #include "procfs.h"
@@ -142,10 +142,7 @@ void machine_fact(struct collector *collector, const char *name, int number, con
 
 void machine_parameter(struct collector *collector, const char *name, const char *value)
 {
-    struct row_META_DATA_CAPTURE row = { 0 };
-    ROW_SET(&row, META_DATA_CAPTURE, name, collector_string(collector, name));
-    ROW_SET(&row, META_DATA_CAPTURE, value, collector_string(collector, value));
-    writer_append(collector->writer, TABLE_META_DATA_CAPTURE, &row);
+    capture_row_parameter(collector->writer, name, value);
 }
 
 /* The rest of the first line that starts with `key`, without leading quotes, colons and blanks. */
@@ -185,21 +182,6 @@ static void describe_host(struct collector *collector)
     snprintf(value, sizeof value, "%llu", (unsigned long long)limit);
     machine_fact(collector, "MemoryLimit", 0, limit ? value : "");
     machine_fact(collector, "Hostname", 619, collector->host);
-}
-
-static void describe_start(struct collector *collector)
-{
-    struct row_TARGET_INFO_SESSION_START_TIME row = { 0 };
-    int64_t utc_ns = clock_utc_ns() - collector_now(collector);
-    time_t seconds = (time_t)(utc_ns / 1000000000);
-    struct tm broken;
-    char text[64];
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcEpochNs, utc_ns);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, utcTime, collector_string(collector, text));
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", localtime_r(&seconds, &broken));
-    ROW_SET(&row, TARGET_INFO_SESSION_START_TIME, localTime, collector_string(collector, text));
-    writer_append(collector->writer, TABLE_TARGET_INFO_SESSION_START_TIME, &row);
 }
 
 /* The end of the value behind NAME= in a command line. If quotes and backslashes make the value look different there,
@@ -293,6 +275,6 @@ void machine_describe(struct collector *collector)
     if (gethostname(collector->host, sizeof collector->host - 1) != 0)
         strcpy(collector->host, "localhost");
     describe_host(collector);
-    describe_start(collector);
+    capture_row_start(collector->writer, clock_utc_ns() - collector_now(collector));
     describe_capture(collector);
 }

@@ -2,6 +2,7 @@
  * TACHO_GPU_DEBUG is set: libraries of others write there. */
 #include "gpu_link.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,29 +16,22 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/install_place.h"
 
 extern char **environ;
 
 #define PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
 
-enum { LONGEST_PATH = 4096, OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000 };
+enum { OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000 };
 
-static void find_program(char path[LONGEST_PATH + sizeof PLACE])
+static void find_program(char path[INSTALL_PLACE_BYTES])
 {
     const char *chosen = getenv("TACHO_GPU_HELPER");
-    ssize_t length = readlink("/proc/self/exe", path, LONGEST_PATH - 1);
 
-    if (chosen && *chosen) {
-        snprintf(path, LONGEST_PATH, "%s", chosen);
-        return;
-    }
-    path[length > 0 ? length : 0] = 0;
-    for (int levels = 0; levels < 2; levels++) { /* the program's name, then bin */
-        char *slash = strrchr(path, '/');
-        if (slash)
-            *slash = 0;
-    }
-    strcat(path, "/" PLACE);
+    if (chosen && *chosen)
+        snprintf(path, INSTALL_PLACE_BYTES, "%s", chosen);
+    else
+        install_place(path, PLACE);
 }
 
 static int spawn(struct gpu_link *link, char *const *words, int socket)
@@ -63,7 +57,7 @@ static int spawn(struct gpu_link *link, char *const *words, int socket)
 
 int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *options, struct error *err)
 {
-    char path[LONGEST_PATH + sizeof PLACE];
+    char path[INSTALL_PLACE_BYTES];
     const char *words[OPTIONS_MOST + 3] = { path, mode };
     int ends[2], words_count = 2;
 
@@ -194,6 +188,17 @@ const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload
     return frame->bytes > sizeof **refusal && ((const char *)payload)[frame->bytes - 1] == 0 ? (*refusal)->text : NULL;
 }
 
+const char *gpu_message(char out[GPU_MESSAGE_BYTES], const char *sentence)
+{
+    size_t length = strlen(sentence);
+    int is_word = length > 1 && islower((unsigned char)sentence[1]); /* and no name, as GPU */
+
+    snprintf(out, GPU_MESSAGE_BYTES, "%.*s", (int)(length - (length && sentence[length - 1] == '.')), sentence);
+    if (is_word)
+        out[0] = (char)tolower((unsigned char)out[0]);
+    return out;
+}
+
 int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count)
 {
     const char *text = (const char *)payload + head, *end = (const char *)payload + frame->bytes;
@@ -214,8 +219,7 @@ void gpu_link_finish(struct gpu_link *link)
         shutdown(link->fd, SHUT_WR);
 }
 
-/* A library of the driver may hang in its own exit: after two seconds the program is killed. */
-int gpu_link_end(struct gpu_link *link)
+int gpu_link_end_within(struct gpu_link *link, int patience_ms)
 {
     int status = -1;
 
@@ -224,10 +228,15 @@ int gpu_link_end(struct gpu_link *link)
     link->bytes = NULL;
     link->from = link->to = link->capacity = 0;
     for (int waited_ms = 0; link->pid && waitpid(link->pid, &status, WNOHANG) == 0; waited_ms++) {
-        if (waited_ms == END_MS)
+        if (waited_ms == patience_ms)
             kill(link->pid, SIGKILL);
         poll(NULL, 0, 1);
     }
     link->pid = 0;
     return status;
+}
+
+int gpu_link_end(struct gpu_link *link)
+{
+    return gpu_link_end_within(link, END_MS);
 }

@@ -29,13 +29,19 @@ int gpu_link_next(struct gpu_link *link, int wait, struct gpu_frame *frame, cons
 const struct gpu_values *gpu_frame_values(const struct gpu_frame *frame, const void *payload);
 const char *gpu_frame_refusal(const struct gpu_frame *frame, const void *payload, const struct gpu_refusal **refusal);
 
-/* The same for texts behind a struct of `head` bytes: 0, or -1 if they are not all there. */
+/* Copies the sentence of a refusal as messages of commands are written, and returns it: "cannot load NVML: …" */
+enum { GPU_MESSAGE_BYTES = 1024 };
+const char *gpu_message(char out[GPU_MESSAGE_BYTES], const char *sentence);
+
+/* As gpu_frame_values(), for texts behind a struct of `head` bytes: 0, or -1 if they are not all there. */
 int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t head, const char **texts, size_t count);
 
 /* Asks the program to end: its last frames follow. */
 void gpu_link_finish(struct gpu_link *link);
 
-/* Hangs up and waits for the end of the program: its wait status; -1: it did not run. */
+/* Hangs up and waits for the end of the program: its wait status; -1: it did not run. A library of the driver may hang
+ * in its own exit: after so many milliseconds, or two seconds, the program is killed. */
+int gpu_link_end_within(struct gpu_link *link, int patience_ms);
 int gpu_link_end(struct gpu_link *link);
 
 #endif

@@ -12,8 +12,8 @@ const struct gpu_metric_row gpu_metrics[GPU_METRICS_COUNT] = {
 
 const struct gpu_set_text gpu_sets[GPU_SETS] = {
     [GPU_SET_BASIC] = { "basic", "Power, clocks, temperature, throttling, memory and utilization, from NVML" },
-    [GPU_SET_GENERAL] = { "general", "basic, and SMs, tensor cores, DRAM, PCIe and NVLink, from GPM" },
-    [GPU_SET_FULL] = { "full", "All readings of NVML and GPM; NVML measures PCIe for 20 ms a reading" },
+    [GPU_SET_GENERAL] = { "general", "basic, and SMs, tensor cores, DRAM, PCIe and NVLink, from counters and GPM" },
+    [GPU_SET_FULL] = { "full", "general, and all readings of NVML and GPM; NVML measures PCIe for 20 ms a reading" },
 };
 
 static const struct {

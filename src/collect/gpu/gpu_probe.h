@@ -2,20 +2,31 @@
 #ifndef TACHO_COLLECT_GPU_GPU_PROBE_H
 #define TACHO_COLLECT_GPU_GPU_PROBE_H
 
+#include "abi/gpu_refusals.h"
 #include "base/text.h"
-#include "gpu_metric_table.h"
+#include "wire/wire_gpu.h"
 
 enum { GPU_PROBE_DEVICES = 64 };
+
+/* What became of the trials of a source. */
+struct gpu_probe_source {
+    size_t works;        /* GPUs */
+    enum gpu_refusal_id why;
+    struct text refusal; /* the first sentence; empty: there was none */
+    size_t refusals;
+};
 
 struct gpu_probe {
     size_t count;
     struct gpu_device devices[GPU_PROBE_DEVICES];
-    int has_values[GPU_PROBE_DEVICES]; /* a reading of it had a value */
-    struct text refusals;              /* a line each */
+    struct text refusals; /* a line each */
+    struct gpu_probe_source sources[GPU_TRIALS];
 };
 
-/* Reads metrics twice, which GPM needs, for a few seconds at most. What cannot be read is a refusal. */
-void gpu_probe_ask(struct gpu_probe *probe, uint64_t metrics);
+/* Lists the GPUs, for a few seconds at most. What cannot be read is a refusal. */
+void gpu_probe_ask(struct gpu_probe *probe);
+/* The same, and tries each source on each of them: less than a second where nothing hangs. */
+void gpu_probe_try(struct gpu_probe *probe);
 void gpu_probe_free(struct gpu_probe *probe);
 
 #endif

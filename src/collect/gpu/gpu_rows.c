@@ -2,7 +2,6 @@
  * the number 0, as in nsys. */
 #include "gpu_rows.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +10,21 @@
 #include "abi/nvml_results.h"
 #include "base/text.h"
 #include "gpu_link.h"
+#include "gpu_target.h"
 
 #define SOURCE_GPU_METRICS (INT64_C(1) << 32)
-enum { CLOCK_SESSION_NS = 3 }; /* ENUM_NSYS_GENERIC_EVENT_SOURCE */
+enum { CLOCK_SESSION_NS = 3 };                /* ENUM_NSYS_GENERIC_EVENT_SOURCE */
+enum { FIELD_UNSIGNED = 1, FIELD_BYTES = 8 }; /* ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE */
 enum { ORIGINS = GPU_ORIGIN_COUNTERS + 1 };
 
 static const struct {
     int64_t number;
     const char *name;
 } types[ORIGINS] = {
-    [GPU_ORIGIN_NVML] = { 0x40, "NVML" },
-    [GPU_ORIGIN_GPM] = { 0x41, "GPM" },
-    [GPU_ORIGIN_COUNTERS] = { 0, "Counters" },
+    [GPU_ORIGIN_NVML] = { 0x40, "NVML" }, [GPU_ORIGIN_GPM] = { 0x41, "GPM" }, [GPU_ORIGIN_COUNTERS] = { 0, "" }, /* as
+                                                                                                                    in
+                                                                                                                    nsys
+                                                                                                                  */
 };
 
 /* The readings of one source on one GPU. */
@@ -211,6 +213,7 @@ static void write_name(struct gpu_rows *rows, struct device *device, enum gpu_or
                        const char *name)
 {
     struct row_TARGET_INFO_GPU_METRICS row = { 0 };
+    struct row_GENERIC_EVENT_TYPE_FIELDS field = { 0 };
 
     if (!device->series[origin].has_type)
         write_type(rows, device, origin);
@@ -220,6 +223,13 @@ static void write_name(struct gpu_rows *rows, struct device *device, enum gpu_or
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricId, metric);
     ROW_SET(&row, TARGET_INFO_GPU_METRICS, metricName, string_id(rows, name));
     writer_append(rows->setup.writer, TABLE_TARGET_INFO_GPU_METRICS, &row);
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, typeId, type_id(rows, device, origin));
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, fieldIdx, metric);
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, fieldNameId, string_id(rows, name));
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, offset, metric * FIELD_BYTES);
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, size, FIELD_BYTES);
+    ROW_SET(&field, GENERIC_EVENT_TYPE_FIELDS, type, FIELD_UNSIGNED);
+    writer_append(rows->setup.writer, TABLE_GENERIC_EVENT_TYPE_FIELDS, &field);
 }
 
 static void describe(struct gpu_rows *rows, struct device *device, size_t metric)
@@ -232,7 +242,7 @@ static void describe(struct gpu_rows *rows, struct device *device, size_t metric
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
 struct sample {
-    int64_t time_ns, raw_ns;
+    int64_t time_ns;
     const struct gpu_span *span; /* not NULL */
     struct device *device;
 };
@@ -243,7 +253,7 @@ static void write_value(struct gpu_rows *rows, const struct sample *sample, size
 
     if (!(sample->device->described >> metric & 1))
         describe(rows, sample->device, metric);
-    ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->raw_ns);
+    ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->time_ns);
     ROW_SET(&row, GPU_METRICS, timestamp, sample->time_ns);
     ROW_SET(&row, GPU_METRICS, typeId, type_id(rows, sample->device, gpu_reading_origin(gpu_metrics[metric].reading)));
     ROW_SET(&row, GPU_METRICS, metricId, (int64_t)metric);
@@ -348,7 +358,7 @@ static int take_values(struct gpu_rows *rows, const struct gpu_values *values, c
 
     if (!device || time_ns < device->last_ns)
         return -1;
-    struct sample sample = { time_ns, values->time_ns, span, device };
+    struct sample sample = { time_ns, span, device };
     for (uint32_t i = 0; i < values->count; i++) {
         const struct gpu_value *value = &values->values[i];
         if (value->reading >= GPU_READINGS)
@@ -423,18 +433,27 @@ static int take_counter_name(struct gpu_rows *rows, const struct gpu_frame *fram
     return 0;
 }
 
+/* As nsys rounds: to the nearest number, but what is above 0 is never 0. */
+static int64_t rounded(double value)
+{
+    return value > 0 && value < 1 ? 1 : llround(value);
+}
+
+/* The timestamp of a sample is the begin of its interval, as in nsys. */
 static void write_counters(struct gpu_rows *rows, const struct device *device, const struct counter_sample *sample)
 {
     struct row_GPU_METRICS row = { 0 };
 
-    ROW_SET(&row, GPU_METRICS, rawTimestamp, sample->end_ns);
-    ROW_SET(&row, GPU_METRICS, timestamp, sample->end_ns - rows->setup.origin_ns);
+    int64_t begin_ns = sample->begin_ns - rows->setup.origin_ns;
+
+    ROW_SET(&row, GPU_METRICS, rawTimestamp, begin_ns);
+    ROW_SET(&row, GPU_METRICS, timestamp, begin_ns);
     ROW_SET(&row, GPU_METRICS, typeId, type_id(rows, device, GPU_ORIGIN_COUNTERS));
     for (uint32_t i = 0; i < device->counters; i++) {
         if (!is_sound(sample->values[i]))
             continue;
         ROW_SET(&row, GPU_METRICS, metricId, i);
-        ROW_SET(&row, GPU_METRICS, value, llround(sample->values[i]));
+        ROW_SET(&row, GPU_METRICS, value, rounded(sample->values[i]));
         ROW_SET(&row, GPU_METRICS, exact, sample->values[i]);
         writer_append(rows->setup.writer, TABLE_GPU_METRICS, &row);
     }
@@ -453,8 +472,8 @@ static int take_samples(struct gpu_rows *rows, const struct gpu_samples *samples
         if (begin_ns < span->start_ns || end_ns > span->end_ns || end_ns <= begin_ns)
             continue;
         if (!series->samples++)
-            series->first_ns = end_ns;
-        series->last_ns = end_ns;
+            series->first_ns = begin_ns;
+        series->last_ns = begin_ns;
         write_counters(rows, device, sample);
     }
     return 0;
@@ -520,20 +539,14 @@ static void add_missing(struct gpu_rows *rows, const struct device *device, enum
 
 static void set_device(struct gpu_rows *rows, struct row_TACHO_GPU_SAMPLING *row, const struct device *device)
 {
-    const char *uuid = device->facts.uuid, *bus = device->facts.bus_id;
-    char location[sizeof device->facts.bus_id];
-    size_t at = 0;
+    char bus[sizeof device->facts.bus_id];
 
-    uuid += strncmp(uuid, "GPU-", 4) == 0 ? 4 : 0;
-    bus += strncmp(bus, "0000", 4) == 0 && strlen(bus) > strlen("0000:00:00.0") ? 4 : 0; /* of eight digits of domain */
-    do
-        location[at] = (char)tolower((unsigned char)bus[at]);
-    while (bus[at++]);
+    gpu_target_bus(&device->facts, bus);
     ROW_SET(row, TACHO_GPU_SAMPLING, gpuId, device->gpu);
     ROW_SET(row, TACHO_GPU_SAMPLING, nvmlIndex, device->facts.device);
     ROW_SET(row, TACHO_GPU_SAMPLING, name, string_id(rows, device->facts.name));
-    ROW_SET(row, TACHO_GPU_SAMPLING, uuid, string_id(rows, uuid));
-    ROW_SET(row, TACHO_GPU_SAMPLING, busLocation, string_id(rows, location));
+    ROW_SET(row, TACHO_GPU_SAMPLING, uuid, string_id(rows, gpu_target_uuid(&device->facts)));
+    ROW_SET(row, TACHO_GPU_SAMPLING, busLocation, string_id(rows, bus));
     if (device->facts.memory_bytes)
         ROW_SET(row, TACHO_GPU_SAMPLING, memoryBytes, (int64_t)device->facts.memory_bytes);
     if (device->has_reasons)

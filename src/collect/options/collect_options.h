@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "counter_options.h"
 #include "cpu_options.h"
 #include "gpu_options.h"
 #include "wire/wire.h"
@@ -80,6 +81,8 @@ struct collect_options {
 
     uint32_t cuda_flags;             /* enum wire_cuda_flag */
     uint32_t cuda_flush_interval_ms; /* 0: the agent's default */
+    uint8_t cuda_pc_mode;            /* enum cupti_pc_mode; 0: no PC sampling */
+    uint8_t cuda_pc_period;          /* as a power of two, in cycles; 0: CUPTI's choice */
     /* Bits by group of cuda_calls.def: calls of these groups get a backtrace if they take at least
      * cuda_backtrace_ns. */
     uint32_t cuda_backtrace_groups;
@@ -87,6 +90,7 @@ struct collect_options {
     struct collect_cpu_options cpu; /* samples and context switches */
     struct collect_counter_options counters;
     struct collect_gpu_options gpu;
+    struct counter_options kernel_counters;
     /* Bits by row of libraries.def; the upper half: verbose. */
     uint32_t libraries;
 

@@ -46,13 +46,14 @@ static void drop(struct counters_list *list, const char *counter, const char *wh
             counters_list_miss(list, list->entries[i].name, why);
 }
 
-/* Counters of the whole GPU do not go with others: leaves them out if there are both. Returns how many are left. */
+/* Counters of the whole GPU do not go with those of kernels: leaves them out if there are both. Samples are of the
+ * whole GPU in any case. Returns how many are left. */
 static size_t keep_kernels(struct counters_list *list, const char **names, size_t count)
 {
     const char *why;
     size_t kept = 0, others = 0;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && list->host->profiler == CUPTI_PROFILER_RANGE; i++)
         others += counter_kind_of(names[i], NULL) != COUNTER_DEVICE;
     for (size_t i = 0; i < count; i++)
         if (others && counter_kind_of(names[i], &why) == COUNTER_DEVICE)

@@ -31,26 +31,26 @@ void counters_send_metric(const struct counters_entry *entry)
 int counters_begin(struct counters_host *host, const char *chip, unsigned device, const char *profiler)
 {
     int is_sampling = profiler && strcmp(profiler, "sampling") == 0;
-    const char *why = counters_load();
+    struct refusal failure;
+    const char *why;
 
     *host = (struct counters_host){ 0 };
-    if (why) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "%s", why);
+    if (counters_load(&failure)) {
+        frames_refuse(GPU_ORIGIN_COUNTERS, GPU_ALL, &failure);
         return -1;
     }
     if (!chip && !(chip = counters_chip_of(device, &why))) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, device, "The chip of GPU %u is not known (name one with --chip): %s",
-                           device, why);
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, device, GPU_REFUSAL_CHIP_UNKNOWN, why, NULL);
         return -1;
     }
     int result = counters_host_open(host, chip, is_sampling ? CUPTI_PROFILER_SAMPLING : CUPTI_PROFILER_RANGE, NULL);
     if (result == CUPTI_RESULT_SUCCESS)
         return 0;
     if (result == CUPTI_RESULT_ERROR_NOT_SUPPORTED || result == CUPTI_RESULT_ERROR_INVALID_PARAMETER)
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "This CUPTI does not know %s of %s.",
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_CHIP_UNSUPPORTED,
                            is_sampling ? "samples over time" : "the counters", chip);
     else
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, "The metrics of %s are not available: %s", chip,
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_METRICS_REFUSED, chip,
                            counters_result_text(result));
     return -1;
 }

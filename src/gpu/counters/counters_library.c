@@ -3,8 +3,8 @@
  * places where toolkits are installed. Of several versions it prefers the driver's, then older ones.
  *
  * CUPTI opens libnvperf_host.so and libnvperf_target.so by their bare names, so they are loaded from its folder first.
- * With more privileges than its caller (AT_SECURE) this program ignores the environment, and takes only files that
- * belong to root and that nobody else can write. */
+ * With more privileges than its caller (AT_SECURE) this program has no environment (privileges.h), and takes only files
+ * that belong to root and that nobody else can change. */
 #include "counters_library.h"
 
 #include <dlfcn.h>
@@ -28,11 +28,11 @@ enum { PATH_BYTES = 4096, MAJOR_OLDEST = 12, MAJOR_NEWEST = 15, PYTHON_OLDEST = 
 
 struct cupti_profiler counters_cupti;
 
-static void *loaded;
+static void *loaded, *driver;   /* NULL: not there */
 
 static struct {
     int newest;                 /* major version that the driver supports */
-    int has_driver, is_trusted; /* is_trusted: the environment may choose a library */
+    int has_driver, is_trusted; /* is_trusted: this program has no more rights than its caller */
     char older[PATH_BYTES];     /* a file that was found and is too old */
     char refused[PATH_BYTES];   /* one that anybody may have written */
     char driverless[PATH_BYTES];
@@ -53,36 +53,46 @@ static int is_roots(const char *path)
            !(facts.stx_mode & (S_IWGRP | S_IWOTH));
 }
 
-static int is_safe(const char *path)
+/* The file that a path means, which may be loaded; NULL: it may not. A file is safe if neither it nor a folder above it
+ * can be changed by others than root: then nobody can put another in its place after this look at it. */
+static const char *safe_path(const char *path, char real[PATH_BYTES])
 {
-    char folder[PATH_BYTES];
+    char above[PATH_BYTES];
 
     if (search.is_trusted || !strchr(path, '/')) /* the loader's own folders */
-        return 1;
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = 0;
-    if (is_roots(path) && is_roots(folder))
-        return 1;
+        return path;
+    if (!realpath(path, real))
+        return NULL;
+    snprintf(above, sizeof above, "%s", real);
+    while (is_roots(*above ? above : "/")) {
+        if (!*above)
+            return real;
+        *strrchr(above, '/') = 0;
+    }
     keep(search.refused, path);
-    return 0;
+    return NULL;
 }
 
 static void load_beside(void *library, const char *name)
 {
     struct link_map *map = NULL;
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], real[PATH_BYTES];
+    const char *safe;
 
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) || !map || !map->l_name || !strchr(map->l_name, '/'))
         return;
     int folder = (int)(strrchr(map->l_name, '/') - map->l_name);
-    if (snprintf(path, sizeof path, "%.*s/%s", folder, map->l_name, name) < PATH_BYTES && is_safe(path))
-        dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (snprintf(path, sizeof path, "%.*s/%s", folder, map->l_name, name) < PATH_BYTES &&
+        (safe = safe_path(path, real)))
+        dlopen(safe, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int try_file(const char *path)
 {
     uint32_t version = 0;
-    void *library = is_safe(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    char real[PATH_BYTES];
+    const char *safe = safe_path(path, real);
+    void *library = safe ? dlopen(safe, RTLD_NOW | RTLD_LOCAL) : NULL;
     int (*get_version)(uint32_t *) = library ? (int (*)(uint32_t *))dlsym(library, "cuptiGetVersion") : NULL;
 
     if (!get_version)
@@ -161,7 +171,8 @@ static int try_installed(void)
 static void look_at_driver(void)
 {
     int version = 0;
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+    driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     int (*get_version)(int *) = driver ? (int (*)(int *))dlsym(driver, "cuDriverGetVersion") : NULL;
 
     search.newest = MAJOR_NEWEST;
@@ -170,40 +181,44 @@ static void look_at_driver(void)
         search.newest = version / 1000;
 }
 
-static const char *explain(const char *asked)
+/* The first reason that is known, of these. */
+static int explain(const char *asked, struct refusal *why)
 {
-    static char sentence[PATH_BYTES + 256];
+    const struct {
+        const char *file;
+        enum gpu_refusal_id id;
+    } reasons[] = {
+        { search.refused, GPU_REFUSAL_CUPTI_UNSAFE },
+        { search.driverless, GPU_REFUSAL_CUPTI_DRIVERLESS },
+        { search.older, GPU_REFUSAL_CUPTI_OLD },
+        { asked ? asked : "", GPU_REFUSAL_CUPTI_UNLOADABLE },
+    };
 
-    if (*search.refused)
-        snprintf(sentence, sizeof sentence,
-                 "%s is not used: tacho-gpu has more privileges than its caller, and the file or its folder can be "
-                 "written by others than root.",
-                 search.refused);
-    else if (*search.driverless)
-        snprintf(sentence, sizeof sentence,
-                 "%s needs the NVIDIA driver even to list metrics; CUPTI 12.6 to 13.1 does not.", search.driverless);
-    else if (*search.older)
-        snprintf(sentence, sizeof sentence, "Counters need CUPTI 12.6 or later: %s is older.", search.older);
-    else if (asked)
-        snprintf(sentence, sizeof sentence, "TACHO_CUPTI names %s, which cannot be loaded.", asked);
-    else
-        return "No CUPTI was found: install one (pip install nvidia-cuda-cupti-cu12, for CUDA 13 nvidia-cuda-cupti, or "
-               "the CUDA toolkit), or name its file in TACHO_CUPTI.";
-    return sentence;
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (*reasons[i].file)
+            return refusal_set(why, reasons[i].id, reasons[i].file, NULL);
+    return refusal_set(why, GPU_REFUSAL_CUPTI_MISSING, NULL, NULL);
 }
 
-const char *counters_load(void)
+void counters_set_environment(void)
+{
+    setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("CUDA_INJECTION64_PATH");
+}
+
+int counters_load(struct refusal *why)
 {
     search.is_trusted = !getauxval(AT_SECURE);
-    const char *asked = search.is_trusted ? getenv("TACHO_CUPTI") : NULL;
+    const char *asked = getenv("TACHO_CUPTI");
 
     look_at_driver();
     if (asked && *asked)
-        return try_file(asked) == 0 ? NULL : explain(asked);
-    if (search.is_trusted && (try_toolkit(getenv("CUDA_HOME")) == 0 || try_toolkit(getenv("CUDA_PATH")) == 0 ||
-                              try_python(getenv("VIRTUAL_ENV")) == 0 || try_python(getenv("CONDA_PREFIX")) == 0))
-        return NULL;
-    return try_folder("") == 0 || try_installed() == 0 ? NULL : explain(NULL);
+        return try_file(asked) == 0 ? 0 : explain(asked, why);
+    if (try_toolkit(getenv("CUDA_HOME")) == 0 || try_toolkit(getenv("CUDA_PATH")) == 0 ||
+        try_python(getenv("VIRTUAL_ENV")) == 0 || try_python(getenv("CONDA_PREFIX")) == 0)
+        return 0;
+    return try_folder("") == 0 || try_installed() == 0 ? 0 : explain(NULL, why);
 }
 
 static uint64_t now_ns(void)
@@ -211,11 +226,13 @@ static uint64_t now_ns(void)
     return (uint64_t)clock_monotonic_ns();
 }
 
-int counters_set_clock(void)
+int counters_set_clock(struct refusal *why)
 {
-    int (*use)(cupti_clock) = (int (*)(cupti_clock))dlsym(loaded, "cuptiActivityRegisterTimestampCallback");
+    static const char call[] = "cuptiActivityRegisterTimestampCallback";
+    int (*use)(cupti_clock) = (int (*)(cupti_clock))dlsym(loaded, call);
+    int result = use ? use(now_ns) : CUPTI_RESULT_ERROR_NOT_SUPPORTED;
 
-    return use ? use(now_ns) : CUPTI_RESULT_ERROR_NOT_SUPPORTED;
+    return result ? refusal_set(why, GPU_REFUSAL_CLOCK_REFUSED, call, counters_result_text(result)) : 0;
 }
 
 const char *counters_result_text(int result)
@@ -237,8 +254,27 @@ const char *counters_result_text(int result)
     return number;
 }
 
+/* CUPTI's calls that take a device need a driver that is initialized: without that, they crash. Returns CUDA's result.
+ */
+static int begin_driver(void)
+{
+    if (!driver)
+        driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD); /* one that CUPTI found */
+    int (*begin)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+
+    return begin ? begin(0) : 0;
+}
+
 const char *counters_chip_of(unsigned device, const char **why)
 {
+    static char sentence[64];
+    int failure = begin_driver();
+
+    if (failure) {
+        snprintf(sentence, sizeof sentence, "cuInit() answers CUDA error %d.", failure);
+        *why = sentence;
+        return NULL;
+    }
     struct cupti_profiler_initialize begin = { 0 };
     struct cupti_chip_name chip = { .device = device };
     int result = cupti_profiler_call(&counters_cupti, CUPTI_CALL_profiler_initialize, &begin);
@@ -249,4 +285,9 @@ const char *counters_chip_of(unsigned device, const char **why)
         return chip.name;
     *why = counters_result_text(result);
     return NULL;
+}
+
+int counters_is_volta(const char *chip)
+{
+    return strncmp(chip, "GV", 2) == 0;
 }

@@ -61,7 +61,7 @@ void counters_list_miss(struct counters_list *list, const char *name, const char
 static int add_name(struct counters_list *list, const char *name, const struct section_metric *row, const char *section)
 {
     struct counters_properties properties = { 0 };
-    double factor = row ? row->factor : 1;
+    double factor = 1;
     enum counter_kind kind = counter_kind_of(name, NULL);
     const char *counter = kind == COUNTER_LAUNCH ? "" : name;
 
@@ -129,7 +129,7 @@ static void add_row(struct counters_list *list, const struct section_metric *row
     char name[COUNTER_NAME_BYTES];
 
     if (is_over_time(alternative) != (list->host->profiler == CUPTI_PROFILER_SAMPLING) ||
-        !counter_is_for(row, list->host->chip))
+        !counter_is_for(row->chips, list->host->chip))
         return;
     while (alternative) {
         if (add_alternative(list, alternative, row, section))
@@ -277,6 +277,26 @@ static void add_section_named(struct counters_list *list, const char *name)
         add_section(list, section);
     else
         counters_list_miss(list, name, "There is no such section (tacho ncu --list-sections).");
+}
+
+/* One that is sampled: a metric has a unit of the chip before two underscores; the rest are sets, ours or nsys's. */
+static void add_sampled(struct counters_list *list, const char *name)
+{
+    const struct sampling_set *set = sampling_set_find(name);
+
+    if (strstr(name, "__"))
+        add_metric(list, name);
+    else if (!set)
+        add_set_named(list, name);
+    else if (counter_is_for(set->chips, list->host->chip))
+        add_section_named(list, set->section);
+    else
+        counters_list_miss(list, name, "It is a set of other chips (--gpu-metrics-set=help).");
+}
+
+void counters_list_add_sampled(struct counters_list *list, const char *names)
+{
+    for_each(list, names, add_sampled);
 }
 
 void counters_list_add_sets(struct counters_list *list, const char *names)

@@ -27,6 +27,9 @@ struct counters_list {
 void counters_list_add_sets(struct counters_list *list, const char *names);
 void counters_list_add_sections(struct counters_list *list, const char *names);
 void counters_list_add_metrics(struct counters_list *list, const char *names);
+
+/* The same of samples over time: sets, also by nsys's names, and metrics. */
+void counters_list_add_sampled(struct counters_list *list, const char *names);
 void counters_list_free(struct counters_list *list);
 
 /* Sends the frame, once for each name. */

@@ -5,11 +5,13 @@
  * CounterDataImageInitialize }, Stop, the same once more, Disable
  *
  * A counter data image that is full loses the rest of a decode, so it has room for more samples than can come between
- * two decodes, and a decode that stops because of it is repeated with an empty one. If the GPU's buffer overflows, it
- * stays full: sampling is begun again, and the gap is counted. After Stop there may be samples without a time: they are
- * empty. */
+ * two decodes, and a decode that stops because of it is repeated with an empty one. If the GPU's buffer overflows,
+ * which a flag or the result OUT_OF_MEMORY says, it stays full: sampling is begun again, and the gap is counted. The
+ * first sample of a session may have no values and any time, and after Stop there may be samples without a time: they
+ * are empty. */
 #include "pm_sampler.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ enum {
     SAMPLES_MOST = 65536,
     HARDWARE_BYTES_A_SAMPLE = 8192, /* 4 to 7 KB were seen */
     DECODES_MOST = 64,              /* in one read: more would be a GPU that fills faster than we read */
+    INTERVALS_MOST = 64,            /* of a sample: cycles of a clock that is slow become long, but not so long */
 };
 #define HARDWARE_LEAST ((size_t)64 << 20)
 #define HARDWARE_MOST ((size_t)512 << 20)
@@ -168,6 +171,20 @@ static void count(struct pm_sampler *sampler, const struct pm_sample *sample)
     sampler->counts.samples++;
 }
 
+static int has_times(const struct pm_sampler *sampler, const struct cupti_sampling_sample *info)
+{
+    return info->start_ns < info->end_ns && info->start_ns >= sampler->last_end_ns &&
+           info->end_ns - info->start_ns <= INTERVALS_MOST * sampler->request.interval_ns;
+}
+
+static int has_values(const struct pm_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->request.count; i++)
+        if (isfinite(sampler->values[i]))
+            return 1;
+    return 0;
+}
+
 static int take_sample(struct pm_sampler *sampler, size_t index, pm_take *take, void *to)
 {
     const struct pm_request *request = &sampler->request;
@@ -176,12 +193,12 @@ static int take_sample(struct pm_sampler *sampler, size_t index, pm_take *take, 
     };
     int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_sample, &info);
 
-    if (result || info.start_ns >= info.end_ns || info.start_ns < sampler->last_end_ns)
+    if (result || !has_times(sampler, &info))
         return result;
     result = CALL(sampler, host_evaluate, .host = request->host, .data = sampler->image,
                   .data_bytes = sampler->image_bytes, .range = index, .names = request->metrics,
                   .count = request->count, .values = sampler->values);
-    if (result)
+    if (result || !has_values(sampler))
         return result;
     struct pm_sample sample = { info.start_ns, info.end_ns, sampler->values };
     count(sampler, &sample);
@@ -199,7 +216,9 @@ static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t 
     int result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_decode, &round);
 
     *reason = round.stop_reason;
-    *is_full |= round.overflow != 0;
+    *is_full |= round.overflow || result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    if (result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY)
+        result = 0;
     if (!result)
         result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_data_info, &info);
     for (size_t i = 0; !result && i < info.completed; i++)

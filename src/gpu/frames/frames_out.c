@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -36,18 +36,45 @@ void frames_add(enum gpu_frame_type type, const void *payload, size_t bytes)
         frames_send();
 }
 
-void frames_add_refusal(enum gpu_origin origin, uint32_t device, const char *format, ...)
+int refusal_set(struct refusal *refusal, enum gpu_refusal_id id, const char *first, const char *second)
 {
+    refusal->id = id;
+    snprintf(refusal->texts[0], sizeof refusal->texts[0], "%s", first ? first : "");
+    snprintf(refusal->texts[1], sizeof refusal->texts[1], "%s", second ? second : "");
+    return -1;
+}
+
+void frames_refuse(enum gpu_origin origin, uint32_t device, const struct refusal *refusal)
+{
+    const char *const texts[] = { refusal->texts[0], refusal->texts[1] };
     struct {
         struct gpu_refusal head;
         char text[LONGEST_REFUSAL];
-    } refusal = { { .device = device, .origin = (uint32_t)origin }, { 0 } };
-    va_list arguments;
+    } frame = { { .device = device, .origin = (uint32_t)origin, .why = (uint32_t)refusal->id }, { 0 } };
 
-    va_start(arguments, format);
-    vsnprintf(refusal.text, sizeof refusal.text, format, arguments);
-    va_end(arguments);
-    frames_add(GPU_FRAME_REFUSAL, &refusal, sizeof refusal.head + strlen(refusal.text) + 1);
+    gpu_refusal_write(frame.text, sizeof frame.text, refusal->id, device, texts);
+    frames_add(GPU_FRAME_REFUSAL, &frame, sizeof frame.head + strlen(frame.text) + 1);
+}
+
+void frames_add_trial(uint32_t device, enum gpu_trial_source source, const struct refusal *why)
+{
+    const char *const texts[] = { why->texts[0], why->texts[1] };
+    struct {
+        struct gpu_trial head;
+        char text[LONGEST_REFUSAL];
+    } frame = { { .device = device, .source = (uint32_t)source, .why = (uint32_t)why->id }, { 0 } };
+
+    gpu_refusal_write(frame.text, sizeof frame.text, why->id, device, texts);
+    frames_add(GPU_FRAME_TRIAL, &frame, sizeof frame.head + strlen(frame.text) + 1);
+}
+
+void frames_add_refusal(enum gpu_origin origin, uint32_t device, enum gpu_refusal_id id, const char *first,
+                        const char *second)
+{
+    struct refusal refusal;
+
+    refusal_set(&refusal, id, first, second);
+    frames_refuse(origin, device, &refusal);
 }
 
 int frames_send(void)
@@ -64,6 +91,13 @@ int frames_send(void)
     is_over |= text_failed(&pending);
     text_clear(&pending);
     return is_over ? -1 : 0;
+}
+
+void frames_end(void)
+{
+    frames_send();
+    shutdown(STDOUT_FILENO, SHUT_WR);
+    is_over = 1;
 }
 
 int frames_wait_until(int64_t time_ns)

@@ -1,7 +1,6 @@
 /* A GPU that NVML cannot open (no permission for its device file, fallen off the bus) is left out with a sentence. */
 #include "nvml_devices.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "gpu/frames/frames_out.h"
@@ -55,22 +54,20 @@ static const char *unknown_word(const struct nvml_gpus *gpus, const char *list)
     return NULL;
 }
 
-const char *nvml_devices_find(struct nvml_gpus *gpus, const char *list)
+int nvml_devices_find(struct nvml_gpus *gpus, const char *list, struct refusal *why)
 {
-    static char sentence[256];
     uint32_t count = 0, kept = 0;
     int result = NVML(nvmlDeviceGetCount_v2, &count);
 
     gpus->count = 0;
-    if (result) {
-        snprintf(sentence, sizeof sentence, "Cannot count GPUs: %s.", nvml_result_text((uint32_t)result));
-        return sentence;
-    }
+    if (result)
+        return refusal_set(why, GPU_REFUSAL_GPUS_UNCOUNTED, nvml_result_text((uint32_t)result), NULL);
     for (uint32_t i = 0; i < count && gpus->count < NVML_DEVICES_MOST; i++) {
         struct nvml_gpu *gpu = &gpus->gpus[gpus->count];
         result = NVML(nvmlDeviceGetHandleByIndex_v2, i, &gpu->handle);
         if (result) {
-            frames_add_refusal(GPU_ORIGIN_NVML, i, "GPU %u cannot be read: %s.", i, nvml_result_text((uint32_t)result));
+            frames_add_refusal(GPU_ORIGIN_NVML, i, GPU_REFUSAL_GPU_UNREADABLE, nvml_result_text((uint32_t)result),
+                               NULL);
             continue;
         }
         learn(gpu, i);
@@ -78,15 +75,15 @@ const char *nvml_devices_find(struct nvml_gpus *gpus, const char *list)
     }
     const char *unknown = unknown_word(gpus, list);
     if (unknown) {
-        snprintf(sentence, sizeof sentence, "There is no GPU '%.*s' here; nvidia-smi -L lists them.",
-                 (int)strcspn(unknown, ","), unknown);
-        return sentence;
+        refusal_set(why, GPU_REFUSAL_GPU_UNKNOWN, unknown, NULL);
+        why->texts[0][strcspn(why->texts[0], ",")] = 0;
+        return -1;
     }
     for (uint32_t i = 0; i < gpus->count; i++)
         if (!list || is_in_list(&gpus->gpus[i].facts, list))
             gpus->gpus[kept++] = gpus->gpus[i];
     gpus->count = kept;
-    return kept ? NULL : "There is no GPU on this machine.";
+    return kept ? 0 : refusal_set(why, GPU_REFUSAL_GPUS_NONE, NULL, NULL);
 }
 
 void nvml_devices_tell(const struct nvml_gpus *gpus)

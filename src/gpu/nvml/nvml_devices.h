@@ -3,7 +3,7 @@
 #define TACHO_GPU_NVML_NVML_DEVICES_H
 
 #include "abi/nvml.h"
-#include "wire/wire_gpu.h"
+#include "gpu/frames/frames_out.h"
 
 enum { NVML_DEVICES_MOST = 64 };
 
@@ -17,9 +17,9 @@ struct nvml_gpus {
     struct nvml_gpu gpus[NVML_DEVICES_MOST];
 };
 
-/* Finds the GPUs of a list, separated by commas: numbers, UUIDs or PCI bus ids; NULL: all. NULL, or a sentence that
- * says what is wrong. */
-const char *nvml_devices_find(struct nvml_gpus *gpus, const char *list);
+/* Finds the GPUs of a list, separated by commas: numbers, UUIDs or PCI bus ids; NULL: all. 0, or -1 with what
+ * is wrong. */
+int nvml_devices_find(struct nvml_gpus *gpus, const char *list, struct refusal *why);
 
 /* Adds a frame for each. */
 void nvml_devices_tell(const struct nvml_gpus *gpus);

@@ -4,6 +4,7 @@
 
 #include "abi/nvml.h"
 #include "abi/nvml_results.h"
+#include "gpu/frames/frames_out.h"
 
 /* The functions; NULL: this driver has none of that name. */
 struct nvml_calls {
@@ -15,8 +16,8 @@ extern struct nvml_calls nvml;
 /* Calls a function of NVML if there is one. */
 #define NVML(name, ...) (nvml.name ? nvml.name(__VA_ARGS__) : NVML_FUNCTION_NOT_FOUND)
 
-/* Loads and initialises NVML: NULL, or a sentence that says why that failed. TACHO_NVML names another file, unless this
- * program has more privileges than its caller. */
-const char *nvml_load(void);
+/* Loads and initialises NVML: 0, or -1 with the reason. TACHO_NVML names another file, unless this program has more
+ * privileges than its caller. */
+int nvml_load(struct refusal *why);
 
 #endif

@@ -17,12 +17,12 @@ static const struct prefix {
 } prefixes[] = { { 'K', 1e3 }, { 'M', 1e6 }, { 'G', 1e9 }, { 'T', 1e12 }, { 'P', 1e15 } };
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Words that may have a prefix, and whether ncu gives them one by itself. */
+/* Words that may have a prefix, and the greatest size that ncu scales them to by itself; 0: none. */
 static const struct prefixed {
     const char *name;
-    int is_scaled;
-} prefixed[] = { { "byte", 1 },  { "hz", 1 },   { "inst", 0 },  { "sector", 0 },
-                 { "cycle", 0 }, { "warp", 0 }, { "thread", 0 } };
+    double most;
+} prefixed[] = { { "byte", 1e15 }, { "hz", 1e9 }, { "inst", 0 },  { "sector", 0 },
+                 { "cycle", 0 },   { "warp", 0 }, { "thread", 0 } };
 #define PREFIXED (sizeof prefixed / sizeof *prefixed)
 
 struct word {
@@ -67,7 +67,7 @@ double counter_unit_base(struct text *base, const char *unit, size_t length)
     struct word top = { unit, bar ? (size_t)(bar - unit) : length };
     struct word bottom = { bar ? bar + 1 : "", bar ? length - top.length - 1 : 0 };
     const struct time_unit *per = bar ? time_of(bottom) : NULL, *time = bar ? NULL : time_of(top);
-    double size = 1;
+    double size = 1, below_size = 1;
     const char *name = time ? times[0].name : prefixed_of(top, &size);
 
     if (time)
@@ -80,11 +80,14 @@ double counter_unit_base(struct text *base, const char *unit, size_t length)
         text_add(base, name);
     else
         text_add_bytes(base, top.bytes, top.length);
+    const char *below = bar && !per ? prefixed_of(bottom, &below_size) : NULL;
     if (per)
         text_addf(base, "/%s", times[TIMES - 1].name);
+    else if (below)
+        text_addf(base, "/%s", below);
     else if (bar)
         text_add_bytes(base, bar, length - top.length);
-    return per ? size * times[TIMES - 1].ns / per->ns : size;
+    return per ? size * times[TIMES - 1].ns / per->ns : size * below_size;
 }
 
 static double scaled_time(struct text *out, double value)
@@ -97,22 +100,46 @@ static double scaled_time(struct text *out, double value)
     return times[i].ns;
 }
 
+/* Rates that have no prefix of their own: sector/ns. */
+static double scaled_rate(struct text *out, const char *base, size_t length, double value)
+{
+    size_t i = TIMES - 1;
+
+    while (i > 0 && value >= times[TIMES - 1].ns / times[i - 1].ns)
+        i--;
+    text_addf(out, "%.*s/%s", (int)length, base, times[i].name);
+    return times[TIMES - 1].ns / times[i].ns;
+}
+
+static double most_of(struct word word)
+{
+    for (size_t i = 0; i < PREFIXED; i++)
+        if (word_is(word, prefixed[i].name))
+            return prefixed[i].most;
+    return 0;
+}
+
 double counter_unit_scaled(struct text *out, const char *base, double value)
 {
     const char *bar = strchr(base, '/');
-    size_t length = bar ? (size_t)(bar - base) : strlen(base), p = PREFIXES, i = 0;
+    struct word top = { base, bar ? (size_t)(bar - base) : strlen(base) };
+    struct word bottom = { bar ? bar + 1 : "", bar ? strlen(bar + 1) : 0 };
+    double most = most_of(top);
+    const char *word = most > 0 ? top.bytes : bottom.bytes; /* ncu multiplies also in %/Kbyte */
+    size_t p = PREFIXES;
 
     value = fabs(value);
     if (strcmp(base, times[0].name) == 0)
         return scaled_time(out, value);
-    while (i < PREFIXED &&
-           (!prefixed[i].is_scaled || strncmp(base, prefixed[i].name, length) != 0 || prefixed[i].name[length]))
-        i++;
-    while (i < PREFIXED && p > 0 && value < prefixes[p - 1].size)
+    if (!(most > 0) && word_is(bottom, times[TIMES - 1].name))
+        return scaled_rate(out, base, top.length, value);
+    most = most > 0 ? most : most_of(bottom);
+    while (p > 0 && (value < prefixes[p - 1].size || most < prefixes[p - 1].size))
         p--;
-    p = i < PREFIXED ? p : 0;
-    if (p)
-        text_add_char(out, prefixes[p - 1].letter);
-    text_add(out, base);
-    return p ? prefixes[p - 1].size : 1;
+    if (!p) {
+        text_add(out, base);
+        return 1;
+    }
+    text_addf(out, "%.*s%c%s", (int)(word - base), base, prefixes[p - 1].letter, word);
+    return prefixes[p - 1].size;
 }

@@ -156,7 +156,9 @@ static int add_table(struct advice *advice, const struct analysis *rule, const s
 static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     static const struct analysis_option all = { "rows", "-1" }; /* few are shown, but all add to the impact */
-    const struct analysis_request request = { .options = &all, .option_count = 1 };
+    const struct analysis_request request = { .options = &all,
+                                              .option_count = 1,
+                                              .metrics = &advice->view->cache->metrics };
     struct table *table;
     int code = analysis_run(rule, advice->view->report, &request, &table, err);
 
@@ -308,6 +310,8 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
             return code;
     }
     *is_complete = cache->rules_run > count;
+    if (*is_complete)
+        gpu_metrics_share_free(&cache->metrics);
     return 0;
 }
 

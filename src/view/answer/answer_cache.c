@@ -35,6 +35,7 @@ void answer_cache_free(struct answer_cache *cache)
     advice_list_free(&cache->advice);
     advice_list_free(&cache->advice_rules);
     answer_cache_forget_adviser(cache);
+    gpu_metrics_share_free(&cache->metrics);
     query_close(cache->query);
     free(cache);
 }

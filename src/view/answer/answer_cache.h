@@ -5,6 +5,7 @@
 #define TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 
 #include "advice_list.h"
+#include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/model/stacks/stacks.h"
 #include "key_ranges.h"
 #include "name_counts.h"
@@ -22,6 +23,7 @@ struct answer_cache {
     struct advice_list advice, advice_rules; /* of the rules that have run so far */
     size_t rules_run;
     struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
+    struct gpu_metrics_share metrics;        /* until all of them have */
     struct query *query;                     /* NULL before the first statement */
 };
 

@@ -23,6 +23,8 @@ static struct counted_kernel common(const struct counted_kernel *kernel, unsigne
 {
     struct counted_kernel group = { .id = -1,
                                     .launch = -1,
+                                    .correlation = -1,
+                                    .global_pid = -1,
                                     .pid = -1,
                                     .device = -1,
                                     .context = -1,

@@ -14,8 +14,9 @@ const char *const kernel_counter_tables[] = { "TACHO_KERNEL_COUNTERS", NULL };
 
 /* ---- metrics --------------------------------------------------------------------------------------------------- */
 
-/* The place of a metric; NO_KEY when memory is short. A value without a number may have lost its unit. */
-static uint32_t add_metric(struct kernel_counters *counters, const char *name, const char *unit, const char *section)
+/* A value without a number may have lost its unit. */
+uint32_t kernel_counters_metric(struct kernel_counters *counters, const char *name, const char *unit,
+                                const char *section)
 {
     int64_t at = intern_find(&counters->names, name, strlen(name));
     struct text both = { 0 };
@@ -51,9 +52,9 @@ static int read_metrics(struct kernel_counters *counters, struct keys *ids, uint
         return code;
     while (row_cursor_next(&rows)) {
         uint32_t id = keys_add(ids, &(int64_t){ row_int(&rows, 0) });
-        uint32_t at = add_metric(counters, report_string(counters->report, row_int_or(&rows, 1, 0), NULL),
-                                 report_string(counters->report, row_int_or(&rows, 2, 0), NULL),
-                                 report_string(counters->report, row_int_or(&rows, 3, 0), NULL));
+        uint32_t at = kernel_counters_metric(counters, report_string(counters->report, row_int_or(&rows, 1, 0), NULL),
+                                             report_string(counters->report, row_int_or(&rows, 2, 0), NULL),
+                                             report_string(counters->report, row_int_or(&rows, 3, 0), NULL));
         if (id == NO_KEY || at == NO_KEY || array_reserve(place, &room, (size_t)id + 1, sizeof **place) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "out of memory");
             break;
@@ -69,6 +70,7 @@ static int read_metrics(struct kernel_counters *counters, struct keys *ids, uint
 enum {
     ID,
     LAUNCH,
+    CORRELATION,
     PID,
     PROCESS_NAME,
     HOST_NAME,
@@ -92,6 +94,8 @@ static struct counted_kernel kernel_of(const struct row_cursor *rows)
     struct counted_kernel kernel = {
         .id = row_int(rows, ID),
         .launch = row_int_or(rows, LAUNCH, -1),
+        .correlation = row_int_or(rows, CORRELATION, -1),
+        .global_pid = pid,
         .pid = pid < 0 ? -1 : pid >> 24 & 0xffffff,
         .device = row_int_or(rows, DEVICE, -1),
         .context = row_int_or(rows, CONTEXT, -1),
@@ -117,12 +121,12 @@ static struct counted_kernel kernel_of(const struct row_cursor *rows)
 
 static int read_kernels(struct kernel_counters *counters, struct keys *ids, struct error *err)
 {
-    static const char *const names[] = { "id",        "launchId", "globalPid",     "processName",
-                                         "hostName",  "deviceId", "computeMajor",  "computeMinor",
-                                         "contextId", "streamId", "demangledName", "shortName",
-                                         "gridX",     "gridY",    "gridZ",         "blockX",
-                                         "blockY",    "blockZ",   "invocations",   "passes",
-                                         "nvtxRange", NULL };
+    static const char *const names[] = {
+        "id",        "launchId",     "correlationId", "globalPid", "processName", "hostName",
+        "deviceId",  "computeMajor", "computeMinor",  "contextId", "streamId",    "demangledName",
+        "shortName", "gridX",        "gridY",         "gridZ",     "blockX",      "blockY",
+        "blockZ",    "invocations",  "passes",        "nvtxRange", NULL
+    };
     struct row_cursor rows;
     int code;
 
@@ -227,6 +231,8 @@ int kernel_counters_read(struct kernel_counters *counters, struct report *report
     if ((code = read_kernels(counters, &kernels, err)) != 0)
         goto done;
     if ((code = read_values(counters, &kernels, &metrics, place, err)) != 0)
+        goto done;
+    if ((code = kernel_counters_add_launches(counters, err)) != 0)
         goto done;
     kernel_counters_order(counters);
 done:

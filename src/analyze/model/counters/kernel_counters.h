@@ -14,12 +14,12 @@ struct counter_value {
 };
 
 struct counted_kernel {
-    int64_t id, launch, pid, device, context, stream, major, minor, passes; /* -1: not known */
-    int64_t name, short_name, process_name, host_name, range;               /* string ids; 0: none */
-    int64_t grid[3], block[3];                                              /* 0: not known */
-    int64_t invocations;                                                    /* at least 1 */
-    int is_summary;                                                         /* of several launches */
-    size_t first, count;                                                    /* its values, by metric */
+    int64_t id, launch, correlation, global_pid, pid, device, context, stream, major, minor, passes; /* -1: not known */
+    int64_t name, short_name, process_name, host_name, range; /* string ids; 0: none */
+    int64_t grid[3], block[3];                                /* 0: not known */
+    int64_t invocations;                                      /* at least 1 */
+    int is_summary;                                           /* of several launches */
+    size_t first, count;                                      /* its values, by metric */
 };
 
 /* Metrics that differ only in their section are one. */
@@ -41,6 +41,15 @@ struct kernel_counters {
 
 int kernel_counters_read(struct kernel_counters *counters, struct report *report, struct error *err);
 void kernel_counters_free(struct kernel_counters *counters); /* of {0} too */
+
+/* The place of a metric, which is added if it is new; NO_KEY when memory is short. The texts must live as long as the
+ * counters. */
+uint32_t kernel_counters_metric(struct kernel_counters *counters, const char *name, const char *unit,
+                                const char *section);
+
+/* Adds what the launch and the GPU say, for kernels of the trace: sizes, limits of occupancy, attributes of the GPU
+ * (abi/counters/launch_metrics.def). */
+int kernel_counters_add_launches(struct kernel_counters *counters, struct error *err);
 
 /* Sorts the values and finds those of each kernel; of several values of a metric, the first is kept. */
 void kernel_counters_order(struct kernel_counters *counters);

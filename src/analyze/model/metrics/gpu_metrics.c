@@ -314,10 +314,10 @@ static int name_metrics(struct gpu_metrics *metrics, struct report *report, stru
 
 /* ---- intervals ------------------------------------------------------------------------------------------------- */
 
-/* Whether values are about the time before their timestamps: those that Tacho recorded. nsys names no source. */
+/* Whether values are about the time before their timestamps: readings. Counters, whose source has no name, are not. */
 static int ends_at_time(const struct gpu_metric *metric, struct report *report)
 {
-    static const char *const readings[] = { "NVML", "GPM", "Counters" };
+    static const char *const readings[] = { "NVML", "GPM" };
     const char *source = metric->source < 0 ? "" : report_string(report, metric->source, NULL);
 
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
@@ -455,6 +455,37 @@ void gpu_metrics_free(struct gpu_metrics *metrics)
     free(metrics->list);
     free(metrics->clocks);
     *metrics = (struct gpu_metrics){ 0 };
+}
+
+void gpu_metrics_share_free(struct gpu_metrics_share *share)
+{
+    gpu_metrics_free(&share->metrics);
+    share->is_read = 0;
+}
+
+int gpu_metrics_get(const struct gpu_metrics **out, struct gpu_metrics *own, struct report *report,
+                    const struct analysis_request *request, struct error *err)
+{
+    const struct report_span span = request->span ? *request->span : (struct report_span){ INT64_MIN, INT64_MAX };
+    int64_t device = request->filter && (request->filter->only & ONLY_DEVICE) ? request->filter->device : -1;
+    struct gpu_metrics_share *share = request->metrics;
+    int code;
+
+    *own = (struct gpu_metrics){ 0 };
+    if (!share || (share->is_read && (share->span.from_ns != span.from_ns || share->span.to_ns != span.to_ns ||
+                                      share->device != device))) {
+        *out = own;
+        return gpu_metrics_read(own, report, request, err);
+    }
+    *out = &share->metrics;
+    if (share->is_read)
+        return 0;
+    if ((code = gpu_metrics_read(&share->metrics, report, request, err)) != 0)
+        return code;
+    share->span = span;
+    share->device = device;
+    share->is_read = 1;
+    return 0;
 }
 
 void gpu_metric_add_name(struct text *out, struct report *report, const struct gpu_metric *metric)

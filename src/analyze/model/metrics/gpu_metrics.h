@@ -1,10 +1,9 @@
 /* Samples of GPU metrics (GPU_METRICS), from counters or from NVML: for each metric of each GPU its values in order of
  * time, and the stretch of time that each value is about.
  *
- * In files of nsys, the value of a sample is about the interval that begins at its timestamp: it lasts until the next
- * sample. A value that Tacho recorded (source NVML, GPM or Counters) is about the interval that ends there. In a gap of
- * more than one and a half periods samples were lost: the interval next to it lasts one period, and the rest of the gap
- * is unsampled. */
+ * A sample of counters, of Tacho's or of nsys's, is about the interval that begins at its timestamp: it lasts until the
+ * next sample. A reading of NVML or GPM is about the interval that ends there. In a gap of more than one and a half
+ * periods samples were lost: the interval next to it lasts one period, and the rest of the gap is unsampled. */
 #ifndef TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
 #define TACHO_ANALYZE_MODEL_METRICS_GPU_METRICS_H
 
@@ -41,6 +40,21 @@ extern const char *const gpu_metrics_tables[];
 int gpu_metrics_read(struct gpu_metrics *metrics, struct report *report, const struct analysis_request *request,
                      struct error *err);
 void gpu_metrics_free(struct gpu_metrics *metrics); /* of {0} too */
+
+/* Metrics that several rules look at: a minute at 10 kHz is 10 million samples, so they are read once. Starts from
+ * {0}; one thread uses it. */
+struct gpu_metrics_share {
+    struct gpu_metrics metrics;
+    struct report_span span; /* of the request that they were read for, and the device, -1: all */
+    int64_t device;
+    int is_read;
+};
+void gpu_metrics_share_free(struct gpu_metrics_share *share);
+
+/* The samples of the request: those of its share, which the first call reads; or *own, which the caller frees, if the
+ * request has no share, or the share is of another part of the capture. */
+int gpu_metrics_get(const struct gpu_metrics **out, struct gpu_metrics *own, struct report *report,
+                    const struct analysis_request *request, struct error *err);
 
 /* Append its name, "metric 3" if the report has none; and its unit, if it has one. */
 void gpu_metric_add_name(struct text *out, struct report *report, const struct gpu_metric *metric);

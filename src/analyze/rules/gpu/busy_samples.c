@@ -5,13 +5,14 @@
 
 #include "analyze/engine/order.h"
 
-int busy_search_read(void *context, struct error *err)
+static int search_read(void *context, struct error *err)
 {
     struct busy_search *search = context;
     int code;
 
     if ((code = gpu_devices_read(&search->devices, search->base.report, err)) != 0 ||
-        (code = gpu_metrics_read(&search->metrics, search->base.report, &search->base.rule.request, err)) != 0 ||
+        (code = gpu_metrics_get(&search->metrics, &search->own, search->base.report, &search->base.rule.request,
+                                err)) != 0 ||
         (code = gpu_read(&search->kernels, search->base.report, GPU_KERNEL, NULL, err)) != 0)
         return code;
     search->order = malloc((search->kernels.count + 1) * sizeof *search->order);
@@ -25,11 +26,11 @@ int busy_search_read(void *context, struct error *err)
     return 0;
 }
 
-void busy_search_free(void *context)
+static void search_free(void *context)
 {
     struct busy_search *search = context;
 
-    gpu_metrics_free(&search->metrics);
+    gpu_metrics_free(&search->own);
     gpu_devices_free(&search->devices);
     gpu_free(&search->kernels);
     free(search->order);
@@ -65,14 +66,25 @@ int64_t *busy_samples(const struct busy_search *search, const struct gpu_clock *
     return busy;
 }
 
-int busy_each_gpu(struct busy_search *search, int (*visit)(struct busy_search *search, int64_t gpu, void *context),
-                  void *context)
+static int fill(void *context, struct table *table, struct error *err)
 {
+    struct busy_search *search = context;
+    const struct gpu_metric *list = search->metrics->list;
     int code;
 
-    for (size_t i = 0; i < search->metrics.count; i++)
-        if ((i == 0 || search->metrics.list[i].gpu != search->metrics.list[i - 1].gpu) &&
-            (code = visit(search, search->metrics.list[i].gpu, context)) != 0)
+    search->table = table;
+    for (size_t i = 0; i < search->metrics->count; i++)
+        if ((i == 0 || list[i].gpu != list[i - 1].gpu) && (code = search->how->visit(search, list[i].gpu)) != 0)
             return code;
-    return 0;
+    return search->samples ? 0 : error_set(err, ERR_NO_DATA, "the report does not contain %s", search->how->missing);
+}
+
+int busy_run(const struct busy_rule *how, struct report *report, const struct analysis_request *request,
+             struct table **out, struct error *err)
+{
+    const struct rule_steps steps = { how->columns, how->column_count, how->percent, "the GPU metrics", search_read,
+                                      fill,         search_free };
+    struct busy_search search = { .base.report = report, .how = how };
+
+    return rule_run(&steps, &search.base, request, out, err);
 }

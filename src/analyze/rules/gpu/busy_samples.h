@@ -7,25 +7,33 @@
 #include "analyze/model/metrics/gpu_metric_roles.h"
 #include "analyze/rules/rule.h"
 
-/* The search of such a rule begins with this. */
+struct busy_search;
+
+struct busy_rule {
+    const struct table_column *columns; /* the first is "Impact" */
+    size_t column_count;
+    int64_t percent;                    /* the threshold, unless the request has one */
+    const char *missing;                /* what a report without a sample to judge does not contain */
+    /* Called for each GPU that has metrics: counts the samples that it judges, and adds rows to the table. */
+    int (*visit)(struct busy_search *search, int64_t gpu);
+};
+int busy_run(const struct busy_rule *how, struct report *report, const struct analysis_request *request,
+             struct table **out, struct error *err);
+
 struct busy_search {
     struct rule_search base;
-    struct gpu_metrics metrics;
+    const struct busy_rule *how;
+    struct table *table;
+    int64_t samples;        /* that the rule could judge */
+    const struct gpu_metrics *metrics;
+    struct gpu_metrics own; /* unless they are shared */
     struct gpu_devices devices;
     struct gpu_ops kernels;
-    uint32_t *order; /* owned; kernels that count, by start */
+    uint32_t *order;        /* owned; kernels that count, by start */
     size_t count;
 };
 
-/* For struct rule_steps. */
-int busy_search_read(void *search, struct error *err);
-void busy_search_free(void *search);
-
 /* Time of kernels in each sample of a clock; NULL when memory is short. The caller frees it. */
 int64_t *busy_samples(const struct busy_search *search, const struct gpu_clock *clock);
-
-/* Calls visit for each GPU that has metrics, once. */
-int busy_each_gpu(struct busy_search *search, int (*visit)(struct busy_search *search, int64_t gpu, void *context),
-                  void *context);
 
 #endif

@@ -7,6 +7,7 @@
 #include "analyze/model/metrics/gpu_stretches.h"
 #include "analyze/model/tensor/tensor_cores.h"
 #include "base/human.h"
+#include "samples_text.h"
 
 enum { LEAST_PERCENT = 5, COVERED_PERCENT = 90 };
 enum { ALL_KERNELS = -1 }; /* the group of all kernels of a GPU; others are names */
@@ -14,7 +15,8 @@ enum { ALL_KERNELS = -1 }; /* the group of all kernels of a GPU; others are name
 struct search {
     struct rule_search base;
     const struct kernel_metric *how;
-    struct gpu_metrics metrics;
+    const struct gpu_metrics *metrics;
+    struct gpu_metrics own; /* unless they are shared */
     struct gpu_devices devices;
     struct gpu_stretches stretches;
     struct gpu_stretch_join join;
@@ -27,7 +29,7 @@ static void search_free(void *context)
     gpu_stretch_join_free(&search->join);
     gpu_stretches_free(&search->stretches);
     gpu_devices_free(&search->devices);
-    gpu_metrics_free(&search->metrics);
+    gpu_metrics_free(&search->own);
 }
 
 /* ---- kernels --------------------------------------------------------------------------------------------------- */
@@ -70,10 +72,11 @@ static int read_all(void *context, struct error *err)
     int code;
 
     if ((code = gpu_devices_read(&search->devices, search->base.report, err)) != 0 ||
-        (code = gpu_metrics_read(&search->metrics, search->base.report, &search->base.rule.request, err)) != 0 ||
+        (code = gpu_metrics_get(&search->metrics, &search->own, search->base.report, &search->base.rule.request,
+                                err)) != 0 ||
         (code = read_kernels(search, err)) != 0)
         return code;
-    if (gpu_stretches_join(&search->join, &search->stretches, &search->metrics, COVERED_PERCENT) != 0)
+    if (gpu_stretches_join(&search->join, &search->stretches, search->metrics, COVERED_PERCENT) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU metrics");
     return 0;
 }
@@ -89,11 +92,11 @@ struct mean {
 static struct mean mean_in(const struct search *search, uint32_t group, enum gpu_metric_role role)
 {
     int64_t gpu = keys_get(&search->stretches.groups, group)[STRETCH_GPU];
-    struct gpu_role found = gpu_metric_role(&search->metrics, search->base.report, gpu, role, NULL);
+    struct gpu_role found = gpu_metric_role(search->metrics, search->base.report, gpu, role, NULL);
 
     if (!found.metric)
         return (struct mean){ 0 };
-    size_t place = (size_t)(found.metric - search->metrics.list) - gpu_metrics_of(&search->metrics, gpu).first;
+    size_t place = (size_t)(found.metric - search->metrics->list) - gpu_metrics_of(search->metrics, gpu).first;
     const struct gpu_stretch_figures *figures = &search->join.figures[search->join.first[group] + place];
     if (!figures->samples)
         return (struct mean){ 0 };
@@ -183,7 +186,6 @@ static int add_row(const struct search *search, struct table *table, uint32_t gr
     uint32_t kernel = worst_kernel(search, gpu);
     double share = search->how->is_above ? mean->percent / 100 : 1 - mean->percent / 100;
     struct table_cell *row = table_add_row(table);
-    struct text source = { 0 };
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -194,9 +196,7 @@ static int add_row(const struct search *search, struct table *table, uint32_t gr
     cell_set_int(&row[METRIC_START], first_start(search, kernel == NO_KEY ? group : kernel));
     cell_set_int(&row[METRIC_SAMPLES], mean->samples);
     cell_set_int(&row[METRIC_GPU], gpu);
-    gpu_metric_add_source(&source, search->base.report, &search->metrics, mean->metric);
-    int code = cell_set_built(table, &row[METRIC_SOURCE], &source);
-    text_free(&source);
+    int code = samples_set_source(table, &row[METRIC_SOURCE], search->base.report, search->metrics, mean->metric);
     return code != 0 ? code : set_kernel(search, table, row, kernel);
 }
 
@@ -236,11 +236,8 @@ void kernel_metric_say(struct text *out, const char *what, const char *which, co
     text_addf(out, "GPU %lld: %s %.0f %% on average while %s ran, in ", (long long)row[METRIC_GPU].integer, what,
               row[METRIC_MEAN].real, which);
     human_time(out, row[METRIC_SAMPLED].integer);
-    text_add(out, " (");
-    human_count(out, (uint64_t)row[METRIC_SAMPLES].integer);
-    text_addf(out, " sample%s of ", row[METRIC_SAMPLES].integer == 1 ? "" : "s");
-    rule_add_text(out, "", &row[METRIC_SOURCE]);
-    text_add_char(out, ')');
+    text_add_char(out, ' ');
+    samples_say(out, &row[METRIC_SAMPLES], &row[METRIC_SOURCE]);
     if (row[METRIC_KERNEL].kind != CELL_TEXT)
         return;
     text_addf(out, "; %.0f %% for ", row[METRIC_KERNEL_MEAN].real);

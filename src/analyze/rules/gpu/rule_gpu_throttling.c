@@ -6,8 +6,10 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "busy_samples.h"
+#include "samples_text.h"
 
 enum { LEAST_PERCENT = 1, BUSY_PERCENT = 50, SAME_CLOCK_PERCENT = 98 };
+#define MISSING "samples of the GPU's clock while kernels ran"
 
 /* Reasons, the first that holds; a clock without a reason must be clearly lower. */
 enum reason { BY_POWER, BY_TEMPERATURE, BY_OTHER, UNKNOWN, REASONS };
@@ -33,12 +35,6 @@ struct clocks {
     int64_t *busy;  /* owned */
     int64_t busy_ns;
     struct lost lost[REASONS];
-};
-
-struct search {
-    struct busy_search busy;
-    struct table *table;
-    int64_t samples; /* with kernels, of all GPUs */
 };
 
 /* ---- samples --------------------------------------------------------------------------------------------------- */
@@ -77,7 +73,7 @@ static void add_sample(struct clocks *clocks, size_t at)
 /* Chooses a clock with reasons, if there is one. */
 static int choose(struct clocks *clocks, const struct busy_search *search, int64_t gpu)
 {
-    const struct gpu_metrics *metrics = &search->metrics;
+    const struct gpu_metrics *metrics = search->metrics;
     struct report *report = search->base.report;
 
     clocks->speed = gpu_metric_role(metrics, report, gpu, ROLE_CLOCK, NULL);
@@ -121,11 +117,10 @@ static const struct table_column columns[CELLS] = {
     [SOURCE] = { "Source", CELL_TEXT, UNIT_NONE, 0 },
 };
 
-static int add_row(struct search *search, const struct clocks *clocks, enum reason reason)
+static int add_row(struct busy_search *search, const struct clocks *clocks, enum reason reason)
 {
     const struct lost *lost = &clocks->lost[reason];
     struct table_cell *row = table_add_row(search->table);
-    struct text source = { 0 };
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -138,21 +133,19 @@ static int add_row(struct search *search, const struct clocks *clocks, enum reas
     cell_set_real(&row[LOWEST], lost->lowest);
     cell_set_real(&row[HIGHEST], clocks->highest);
     cell_set_int(&row[GPU], clocks->clock->gpu);
-    gpu_metric_add_source(&source, search->busy.base.report, &search->busy.metrics, clocks->speed.metric);
-    int code = cell_set_built(search->table, &row[SOURCE], &source);
-    text_free(&source);
+    int code = samples_set_source(search->table, &row[SOURCE], search->base.report, search->metrics,
+                                  clocks->speed.metric);
     return code != 0 ? code : cell_set_string(search->table, &row[REASON], reasons[reason].text);
 }
 
-static int visit(struct busy_search *busy, int64_t gpu, void *context)
+static int visit(struct busy_search *search, int64_t gpu)
 {
-    struct search *search = context;
     struct clocks clocks = { 0 };
     int code = 0;
 
-    if (!choose(&clocks, busy, gpu))
+    if (!choose(&clocks, search, gpu))
         return 0;
-    if (!(clocks.busy = busy_samples(busy, clocks.clock)))
+    if (!(clocks.busy = busy_samples(search, clocks.clock)))
         return ERR_NO_MEMORY;
     find_highest(&clocks);
     for (size_t i = 0; i < clocks.clock->count; i++) {
@@ -163,35 +156,19 @@ static int visit(struct busy_search *busy, int64_t gpu, void *context)
         }
     }
     for (int i = 0; i < REASONS; i++)
-        if (clocks.lost[i].samples && rule_is_enough(&busy->base, saturating_from_double(clocks.lost[i].lost_ns)) &&
+        if (clocks.lost[i].samples && rule_is_enough(&search->base, saturating_from_double(clocks.lost[i].lost_ns)) &&
             (code = add_row(search, &clocks, (enum reason)i)) != 0)
             break;
     free(clocks.busy);
     return code;
 }
 
-static int fill(void *context, struct table *table, struct error *err)
-{
-    struct search *search = context;
-    int code;
-
-    search->table = table;
-    if ((code = busy_each_gpu(&search->busy, visit, search)) != 0)
-        return code;
-    return search->samples ? 0
-                           : error_set(err, ERR_NO_DATA,
-                                       "the report does not contain samples of the GPU's clock "
-                                       "while kernels ran");
-}
-
 static int gpu_throttling(struct report *report, const struct analysis_request *request, struct table **out,
                           struct error *err)
 {
-    static const struct rule_steps steps = { columns,          CELLS, LEAST_PERCENT,   "the GPU metrics",
-                                             busy_search_read, fill,  busy_search_free };
-    struct search search = { .busy.base.report = report };
+    static const struct busy_rule how = { columns, CELLS, LEAST_PERCENT, MISSING, visit };
 
-    return rule_run(&steps, &search.busy.base, request, out, err);
+    return busy_run(&how, report, request, out, err);
 }
 
 /* "GPU 0: power limit: on average 1410 MHz instead of 1980 MHz for 3.10 s of 4.00 s with kernels (31 samples of NVML,
@@ -206,11 +183,9 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[THROTTLED].integer);
     text_add(out, " of ");
     human_time(out, row[BUSY].integer);
-    text_add(out, " with kernels (");
-    human_count(out, (uint64_t)row[SAMPLES].integer);
-    text_addf(out, " sample%s of ", row[SAMPLES].integer == 1 ? "" : "s");
-    rule_add_text(out, "", &row[SOURCE]);
-    text_addf(out, "), lowest %.0f MHz", row[LOWEST].real);
+    text_add(out, " with kernels ");
+    samples_say(out, &row[SAMPLES], &row[SOURCE]);
+    text_addf(out, ", lowest %.0f MHz", row[LOWEST].real);
 }
 
 static int is_outside(const struct table *table, size_t row)
@@ -227,8 +202,7 @@ const struct analysis rule_gpu_throttling = {
             "that kernels would have saved at the highest clock, if they depend on nothing else: kernel time "
             "multiplied by the lost share of the clock. A finding has at least threshold (1) percent of the capture's "
             "time.",
-    .needs = { { "samples of the GPU's clock while kernels ran", gpu_metrics_tables },
-               { "CUDA kernel data", gpu_kernel_tables } },
+    .needs = { { MISSING, gpu_metrics_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .run = gpu_throttling,
     .finding = say,
     .is_outside = is_outside,

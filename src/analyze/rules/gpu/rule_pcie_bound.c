@@ -5,8 +5,10 @@
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "busy_samples.h"
+#include "samples_text.h"
 
 enum { LEAST_PERCENT = 5, FULL_PERCENT = 60, BUSY_PERCENT = 50 };
+#define MISSING "samples of PCIe traffic and the rate of the link"
 
 static const struct direction {
     enum gpu_metric_role share, bytes;
@@ -20,12 +22,6 @@ static const struct direction {
 struct load {
     struct gpu_role role; /* metric NULL: not known */
     double full;          /* the value of a full link */
-};
-
-struct search {
-    struct busy_search busy;
-    struct table *table;
-    int64_t samples;
 };
 
 /* Bytes per second of a lane, one way, less the overhead of the encoding. */
@@ -48,7 +44,7 @@ static double greatest(const struct gpu_metrics *metrics, const struct gpu_metri
 /* A link that saves power may show a lower generation while it is idle, so the highest counts. */
 static struct load load_of(const struct busy_search *search, int64_t gpu, const struct direction *direction)
 {
-    const struct gpu_metrics *metrics = &search->metrics;
+    const struct gpu_metrics *metrics = search->metrics;
     struct report *report = search->base.report;
     struct load load = { gpu_metric_role(metrics, report, gpu, direction->share, NULL), 100 };
 
@@ -82,11 +78,10 @@ struct bound {
     double load_ns;
 };
 
-static int add_row(struct search *search, int64_t gpu, const struct direction *direction, const struct load *load,
+static int add_row(struct busy_search *search, int64_t gpu, const struct direction *direction, const struct load *load,
                    const struct bound *bound)
 {
     struct table_cell *row = table_add_row(search->table);
-    struct text source = { 0 };
 
     if (!row)
         return ERR_NO_MEMORY;
@@ -96,9 +91,7 @@ static int add_row(struct search *search, int64_t gpu, const struct direction *d
     cell_set_int(&row[START], bound->start_ns);
     cell_set_int(&row[SAMPLES], bound->samples);
     cell_set_int(&row[GPU], gpu);
-    gpu_metric_add_source(&source, search->busy.base.report, &search->busy.metrics, load->role.metric);
-    int code = cell_set_built(search->table, &row[SOURCE], &source);
-    text_free(&source);
+    int code = samples_set_source(search->table, &row[SOURCE], search->base.report, search->metrics, load->role.metric);
     return code != 0 ? code : cell_set_string(search->table, &row[DIRECTION], direction->text);
 }
 
@@ -120,50 +113,32 @@ static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, c
     return bound;
 }
 
-static int visit(struct busy_search *busy, int64_t gpu, void *context)
+static int visit(struct busy_search *search, int64_t gpu)
 {
-    struct search *search = context;
-
     for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
-        struct load load = load_of(busy, gpu, &directions[i]);
+        struct load load = load_of(search, gpu, &directions[i]);
         if (!load.role.metric)
             continue;
-        const struct gpu_clock *clock = &busy->metrics.clocks[load.role.metric->clock];
-        int64_t *times = busy_samples(busy, clock);
+        const struct gpu_clock *clock = &search->metrics->clocks[load.role.metric->clock];
+        int64_t *times = busy_samples(search, clock);
         if (!times)
             return ERR_NO_MEMORY;
         struct bound bound = add_up(clock, times, &load);
         free(times);
         search->samples += (int64_t)clock->count;
-        if (bound.samples && rule_is_enough(&busy->base, bound.idle_ns) &&
+        if (bound.samples && rule_is_enough(&search->base, bound.idle_ns) &&
             add_row(search, gpu, &directions[i], &load, &bound) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
-static int fill(void *context, struct table *table, struct error *err)
-{
-    struct search *search = context;
-    int code;
-
-    search->table = table;
-    if ((code = busy_each_gpu(&search->busy, visit, search)) != 0)
-        return code;
-    return search->samples ? 0
-                           : error_set(err, ERR_NO_DATA,
-                                       "the report does not contain samples of PCIe traffic and "
-                                       "the rate of the link");
-}
-
 static int pcie_bound(struct report *report, const struct analysis_request *request, struct table **out,
                       struct error *err)
 {
-    static const struct rule_steps steps = { columns,          CELLS, LEAST_PERCENT,   "the GPU metrics",
-                                             busy_search_read, fill,  busy_search_free };
-    struct search search = { .busy.base.report = report };
+    static const struct busy_rule how = { columns, CELLS, LEAST_PERCENT, MISSING, visit };
 
-    return rule_run(&steps, &search.busy.base, request, out, err);
+    return busy_run(&how, report, request, out, err);
 }
 
 /* "GPU 0: PCIe link 83 % full (to the GPU) for 1.20 s, of which it ran no kernels for 1.10 s (12 samples of …)" */
@@ -177,11 +152,8 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[BOUND].integer);
     text_add(out, ", without kernels for ");
     human_time(out, row[IMPACT].integer);
-    text_add(out, " of it (");
-    human_count(out, (uint64_t)row[SAMPLES].integer);
-    text_addf(out, " sample%s of ", row[SAMPLES].integer == 1 ? "" : "s");
-    rule_add_text(out, "", &row[SOURCE]);
-    text_add_char(out, ')');
+    text_add(out, " of it ");
+    samples_say(out, &row[SAMPLES], &row[SOURCE]);
 }
 
 const struct analysis rule_pcie_bound = {
@@ -193,7 +165,7 @@ const struct analysis rule_pcie_bound = {
         "cover less than half: the GPU waits for copies. The rate is that of the metric (percent), or of the "
         "link's generation and width. Impact is the part of these samples without kernels. A finding has at least "
         "threshold (5) percent of the capture's time.",
-    .needs = { { "samples of PCIe traffic and the rate of the link", gpu_metrics_tables } },
+    .needs = { { MISSING, gpu_metrics_tables } },
     .run = pcie_bound,
     .finding = say,
     .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels run "

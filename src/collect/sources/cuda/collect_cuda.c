@@ -9,6 +9,7 @@
 #include "collect/core/variables.h"
 #include "collect/process/process.h"
 #include "cuda_collect.h"
+#include "cuda_counting.h"
 #include "wire/wire_cuda.h"
 #include "wire/wire_nvtx.h"
 
@@ -45,11 +46,33 @@ static void check(struct collector *collector, const char *agent_path)
             other);
 }
 
+static int is_counting(const struct collect_options *options)
+{
+    const struct counter_options *wanted = &options->kernel_counters;
+    return (options->sources & WIRE_BIT(CUDA)) && (wanted->sets || wanted->sections || wanted->metrics);
+}
+
+static void begin(struct collector *collector, pid_t pid)
+{
+    struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
+    (void)pid;
+    if (is_counting(collector->options))
+        gpus->counting = cuda_counting_begin(collector);
+}
+
+static void free_state(struct collector *collector)
+{
+    struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
+    cuda_counting_free(gpus->counting);
+}
+
 /* Writes the version that is known once a program has used CUDA. */
 static void finish(struct collector *collector)
 {
     const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     char value[16] = "";
+    if (gpus->counting)
+        cuda_counting_finish(gpus->counting);
     if (gpus->cuda_version)
         snprintf(value, sizeof value, "%u", gpus->cuda_version);
     machine_fact(collector, "CudaDriverVersion", 611, value); /* nsys's name and number */
@@ -72,16 +95,19 @@ static uint64_t arena_bytes(const struct collector *collector, uint64_t chunk_by
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
     const struct collect_options *options = collector->options;
+    const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     struct wire_header *arena = texts->arena;
     atomic_store(&wire_cuda(arena)->free_buffers, WIRE_LIST_EMPTY);
     wire_cuda(arena)->settings = (struct wire_cuda_settings){
-        .flags = options->cuda_flags,
+        .flags = options->cuda_flags | cuda_counting_flags(gpus->counting),
         .backtrace_groups = options->cuda_backtrace_groups,
         .backtrace_ns = options->cuda_backtrace_ns,
         .backtrace_bytes = BACKTRACE_BYTES,
         .flush_interval_ms = options->cuda_flush_interval_ms,
         .buffer_count = buffer_count(collector, (uint64_t)arena->chunk_count * WIRE_CHUNK_BYTES),
         .ns_per_tick = clock_map_slope(&collector->clock),
+        .pc_mode = options->cuda_pc_mode,
+        .pc_period = options->cuda_pc_period,
     };
 }
 
@@ -127,10 +153,29 @@ static void refused(const struct collect_origin *origin, const struct wire_recor
                    (int)origin->process->pid, text);
 }
 
+static void counters_refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    char text[512];
+    record_copy_text(text, sizeof text, record, words, 0);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
+}
+
 static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     if (cuda_of(origin->process))
         cuda_record(cuda_of(origin->process), record, words, origin->reader->tid);
+}
+
+static void pc_sampling(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    char text[512];
+    told(origin, record, words);
+    if (!record->a)
+        return;
+    record_copy_text(text, sizeof text, record, words, 2);
+    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
+                   (int)origin->process->pid, text);
 }
 
 static void resource_named(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
@@ -265,6 +310,12 @@ static void end_process(struct process *process)
     cuda_finish(cuda_of(process));
     counts(process);
     const struct cuda_counts *counts = cuda_process_counts(cuda_of(process));
+    if (counts->pc_full)
+        collector_warn(
+            process->collector, process->global_pid,
+            "%s (pid %d): samples of warps are missing, because the GPU's buffer for them was full %llu times. "
+            "Sample less often (--pc-sampling-interval).",
+            process->name, (int)process->pid, (unsigned long long)counts->pc_full);
     check_row(process, "launch-without-kernel", counts->launches_without_kernel);
     check_row(process, "kernel-without-launch", counts->kernels_without_launch);
     check_row(process, "kernel-before-launch", counts->kernels_before_launch);
@@ -280,6 +331,9 @@ static const struct collect_records records[] = {
     { WIRE_CUDA_LOADED, WIRE_CUDA_LOADED, loaded },
     { WIRE_CUDA_REFUSED, WIRE_CUDA_REFUSED, refused },
     { WIRE_CUDA_DEVICE, WIRE_CUDA_CODE, told },
+    { WIRE_CUDA_PC_SAMPLING, WIRE_CUDA_PC_SAMPLING, pc_sampling },
+    { WIRE_CUDA_STALL_REASON, WIRE_CUDA_UNCOUNTED, told },
+    { WIRE_CUDA_COUNTERS_REFUSED, WIRE_CUDA_COUNTERS_REFUSED, counters_refused },
     { 0 },
 };
 
@@ -297,6 +351,7 @@ static const struct collect_table tables[] = {
     TABLE(CUDA_UM_CPU_PAGE_FAULT_EVENTS),
     TABLE(CUDA_UM_GPU_PAGE_FAULT_EVENTS),
     TABLE(TACHO_CUDA_JIT),
+    TABLE(TACHO_PC_SAMPLES),
     TABLE(PROFILER_OVERHEAD),
     { 0 },
 };
@@ -309,7 +364,9 @@ const struct collect_source collect_source_cuda = {
     .extra_cost_ns = extra_cost_ns,
     .environment = environment,
     .check = check,
+    .begin = begin,
     .finish = finish,
+    .free = free_state,
     .arena_bytes = arena_bytes,
     .arena = arena,
     .process_attach = attach_process,

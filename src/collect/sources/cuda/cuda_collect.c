@@ -32,6 +32,8 @@ void cuda_process_free(struct cuda_process *cuda)
     cuda_chains_free(cuda);
     cuda_waits_free(cuda);
     cuda_code_free(cuda);
+    cuda_pc_rows_free(cuda);
+    cuda_counters_free(cuda);
     cuda_launches_free(&cuda->pairs);
     free(cuda->target.streams);
     free(cuda->target.names);
@@ -281,8 +283,20 @@ void cuda_settle_goal(struct cuda_process *cuda)
 /* ---- Records of the agent -------------------------------------------------------------------------------------- */
 
 static const cuda_told told[] = {
-    [WIRE_CUDA_DEVICE] = cuda_device_told, [WIRE_CUDA_STREAM] = cuda_stream_told, [WIRE_CUDA_WAIT] = cuda_wait_told,
-    [WIRE_CUDA_CALL] = cuda_call_told,     [WIRE_CUDA_CODE] = cuda_code_told,
+    [WIRE_CUDA_DEVICE] = cuda_device_told,
+    [WIRE_CUDA_STREAM] = cuda_stream_told,
+    [WIRE_CUDA_WAIT] = cuda_wait_told,
+    [WIRE_CUDA_CALL] = cuda_call_told,
+    [WIRE_CUDA_CODE] = cuda_code_told,
+    [WIRE_CUDA_PC_SAMPLING] = cuda_pc_sampling_told,
+    [WIRE_CUDA_STALL_REASON] = cuda_stall_reason_told,
+    [WIRE_CUDA_PC_FUNCTION] = cuda_pc_function_told,
+    [WIRE_CUDA_PC] = cuda_pc_told,
+    [WIRE_CUDA_PC_TOTALS] = cuda_pc_totals_told,
+    [WIRE_CUDA_CUBIN] = cuda_cubin_told,
+    [WIRE_CUDA_COUNTED] = cuda_counted_told,
+    [WIRE_CUDA_COUNTERS_IMAGE] = cuda_image_told,
+    [WIRE_CUDA_UNCOUNTED] = cuda_uncounted_told,
 };
 
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
@@ -319,9 +333,11 @@ void cuda_finish(struct cuda_process *cuda)
         if (atomic_load_explicit(&buffers[i].state, memory_order_acquire) == WIRE_CUDA_LENT)
             recover_buffer(cuda, i);
     cuda->recovering = 0;
+    cuda_counters_finish(cuda);
     cuda_waits_finish(cuda);
     cuda_target_finish(cuda);
     cuda_code_finish(cuda);
+    cuda_pc_rows_finish(cuda);
     take_pairs(cuda);
 }
 

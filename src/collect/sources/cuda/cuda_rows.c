@@ -73,6 +73,8 @@ static CUDA_HANDLER(kernel_record)
     /* Call this first: it may intern strings. */
     const struct cuda_name *name = cuda_names_find(cuda, (uint64_t)PLAIN(KERNEL, name));
     int64_t start = PLAIN(KERNEL, start), correlation = PLAIN(KERNEL, correlationId);
+    if (__builtin_expect(cuda->counted.count != 0, 0) && cuda_counted_again(cuda, (uint32_t)correlation))
+        return;
     struct row_CUPTI_ACTIVITY_KIND_KERNEL *row = CUDA_ROW(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     row->present = kernel_shape(row, layout, record);
     row->start = cuda_time(cuda, start);
@@ -85,7 +87,8 @@ static CUDA_HANDLER(kernel_record)
     row->demangledName = name->demangled_id;
     row->shortName = name->short_id;
     row->mangledName = name->text_id;
-    CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
+    if (__builtin_expect(cuda->counted.count == 0, 1) || !cuda_counted_kernel(cuda, row, &start))
+        CUDA_COMMIT(cuda, CUPTI_ACTIVITY_KIND_KERNEL);
     cuda->counts.kernels++;
     if (FIELD(KERNEL, isDeviceLaunched) != 1) /* launches by the GPU itself are no calls */
         cuda_launches_kernel(&cuda->pairs, (uint32_t)correlation, (uint64_t)start);

@@ -125,6 +125,23 @@ struct cuda_chains {
     int64_t count;
 };
 
+/* A launch whose kernel was counted, and of which CUPTI writes no record, because it replays the kernel. */
+struct cuda_replayed {
+    struct wire_counted launch;
+    uint32_t passes;
+    int64_t end_ns; /* as below */
+};
+
+/* A launch whose kernel was counted. */
+struct cuda_counted {
+    uint32_t correlation, passes; /* passes: never 0 */
+    uint32_t image, range;
+    int64_t launch;
+    int64_t end_ns;               /* when the launch returned, by CUPTI's clock: its kernel had ended */
+    int is_seen;                  /* its kernel's record came */
+};
+MAP(cuda_counted_map, struct cuda_counted, uint32_t, correlation, passes, hash_number, map_is_same_number)
+
 struct cuda_process {
     struct cuda_setup setup;
     struct writer *writer;
@@ -158,6 +175,10 @@ struct cuda_process {
     struct cuda_waits waits;
     struct cuda_chains chains;
     struct cuda_code_map code;
+    struct cuda_pc_rows *pc; /* NULL: no warps were sampled */
+    struct cuda_counted_map counted;
+    struct cuda_replayed *replayed;
+    size_t replayed_count, replayed_room;
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -200,11 +221,17 @@ static inline int64_t cuda_memory_kind(int64_t cupti_kind)
     int name(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 typedef CUDA_TOLD((*cuda_told));
 
-CUDA_TOLD(cuda_device_told); /* cuda_devices.c */
-CUDA_TOLD(cuda_stream_told); /* cuda_devices.c */
-CUDA_TOLD(cuda_wait_told);   /* cuda_waits.c */
-CUDA_TOLD(cuda_call_told);   /* cuda_rows.c */
-CUDA_TOLD(cuda_code_told);   /* cuda_code_rows.c */
+CUDA_TOLD(cuda_device_told);      /* cuda_devices.c */
+CUDA_TOLD(cuda_stream_told);      /* cuda_devices.c */
+CUDA_TOLD(cuda_wait_told);        /* cuda_waits.c */
+CUDA_TOLD(cuda_call_told);        /* cuda_rows.c */
+CUDA_TOLD(cuda_code_told);        /* cuda_code_rows.c */
+CUDA_TOLD(cuda_pc_sampling_told); /* cuda_pc_rows.c, as those below */
+CUDA_TOLD(cuda_stall_reason_told);
+CUDA_TOLD(cuda_pc_function_told);
+CUDA_TOLD(cuda_pc_told);
+CUDA_TOLD(cuda_pc_totals_told);
+CUDA_TOLD(cuda_cubin_told);
 
 /* ---- cuda_names.c ---------------------------------------------------------------------------------------------- */
 
@@ -261,6 +288,53 @@ void cuda_waits_free(struct cuda_process *cuda);
 void cuda_code_run(struct cuda_process *cuda, const char *name, int64_t text_id); /* a kernel of this name ran */
 void cuda_code_finish(struct cuda_process *cuda); /* writes the rows of the kernels that ran */
 void cuda_code_free(struct cuda_process *cuda);
+
+/* ---- cuda_pc_rows.c -------------------------------------------------------------------------------------------- */
+
+void cuda_pc_rows_finish(struct cuda_process *cuda); /* writes the rows of samples */
+void cuda_pc_rows_free(struct cuda_process *cuda);
+
+/* ---- cuda_pc_lines.c ------------------------------------------------------------------------------------------- */
+
+/* Cubins with line information, put together from their parts. {0} is none. */
+struct cuda_cubin {
+    uint64_t crc;
+    unsigned char *image;
+    size_t size;
+};
+MAP(cuda_cubin_map, struct cuda_cubin, uint64_t, crc, image, hash_number, map_is_same_number)
+int cuda_cubin_add(struct cuda_cubin_map *cubins, const struct wire_record *record, uint32_t words); /* 0, or -1 */
+void cuda_cubins_free(struct cuda_cubin_map *cubins);
+
+/* The lines of a function, by offset. */
+struct cuda_function_lines {
+    struct cuda_pc_line {
+        uint64_t offset;
+        int64_t file_id; /* of a string */
+        uint32_t line;   /* 0: none */
+    } *list;             /* owned */
+    size_t count, capacity;
+    struct writer *writer;
+};
+void cuda_function_lines_read(struct cuda_function_lines *lines, const struct cuda_cubin_map *cubins, uint64_t crc,
+                              const char *function);
+const struct cuda_pc_line *cuda_function_line(const struct cuda_function_lines *lines, uint64_t offset); /* or NULL */
+
+/* ---- cuda_counters.c ------------------------------------------------------------------------------------------- */
+
+CUDA_TOLD(cuda_counted_told);
+CUDA_TOLD(cuda_image_told);
+CUDA_TOLD(cuda_uncounted_told);
+
+void cuda_counters_finish(struct cuda_process *cuda); /* writes the rows of kernels that were replayed */
+void cuda_counters_free(struct cuda_process *cuda);
+
+/* Of a record of a kernel: 1, if the kernel was counted and has its row already. */
+int cuda_counted_again(struct cuda_process *cuda, uint32_t correlation);
+
+/* The row of a kernel, before it is written. 1: it is kept back. CUPTI writes no times for kernels that it replays;
+ * they get those that were counted. Sets *start_ns, by CUPTI's clock. */
+int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIND_KERNEL *kernel, int64_t *start_ns);
 
 /* ---- cuda_chains.c --------------------------------------------------------------------------------------------- */
 

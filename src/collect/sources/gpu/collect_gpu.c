@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "collect/core/collector.h"
 #include "collect/gpu/gpu_rows.h"
+#include "collect/gpu/gpu_target.h"
 #include "collect/process/process.h"
 #include "collect/sources/cuda/cuda_setup.h"
 #include "gpu_sampler.h"
@@ -59,35 +60,19 @@ static int read_digits(const char *text, unsigned char *bytes, size_t count)
     return 0;
 }
 
-/* NVML writes GPU-01234567-… and 00000000:1B:00.0. */
+/* The number of a GPU of NVML among those of CUDA. */
 static uint32_t find_gpu(void *context, const struct gpu_device *facts)
 {
     unsigned char uuid[16] = { 0 };
     unsigned domain = 0, bus = 0, device = 0, function = 0;
-    const char *digits = facts->uuid + (strncmp(facts->uuid, "GPU-", 4) == 0 ? 4 : 0);
 
-    if (read_digits(digits, uuid, sizeof uuid) != 0)
+    if (read_digits(gpu_target_uuid(facts), uuid, sizeof uuid) != 0)
         snprintf((char *)uuid, sizeof uuid, "%.15s", facts->uuid);
     sscanf(facts->bus_id, "%x:%x:%x.%x", &domain, &bus, &device, &function);
     return cuda_gpus_find(gpus_of(context), uuid, (uint64_t)domain << 32 | bus << 16 | device << 8 | function, 0);
 }
 
 /* A GPU that CUDA does not show to the program gets its row from NVML. */
-static void gpu_row(struct collector *collector, const struct gpu_device *facts, uint32_t gpu)
-{
-    struct row_TARGET_INFO_GPU row = { 0 };
-    ROW_SET(&row, TARGET_INFO_GPU, vmId, COLLECTOR_VM_ID);
-    ROW_SET(&row, TARGET_INFO_GPU, id, gpu);
-    ROW_SET(&row, TARGET_INFO_GPU, name, collector_string(collector, facts->name));
-    ROW_SET(&row, TARGET_INFO_GPU, busLocation, collector_string(collector, facts->bus_id));
-    ROW_SET(&row, TARGET_INFO_GPU, uuid, collector_string(collector, facts->uuid));
-    ROW_SET(&row, TARGET_INFO_GPU, totalMemory, (int64_t)facts->memory_bytes);
-    ROW_SET(&row, TARGET_INFO_GPU, computeMajor, facts->capability / 10);
-    ROW_SET(&row, TARGET_INFO_GPU, computeMinor, facts->capability % 10);
-    ROW_SET(&row, TARGET_INFO_GPU, pwGpuId, gpu);
-    writer_append(collector->writer, TABLE_TARGET_INFO_GPU, &row);
-}
-
 static void write_gpus(struct collector *collector)
 {
     const struct gpu_device *facts;
@@ -95,7 +80,7 @@ static void write_gpus(struct collector *collector)
 
     for (size_t i = 0; (facts = gpu_rows_device(state_of(collector)->rows, i, &gpu)); i++)
         if (gpu < CUDA_GPUS_MAX && !gpus_of(collector)->list[gpu].is_of_cuda)
-            gpu_row(collector, facts, gpu);
+            gpu_target_row(collector->writer, COLLECTOR_VM_ID, facts, gpu);
 }
 
 /* ---- Spans ----------------------------------------------------------------------------------------------------- */
@@ -226,7 +211,8 @@ static struct gpu_sampler *start_readings(const struct collect_gpu_options *opti
 {
     struct gpu_sampler_setup setup = { .mode = "monitor",
                                        .interval_ns = 1000000000 / options->frequency_hz,
-                                       .devices = devices };
+                                       .devices = devices,
+                                       .is_asked = options->is_asked };
 
     gpu_metrics_option(options->metrics, setup.options[0]);
     snprintf(setup.options[1], sizeof *setup.options, "interval_us=%u", 1000000 / options->frequency_hz);
@@ -236,10 +222,10 @@ static struct gpu_sampler *start_readings(const struct collect_gpu_options *opti
 static struct gpu_sampler *start_counters(const struct collect_gpu_options *options, const char *devices)
 {
     struct gpu_sampler_setup setup = {
-        .mode = "sample", .interval_ns = COUNTERS_ROUND_NS, .has_rest = 1, .devices = devices
+        .mode = "sample", .interval_ns = COUNTERS_ROUND_NS, .has_rest = 1, .devices = devices, .is_asked = 1
     };
 
-    snprintf(setup.options[0], sizeof *setup.options, "%s", options->counters ? options->counters : "sets=general");
+    snprintf(setup.options[0], sizeof *setup.options, "wanted=%s", options->counters);
     snprintf(setup.options[1], sizeof *setup.options, "interval_ns=%u", 1000000000 / options->counters_hz);
     return gpu_sampler_start(&setup);
 }
@@ -305,6 +291,8 @@ static size_t round_end(struct process *process, size_t budget, int is_all_read)
     if (collector->options->gpu.devices != COLLECT_GPU_VISIBLE || gpus_of(collector)->of_cuda == state->of_cuda)
         return 0;
     state->of_cuda = gpus_of(collector)->of_cuda;
+    if (!collector->options->gpu.is_asked && !has_driver())
+        return 0;
     list_gpus(gpus_of(collector), list);
     for (size_t i = 0; i < STREAMS; i++)
         if (state->streams[i].sampler)
@@ -326,9 +314,23 @@ static int weight(const struct collect_gpu_options *options, enum gpu_origin ori
 {
     if (is_loss)
         return 4;
-    if (origin == GPU_ORIGIN_GPM && options->counters_hz)
+    if (!options->is_asked || (origin == GPU_ORIGIN_GPM && options->counters_hz))
         return 0;
     return origin == GPU_ORIGIN_COUNTERS ? 3 : origin == GPU_ORIGIN_NVML ? 2 : 1;
+}
+
+/* What is recorded in place of counters. */
+static const char *instead(const struct collector *collector)
+{
+    const struct gpu_rows *rows = state_of(collector)->rows;
+    int has_gpm = (collector->options->gpu.metrics & gpu_metrics_of_origin(GPU_ORIGIN_GPM)) != 0, is_loss;
+    enum gpu_origin origin;
+
+    for (size_t i = 0; gpu_rows_refusal(rows, i, &origin, &is_loss); i++)
+        has_gpm &= origin != GPU_ORIGIN_GPM;
+    return !gpu_rows_samples(rows) ? ""
+           : has_gpm               ? " GPM and NVML are recorded instead."
+                                   : " NVML is recorded instead.";
 }
 
 /* One sentence for the user: what broke, else the weightiest of what is missing. */
@@ -336,7 +338,7 @@ static void warn(struct collector *collector, const char *failure)
 {
     const struct gpu_rows *rows = state_of(collector)->rows;
     enum gpu_origin origin;
-    const char *text;
+    const char *text, *others = "";
     int is_loss, heaviest = 0;
 
     for (size_t i = 0; (text = gpu_rows_refusal(rows, i, &origin, &is_loss)) && !(failure && !heaviest); i++) {
@@ -344,10 +346,11 @@ static void warn(struct collector *collector, const char *failure)
         if (own > heaviest) {
             heaviest = own;
             failure = text;
+            others = origin == GPU_ORIGIN_COUNTERS && !is_loss ? instead(collector) : "";
         }
     }
     if (failure)
-        collector_warn(collector, 0, "GPU metrics are incomplete. %s", failure);
+        collector_warn(collector, 0, "GPU metrics are incomplete. %s%s", failure, others);
 }
 
 /* The failure of a stream, as a sentence; "": there was none. */

@@ -16,8 +16,10 @@
 #include "base/clock.h"
 #include "collect/gpu/gpu_link.h"
 
-enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096, REST_MS = 500 };
+enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 };
 #define SILENCE_LEAST_NS INT64_C(5000000000) /* NVML may take seconds to start on a machine with many GPUs */
+
+#define END_NS INT64_C(500000000) /* asked to end, tacho-gpu may be silent for so long */
 
 enum request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
 
@@ -27,6 +29,7 @@ struct gpu_sampler {
     int wake;             /* an eventfd: a request has come */
     struct gpu_sampler_setup setup;
     struct gpu_link link; /* the thread's */
+    int is_heard;         /* the thread's: a frame has come since the last start */
 
     pthread_mutex_t lock;
     enum request request;
@@ -84,8 +87,10 @@ static int take_frames(struct gpu_sampler *sampler, struct error *err)
     const void *payload;
     int got;
 
-    while ((got = gpu_link_next(&sampler->link, 0, &frame, &payload, err)) == 1)
+    while ((got = gpu_link_next(&sampler->link, 0, &frame, &payload, err)) == 1) {
         keep(sampler, &frame, payload);
+        sampler->is_heard = 1;
+    }
     return got;
 }
 
@@ -98,6 +103,7 @@ static int start(struct gpu_sampler *sampler, struct error *err)
     memcpy(devices, sampler->devices, sizeof devices);
     sampler->heard_ns = clock_monotonic_ns();
     pthread_mutex_unlock(&sampler->lock);
+    sampler->is_heard = 0;
     options[2] = *devices ? devices : NULL;
     return gpu_link_start(&sampler->link, sampler->setup.mode, options, err);
 }
@@ -135,16 +141,27 @@ static enum request read_until_request(struct gpu_sampler *sampler)
     return request;
 }
 
-/* What the program has not sent yet. */
-static void read_rest(struct gpu_sampler *sampler)
+static int ms_until(int64_t end_ns)
+{
+    int64_t left_ns = end_ns - clock_monotonic_ns();
+
+    return left_ns > 0 ? (int)(left_ns / 1000000) : 0;
+}
+
+/* What the program has not sent yet. Returns the time until which it may take to end. */
+static int64_t read_rest(struct gpu_sampler *sampler)
 {
     struct pollfd ready = { .fd = sampler->link.fd, .events = POLLIN };
+    int64_t end_ns = clock_monotonic_ns() + END_NS;
     struct error err = { 0 };
 
     gpu_link_finish(&sampler->link);
-    while (sampler->link.fd >= 0 && poll(&ready, 1, REST_MS) > 0)
+    while (sampler->link.fd >= 0 && poll(&ready, 1, ms_until(end_ns)) > 0) {
         if (take_frames(sampler, &err) < 0)
             fail(sampler, err.text);
+        end_ns = clock_monotonic_ns() + END_NS;
+    }
+    return end_ns;
 }
 
 /* The end of a program that nobody asked to end. */
@@ -163,14 +180,38 @@ static void note_end(struct gpu_sampler *sampler, int status)
     pthread_mutex_unlock(&sampler->lock);
 }
 
-/* Nothing of a program that has sent nothing for a while is worth a wait. */
-static void hurry(struct gpu_sampler *sampler)
+static int is_lively(struct gpu_sampler *sampler)
 {
     pthread_mutex_lock(&sampler->lock);
     int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
     pthread_mutex_unlock(&sampler->lock);
-    if (sampler->link.pid && since_ns > 3 * sampler->setup.interval_ns)
-        kill(sampler->link.pid, SIGKILL);
+    return sampler->is_heard && since_ns <= 3 * sampler->setup.interval_ns;
+}
+
+/* The program has been asked to end, and frames of it are missing. Where nobody asked for readings, a program that
+ * ended before the first of them is no failure. */
+static void note_cut(struct gpu_sampler *sampler)
+{
+    if (sampler->is_heard)
+        fail(sampler, "tacho-gpu did not answer at the end and was killed: its last samples may be missing");
+    else if (sampler->setup.is_asked)
+        fail(sampler, "tacho-gpu had read no GPU when the program ended");
+}
+
+/* Asks the program to end and waits for it: its wait status. One that has more frames may take its time while they
+ * come. Else a program that has sent nothing for a while is not worth a wait. */
+static int end_program(struct gpu_sampler *sampler, enum request request)
+{
+    int is_whole = is_lively(sampler);
+    int64_t end_ns = clock_monotonic_ns() + (is_whole ? END_NS : 0);
+
+    if (sampler->setup.has_rest) {
+        end_ns = read_rest(sampler);
+        is_whole = sampler->link.fd < 0;
+    }
+    if (!is_whole && request == REQUEST_STOP)
+        note_cut(sampler);
+    return gpu_link_end_within(&sampler->link, ms_until(end_ns));
 }
 
 static void *run(void *argument)
@@ -186,11 +227,7 @@ static void *run(void *argument)
         }
         request = read_until_request(sampler);
         int has_ended = sampler->link.fd < 0;
-        if (!has_ended && sampler->setup.has_rest)
-            read_rest(sampler);
-        if (!has_ended)
-            hurry(sampler);
-        int status = gpu_link_end(&sampler->link);
+        int status = has_ended ? gpu_link_end(&sampler->link) : end_program(sampler, request);
         if (has_ended || request == REQUEST_NONE || (WIFEXITED(status) && WEXITSTATUS(status) != 0))
             note_end(sampler, status);
     } while (request == REQUEST_RESTART);

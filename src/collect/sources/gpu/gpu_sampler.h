@@ -17,6 +17,7 @@ struct gpu_sampler_setup {
     int64_t interval_ns; /* how often frames come */
     int has_rest;        /* asked to end, it sends what it has not sent yet */
     const char *devices; /* its list; NULL: all */
+    int is_asked;        /* a program that ends before the first frame is a failure */
 };
 
 /* NULL: there is no memory for a thread. */
@@ -31,8 +32,8 @@ uint64_t gpu_sampler_take(struct gpu_sampler *sampler, struct text *frames);
 /* Why tacho-gpu has ended or sends nothing, as a sentence; NULL: it works, or has said why itself. */
 const char *gpu_sampler_failure(struct gpu_sampler *sampler);
 
-/* gpu_sampler_stop() ends tacho-gpu without a wait, gpu_sampler_join() waits for its end; if it hangs, it is killed.
- * The last frames can be taken then. gpu_sampler_free() does both. */
+/* gpu_sampler_stop() ends tacho-gpu without a wait, gpu_sampler_join() waits for its end; after half a second it is
+ * killed. The last frames can be taken then. gpu_sampler_free() does both. */
 void gpu_sampler_stop(struct gpu_sampler *sampler);
 void gpu_sampler_join(struct gpu_sampler *sampler);
 void gpu_sampler_free(struct gpu_sampler *sampler);

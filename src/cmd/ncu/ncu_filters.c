@@ -1,0 +1,132 @@
+/* ncu's filters as lines for the agent. All that can be wrong with them is said here, before the program starts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/counters/name_pattern.h"
+#include "ncu_command.h"
+
+enum { LONGEST_PART = 128 }; /* the agent has room for this */
+
+static int refuse_expression(const char *option, const char *value, const char *wrong, struct error *err)
+{
+    return error_set(err, ERR_BAD_ARGUMENT, "cannot use --%s '%s': %s", option, value, wrong);
+}
+
+static int check_pattern(const char *option, const char *value, const char *name, size_t length, struct error *err)
+{
+    struct name_pattern pattern;
+    const char *wrong = name_pattern_read(&pattern, name, length);
+
+    return wrong ? refuse_expression(option, value, wrong, err) : 0;
+}
+
+static int add_number(struct text *lines, const char *option, const char *key, const char *value, int least,
+                      struct error *err)
+{
+    if (!value)
+        return 0;
+    if (!*value || strspn(value, "0123456789") != strlen(value) || strlen(value) > 18 || atoll(value) < least)
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a whole number from %d on, not '%s'", option, least,
+                         value);
+    text_addf(lines, "%s=%s\n", key, value);
+    return 0;
+}
+
+/* CONTEXT:STREAM:[regex:]NAME:INVOCATION */
+static int add_id(struct text *lines, const char *id, struct error *err)
+{
+    const char *stream = strchr(id, ':'), *name = stream ? strchr(stream + 1, ':') : NULL;
+    const char *invocation = strrchr(id, ':');
+    struct name_pattern pattern;
+    const char *wrong = NULL;
+
+    if (!name || invocation == name || strchr(id, '\n'))
+        return error_set(err, ERR_BAD_ARGUMENT, "--kernel-id must be CONTEXT:STREAM:[regex:]NAME:INVOCATION, not '%s'",
+                         id);
+    if (stream - id > LONGEST_PART || name - stream > LONGEST_PART || strlen(invocation) > LONGEST_PART)
+        wrong = "an expression for a number is too long";
+    if (wrong || (wrong = name_pattern_compile(&pattern, id, (size_t)(stream - id))) ||
+        (wrong = name_pattern_compile(&pattern, stream + 1, (size_t)(name - stream) - 1)) ||
+        (wrong = name_pattern_compile(&pattern, invocation + 1, strlen(invocation + 1))))
+        return refuse_expression("kernel-id", id, wrong, err);
+    text_addf(lines, "kernel-id=%s\n", id);
+    return check_pattern("kernel-id", id, name + 1, (size_t)(invocation - name) - 1, err);
+}
+
+static int add_devices(struct text *lines, const char *list, struct error *err)
+{
+    char **numbers = option_split(list, NULL);
+    int code = 0;
+
+    if (!numbers)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (char **number = numbers; *number; number++)
+        if ((code = add_number(lines, "devices", "device", *number, 0, err)) != 0)
+            break;
+    free(numbers);
+    return code;
+}
+
+/* Kernels that may wait forever are counted if they are named: by an exact name, or by an expression that can mean
+ * nothing else. */
+static int names_collectives(const char *name)
+{
+    return strncmp(name, "regex:", 6) != 0 || strstr(name, "nccl") || strstr(name, "nvshmem");
+}
+
+int ncu_add_filters(struct text *lines, const struct ncu_settings *settings, struct error *err)
+{
+    const char *name = settings->kernel_name, *base = settings->kernel_name_base;
+
+    if (base && strcmp(base, "demangled") == 0)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--kernel-name-base demangled is not supported: use function or mangled");
+    if (name && strchr(name, '\n'))
+        return error_set(err, ERR_BAD_ARGUMENT, "--kernel-name must be one line");
+    if (name && check_pattern("kernel-name", name, name, strlen(name), err) != 0)
+        return err->code;
+    if (name)
+        text_addf(lines, "kernel=%s\n%s", name, names_collectives(name) ? "collective=1\n" : "");
+    if (base)
+        text_addf(lines, "base=%s\n", base);
+    if (settings->filter_mode)
+        text_addf(lines, "filter-mode=%s\n", settings->filter_mode);
+    if (settings->kernel_id && add_id(lines, settings->kernel_id, err) != 0)
+        return err->code;
+    if (settings->devices && add_devices(lines, settings->devices, err) != 0)
+        return err->code;
+    if (add_number(lines, "launch-skip", "skip", settings->launch_skip, 0, err) != 0 ||
+        add_number(lines, "launch-count", "count", settings->launch_count, 1, err) != 0)
+        return err->code;
+    return add_number(lines, "launch-skip-before-match", "skip-before", settings->skip_before, 0, err);
+}
+
+/* [DOMAIN@]RANGE, for a push/pop range with a '/' behind it. A backslash keeps the next character as it is. */
+int ncu_add_range(struct text *out, const struct ncu_settings *settings, struct error *err)
+{
+    const char *value = settings->nvtx_include.count ? settings->nvtx_include.values[0] : NULL, *range = value;
+
+    if (!value)
+        return 0;
+    if (!settings->from_start)
+        return error_set(err, ERR_BAD_ARGUMENT, "--nvtx-include and --profile-from-start off cannot be used together");
+    int is_wrong = settings->nvtx_include.count > 1 || strncmp(value, "regex:", 6) == 0;
+    for (const char *at = value; *at; at++) {
+        if (*at == '\\' && at[1])
+            at++;
+        else if (*at == '@' && range == value)
+            range = at + 1;
+        else if (strchr("@,[]+*", *at) || (*at == '/' && at[1]))
+            is_wrong = 1;
+    }
+    size_t length = strlen(range);
+    length -= length && range[length - 1] == '/';
+    if (is_wrong || !length)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--nvtx-include takes one range, RANGE/ or DOMAIN@RANGE/: lists, positions in the stack and "
+                         "expressions are not supported");
+    text_add_bytes(out, range, length);
+    if (range > value)
+        text_addf(out, "@%.*s", (int)(range - value) - 1, value);
+    return 0;
+}

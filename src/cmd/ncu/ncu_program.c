@@ -1,0 +1,251 @@
+/* tacho ncu PROGRAM: runs it as `tacho profile --gpu-counters` does, and prints the page of the report. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/profile/profile_run.h"
+#include "ncu_command.h"
+
+enum { WORDS_BEFORE_PROGRAM = 32 };
+
+struct job {
+    const struct command *self;
+    const struct ncu_settings *settings;
+    char folder[256]; /* of a temporary report; "": there is none */
+    struct text report, counters, filters, range, replay, max_time;
+};
+
+static void note(const struct job *job, const char *sentence)
+{
+    if (!job->settings->quiet)
+        fprintf(stderr, "tacho %s: %s\n", job->self->name, sentence);
+}
+
+/* ---- After the program ----------------------------------------------------------------------------------------- */
+
+/* --log-file: from here on, stdout is that file. */
+static int redirect(const char *file, struct error *err)
+{
+    int is_stderr = strcmp(file, "stderr") == 0;
+
+    if (strcmp(file, "stdout") == 0)
+        return 0;
+    int to = is_stderr ? STDERR_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (to < 0)
+        return error_set(err, ERR_IO, "cannot write '%s': %s", file, strerror(errno));
+    fflush(stdout);
+    dup2(to, STDOUT_FILENO);
+    if (!is_stderr)
+        close(to);
+    return 0;
+}
+
+static void print_page(const struct job *job, const char *path)
+{
+    struct ncu_settings settings = *job->settings;
+    struct text out = { 0 };
+    struct error err = { 0 };
+
+    settings.import = path;
+    if (ncu_import(&out, &settings, &err) == 0 && (!settings.log_file || redirect(settings.log_file, &err) == 0)) {
+        command_write(job->self, &out);
+    } else if (err.code == ERR_NO_DATA) {
+        note(job, "no kernel was counted");
+    } else {
+        command_fail(job->self, &err);
+    }
+    text_free(&out);
+}
+
+static void remove_temporary(struct job *job)
+{
+    if (!*job->folder)
+        return;
+    unlink(text_string(&job->report));
+    rmdir(job->folder);
+    *job->folder = 0;
+}
+
+static void take_report(void *context, const struct collect_result *result, const char *path)
+{
+    struct job *job = context;
+    const struct ncu_settings *settings = job->settings;
+
+    for (size_t i = 0; i < result->warning_count; i++)
+        note(job, result->warnings[i]);
+    if (!settings->export || settings->page || settings->csv)
+        print_page(job, path);
+    remove_temporary(job);
+}
+
+/* ---- The command line ------------------------------------------------------------------------------------------ */
+
+/* A backslash of an expression must survive the splitting of the list. */
+static void add_names(struct text *out, const struct option_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        text_add(out, out->length ? "," : "");
+        for (const char *c = list->values[i]; *c; c++)
+            text_addf(out, *c == '\\' ? "\\%c" : "%c", *c);
+    }
+}
+
+static int name_report(struct job *job, struct error *err)
+{
+    const char *parent = getenv("TMPDIR");
+
+    if (job->settings->export) {
+        text_add(&job->report, job->settings->export);
+        return 0;
+    }
+    snprintf(job->folder, sizeof job->folder, "%.200s/tacho-ncu-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(job->folder)) {
+        error_set(err, ERR_IO, "cannot make a folder for the report, '%s': %s", job->folder, strerror(errno));
+        *job->folder = 0;
+        return err->code;
+    }
+    text_addf(&job->report, "%s/report.tacho", job->folder);
+    return 0;
+}
+
+static int check_replay(const char *mode, struct error *err)
+{
+    if (mode && strcmp(mode, "kernel") != 0 && strcmp(mode, "application") != 0)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--replay-mode %s is not supported: ranges are not replayed; use kernel or application", mode);
+    return 0;
+}
+
+static int check_max_time(const char *value, struct error *err)
+{
+    char *end = NULL;
+    double seconds = value ? strtod(value, &end) : 1;
+
+    if (value && (end == value || *end || !(seconds > 0)))
+        return error_set(err, ERR_BAD_ARGUMENT, "--max-time must be a number of seconds, not '%s'", value);
+    return 0;
+}
+
+/* Every metric has the unit of the chip before two underscores; regex: and the like have a colon. */
+static int check_metrics(const struct option_list *lists, struct error *err)
+{
+    for (size_t i = 0; i < lists->count; i++) {
+        char **names = option_split(lists->values[i], NULL);
+        if (!names)
+            return error_set(err, ERR_NO_MEMORY, "out of memory");
+        for (char **name = names; *name && !err->code; name++)
+            if (!strstr(*name, "__") && !strchr(*name, ':'))
+                error_set(err, ERR_BAD_ARGUMENT, "there is no metric '%s' (--query-metrics)", *name);
+        free(names);
+    }
+    return err->code;
+}
+
+static int prepare(struct job *job, struct error *err)
+{
+    const struct ncu_settings *settings = job->settings;
+
+    if (check_metrics(&settings->metrics, err) != 0 || check_max_time(settings->max_time, err) != 0 ||
+        check_replay(settings->replay_mode, err) != 0 || ncu_add_filters(&job->filters, settings, err) != 0 ||
+        ncu_add_range(&job->range, settings, err) != 0)
+        return err->code;
+    add_names(&job->counters, &settings->sets);
+    add_names(&job->counters, &settings->sections);
+    add_names(&job->counters, &settings->metrics);
+    if (!job->counters.length)
+        text_add(&job->counters, "basic");
+    if (settings->replay_mode)
+        text_addf(&job->replay, "--gpu-counters-replay=%s", settings->replay_mode);
+    if (settings->max_time)
+        text_addf(&job->max_time, "--gpu-counters-max-time=%s", settings->max_time);
+    return name_report(job, err);
+}
+
+static void tell_differences(const struct job *job)
+{
+    const struct ncu_settings *settings = job->settings;
+    const char *caches = settings->cache_control, *clocks = settings->clock_control,
+               *which = settings->target_processes;
+
+    if (!caches || strcmp(caches, "none") != 0)
+        note(job, "caches are not flushed between passes (--cache-control none)");
+    if (clocks && strcmp(clocks, "none") != 0)
+        note(job, "clocks are not locked: nvidia-smi --lock-gpu-clocks does it for root");
+    if (which && strcmp(which, "all") != 0)
+        note(job, "--target-processes application-only has no effect: kernels of all processes are counted");
+}
+
+static int run_profile(struct job *job, const char *const *program, size_t count)
+{
+    const struct ncu_settings *settings = job->settings;
+    char **words = calloc(WORDS_BEFORE_PROGRAM + count + 1, sizeof *words);
+    struct profile_follower then = { take_report, job };
+    struct command profile = *command_find("profile");
+    size_t at = 0;
+
+    if (!words)
+        return EXIT_FAILED;
+    const char *const first[] = { "profile",
+                                  "-q",
+                                  "-s",
+                                  "none",
+                                  "-t",
+                                  settings->nvtx || job->range.length ? "cuda,nvtx" : "cuda",
+                                  "-f",
+                                  settings->overwrite ? "true" : "false",
+                                  "-o",
+                                  text_string(&job->report),
+                                  "--gpu-counters",
+                                  text_string(&job->counters),
+                                  NULL };
+    for (const char *const *word = first; *word; word++)
+        words[at++] = (char *)*word;
+    if (job->filters.length) {
+        words[at++] = (char *)"--gpu-counters-filter";
+        words[at++] = (char *)text_string(&job->filters);
+    }
+    if (job->replay.length)
+        words[at++] = (char *)text_string(&job->replay);
+    if (job->max_time.length)
+        words[at++] = (char *)text_string(&job->max_time);
+    if (job->range.length) {
+        words[at++] = (char *)"--nvtx-capture";
+        words[at++] = (char *)text_string(&job->range);
+    }
+    if (job->range.length || !settings->from_start) {
+        words[at++] = (char *)(job->range.length ? "--capture-range=nvtx" : "--capture-range=cudaProfilerApi");
+        words[at++] = (char *)"--capture-range-end=repeat";
+    }
+    for (size_t i = 0; i < count; i++)
+        words[at++] = (char *)program[i];
+    profile.name = job->self->name;
+    int status = profile_run(&profile, (int)at, words, &then);
+    free(words);
+    return status;
+}
+
+int ncu_run_program(const struct command *self, const struct ncu_settings *settings, const char *const *program,
+                    size_t count)
+{
+    struct job job = { .self = self, .settings = settings };
+    struct error err = { 0 };
+    int status;
+
+    if (prepare(&job, &err) != 0) {
+        status = command_fail(self, &err);
+    } else {
+        tell_differences(&job);
+        status = run_profile(&job, program, count);
+        remove_temporary(&job);
+    }
+    text_free(&job.report);
+    text_free(&job.counters);
+    text_free(&job.filters);
+    text_free(&job.range);
+    text_free(&job.replay);
+    text_free(&job.max_time);
+    return status;
+}

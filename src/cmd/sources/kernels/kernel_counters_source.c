@@ -1,0 +1,166 @@
+/* Counters of kernels: --gpu-counters names what to count of each. `tacho ncu` fills in the same options of a capture,
+ * from ncu's command line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/counters/counter_sections.h"
+#include "base/nearest.h"
+#include "cmd/cmd_source.h"
+#include "cmd/profile/profile_settings.h"
+
+enum { NAMES_MOST = 128 };
+
+struct settings {
+    struct text sets, sections, metrics; /* with commas between them */
+    const char *filters;                 /* lines for the agent, with a line feed between them */
+    const char *replay;
+    double max_seconds;
+};
+
+static void add_name(struct text *list, const char *name)
+{
+    text_addf(list, "%s%s", list->length ? "," : "", name);
+}
+
+/* The names of sets, and behind them those of sections. */
+static const char *const *known_names(void)
+{
+    static const char *names[NAMES_MOST + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNTER_SET_COUNT; i++)
+        names[count++] = counter_sets[i].name;
+    for (const struct counter_section *section = counter_sections; section->name && count < NAMES_MOST; section++)
+        names[count++] = section->name;
+    return names;
+}
+
+static int take_name(struct settings *own, const char *name, struct error *err)
+{
+    const char *nearest;
+
+    if (counter_set_find(name)) {
+        add_name(&own->sets, name);
+    } else if (counter_section_find(name)) {
+        add_name(&own->sections, name);
+    } else if (strstr(name, "__") || strchr(name, ':')) { /* regex:, breakdown: */
+        add_name(&own->metrics, name);
+    } else {
+        nearest = nearest_name(name, known_names());
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "unknown set, section or metric '%s' in --gpu-counters%s%s%s; 'tacho ncu --list-sets', "
+                         "'--list-sections' and '--query-metrics' list them",
+                         name, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    }
+    return 0;
+}
+
+static int take_counters(void *settings, const char *value, struct error *err)
+{
+    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    size_t count = 0;
+    char **names = option_split(value, &count);
+    int code = 0;
+
+    if (!names)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!count)
+        code = error_set(err, ERR_BAD_ARGUMENT,
+                         "--gpu-counters needs a value: light, or a list of sets, sections and metrics");
+    for (char **name = names; *name; name++)
+        if ((code = take_name(own, *name, err)) != 0)
+            break;
+    free(names);
+    return code;
+}
+
+static const char *const *replays(void)
+{
+    static const char *const names[] = { "kernel", "application", NULL };
+
+    return names;
+}
+
+static int take_max_time(void *settings, const char *value, struct error *err)
+{
+    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    char *end;
+
+    own->max_seconds = strtod(value, &end);
+    if (end == value || *end || !(own->max_seconds > 0 && own->max_seconds < 1e9))
+        return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters-max-time must be a number of seconds, not '%s'", value);
+    return 0;
+}
+
+/* The lines as a list that ends with NULL; the settings own it. */
+static const char *const *split_lines(struct profile_settings *settings, const char *lines)
+{
+    size_t count = 2, length = strlen(lines), at = 0;
+
+    for (const char *c = lines; *c; c++)
+        count += *c == '\n';
+    char **list = profile_own(settings, malloc(count * sizeof *list + length + 1));
+    if (!list)
+        return NULL;
+    char *copy = (char *)(list + count);
+    memcpy(copy, lines, length + 1);
+    for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n"))
+        list[at++] = line;
+    list[at] = NULL;
+    return (const char *const *)list;
+}
+
+/* NULL for an empty list; the settings own it. */
+static const char *kept(struct profile_settings *settings, struct text *list)
+{
+    return list->length ? profile_own(settings, text_take(list)) : NULL;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
+    struct counter_options *counters = &collect->kernel_counters;
+
+    counters->sets = kept(settings, &own->sets);
+    counters->sections = kept(settings, &own->sections);
+    counters->metrics = kept(settings, &own->metrics);
+    if (!counters->sets && !counters->sections && !counters->metrics)
+        return 0;
+    if (!(collect->sources & WIRE_BIT(CUDA)))
+        return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters needs CUDA: add cuda to --trace");
+    if (collect->cuda_pc_mode)
+        return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters and --pc-sampling exclude each other: profile twice");
+    counters->filters = own->filters ? split_lines(settings, own->filters) : NULL;
+    counters->replay = own->replay;
+    counters->max_seconds = own->max_seconds;
+    if ((!counters->sets && !counters->sections && !counters->metrics) || (own->filters && !counters->filters))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return 0;
+}
+
+#define FIELD(name) offsetof(struct settings, name)
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "gpu-counters", .kind = OPTION_CUSTOM, .value = "LIST", .choices = known_names, .take = take_counters,
+      .help = "Count hardware events of kernels: light (one pass: time, cycles, occupancy, instructions, DRAM and L2 "
+              "traffic), or a list of sets, sections and metrics of `tacho ncu`. Kernels run one at a time. With "
+              "several passes each kernel is replayed, and only counted kernels are recorded. Kernels of graphs and of "
+              "NCCL are not counted. Default: none." },
+    { .name = "gpu-counters-replay", .kind = OPTION_CHOICE, .offset = FIELD(replay), .value = "MODE",
+      .choices = replays,
+      .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
+              "or refuse them (application). Default: kernel, or no replay if one pass is enough." },
+    { .name = "gpu-counters-max-time", .kind = OPTION_CUSTOM, .value = "SECONDS", .take = take_max_time,
+      .help = "Stop counting after SECONDS; the program goes on. Default: no limit." },
+    { .name = "gpu-counters-filter", .kind = OPTION_TEXT, .offset = FIELD(filters), .value = "LINES", .hidden = 1,
+      .help = "Filters of launches, one per line (set by `tacho ncu`)." },
+    { 0 },
+};
+/* clang-format on */
+#undef FIELD
+
+const struct cmd_source cmd_source_kernel_counters = {
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .finish = finish,
+};

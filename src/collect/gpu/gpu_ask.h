@@ -1,0 +1,16 @@
+/* Runs tacho-gpu for one answer: all its frames, then its end. */
+#ifndef TACHO_COLLECT_GPU_GPU_ASK_H
+#define TACHO_COLLECT_GPU_GPU_ASK_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "wire/wire_gpu.h"
+
+typedef void (*gpu_answer)(void *context, const struct gpu_frame *frame, const void *payload);
+
+/* 0, or an error: it could not be started, was silent for so long, wrote damaged frames or was ended by a signal. */
+int gpu_ask(const char *mode, const char *const *options, int64_t patience_ns, gpu_answer take, void *context,
+            struct error *err);
+
+#endif

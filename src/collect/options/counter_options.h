@@ -1,0 +1,16 @@
+/* Counters of kernels: their options. Part of collect_options.h. */
+#ifndef TACHO_COLLECT_OPTIONS_COUNTER_OPTIONS_H
+#define TACHO_COLLECT_OPTIONS_COUNTER_OPTIONS_H
+
+/* Lists have commas between their names; NULL: none. Without a list, no kernel is counted. */
+struct counter_options {
+    const char *sets, *sections, *metrics;
+    const char *replay; /* "application" or "kernel"; NULL: by the number of passes */
+    /* Which launches are counted: lines for the agent, such as "kernel=regex:gemm" (launch_filter.h), ended by NULL;
+     * NULL: all. */
+    const char *const *filters;
+    double max_seconds; /* counting ends after it, the program does not; 0: no limit */
+    int single_pass;    /* 1: metrics that need more than one pass are an error */
+};
+
+#endif

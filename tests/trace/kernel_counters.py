@@ -1,0 +1,124 @@
+"""Counters of kernels equal what the stand-in's range profiler counted for them, launch by launch; the program and its report are whole whatever
+CUPTI answers."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
+import fakelib
+import lib
+
+HELPER = os.path.join(os.environ["HELPERS"], "tacho-gpu")
+VALUES = """SELECT k.launchId, s.value, m.name, v.value FROM TACHO_KERNEL_COUNTERS k JOIN TACHO_KERNEL_COUNTER_VALUES v ON v.kernelId = k.id
+            JOIN TACHO_METRICS m ON m.id = v.metricId JOIN StringIds s ON s.id = k.shortName ORDER BY k.launchId, v.metricId"""
+
+
+SEVERAL = "light,sm__throughput.avg.pct_of_peak_sustained_elapsed,odd__things.sum"  # more than the stand-in counts in one pass
+
+
+class Counters(fakelib.Case):
+    samples = False
+    waits_in_callbacks = True
+
+    def capture(self, *arguments, counters="light", ranges="", options=(), free_share=90, **more):
+        variables = {"TACHO_GPU_HELPER": HELPER, "TACHO_CUPTI": fakelib.cupti("13.0"), "FAKE_RANGES": ranges}
+        return self.cuda("cuda_work", *arguments, options=[f"--gpu-counters={counters}", *options], variables=variables,
+                         settings={"nested": 1, "free_share": free_share}, **more)  # the driver's launches are counted, inside of the runtime's
+
+    def names(self):
+        return [row["name"] for row in self.truth("kernel")]
+
+    def check_values(self, report):
+        """The counters of the N-th counted kernel are 1000 * (N + 1) and the number of the metric: see fake/cupti_ranges.c."""
+        metrics = [name for name, in report.rows("SELECT name FROM TACHO_METRICS ORDER BY id")]
+        rows = report.rows(VALUES)
+        kernels = report.rows("SELECT launchId FROM TACHO_KERNEL_COUNTERS ORDER BY launchId")
+        self.assertGreater(len(metrics), 1)
+        expected = [(launch, metric, 1000 * (launch + 1) + i) for launch, in kernels for i, metric in enumerate(metrics)]
+        self.assertEqual(expected, [(launch, metric, value) for launch, _, metric, value in rows])
+
+    def diagnostics(self, report):
+        return [text for text, in report.rows("SELECT text FROM DIAGNOSTIC_EVENT")] if report.has("DIAGNOSTIC_EVENT") else []
+
+    def test_one_pass(self):
+        report = self.capture("kernels")
+        self.check_values(report)
+        rows = report.rows("""SELECT s.value, a.correlationId, k.passes, k.replayMode, k.gridX = a.gridX, k.blockX = a.blockX, k.streamId = a.streamId
+                              FROM TACHO_KERNEL_COUNTERS k JOIN CUPTI_ACTIVITY_KIND_KERNEL a USING (correlationId)
+                              JOIN StringIds s ON s.id = a.mangledName ORDER BY launchId""")
+        self.assertEqual(self.names(), [row[0] for row in rows])
+        self.assertEqual({(1, None, 1, 1, 1)}, {row[2:] for row in rows})
+        self.assertEqual([row["correlation"] for row in self.truth("kernel")], [row[1] for row in rows])
+        self.assertEqual(len(self.truth("kernel")), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
+        self.assertEqual([], self.diagnostics(report))
+
+    def test_replay(self):
+        """Several passes: CUPTI traces nothing then, and kernels have the counted duration, ended before their launch returned."""
+        report = self.capture("kernels", counters=SEVERAL)
+        self.check_values(report)
+        rows = report.rows("""SELECT s.value, a.end - a.start, k.passes, k.replayMode, a.gridX, a.blockX, a.dynamicSharedMemory
+                              FROM TACHO_KERNEL_COUNTERS k JOIN CUPTI_ACTIVITY_KIND_KERNEL a USING (correlationId)
+                              JOIN StringIds s ON s.id = a.mangledName ORDER BY launchId""")
+        self.assertEqual(self.names(), [row[0] for row in rows])
+        self.assertEqual([1000 * (i + 1) for i in range(len(rows))], [row[1] for row in rows])
+        self.assertTrue(all(passes > 1 and mode == "kernel" for _, _, passes, mode, *_ in rows))
+        shapes = [(row["grid"][0], row["block"][0], row["shared"]) for row in self.truth("kernel")]
+        self.assertEqual(shapes, [row[4:] for row in rows])
+
+    def test_several_passes_without_replay(self):
+        """The program runs once: what one run cannot count is refused, not counted by half."""
+        report = self.capture("kernels", counters=SEVERAL, options=["--gpu-counters-replay=application"])
+        self.assertFalse(report.has("TACHO_KERNEL_COUNTERS"))
+        self.assertRegex("".join(self.diagnostics(report)), r"need \d+ passes, and the program runs once")
+
+    def test_more_kernels_than_an_image_has_room_for(self):
+        report = self.capture("threads", 1, 1200)
+        self.check_values(report)
+        self.assertEqual(1200, report.value("SELECT count(*) FROM TACHO_KERNEL_COUNTERS"))
+
+    def test_threads_take_turns(self):
+        report = self.capture("threads", 4, 60)
+        self.check_values(report)
+        self.assertEqual(240, report.value("SELECT count(*) FROM TACHO_KERNEL_COUNTERS"))
+
+    def test_graphs_are_left_alone(self):
+        report = self.capture("graph")
+        self.check_values(report)
+        self.assertEqual([("no_node",)], report.rows("SELECT s.value FROM TACHO_KERNEL_COUNTERS k JOIN StringIds s ON s.id = k.shortName"))
+        self.assertIn("CUDA graphs", "".join(self.diagnostics(report)))
+
+    def test_a_lost_range_is_no_guess(self):
+        report = self.capture("kernels", ranges="lose")
+        self.assertFalse(report.has("TACHO_KERNEL_COUNTER_VALUES") and report.rows(VALUES))
+        self.assertIn("another number of kernels", "".join(self.diagnostics(report)))
+
+    def test_refusals(self):
+        """CUPTI's reason is said once, and all else is recorded."""
+        for ranges, sentence in (("refuse=35", "RmProfilingAdminOnly|NVreg_RestrictProfilingToAdminUsers"), ("refuse=40", "virtual"), ("start=7", "Another profiler")):
+            with self.subTest(ranges):
+                report = self.capture("kernels", ranges=ranges)
+                said = [text for text in self.diagnostics(report) if "not counted" in text]
+                self.assertEqual(1, len(said), said)
+                self.assertRegex(said[0], sentence)
+                self.assertEqual(len(self.truth("kernel")), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
+
+    def test_no_room_for_replay(self):
+        """More memory is in use than can be copied: a replay would never end. One pass copies nothing."""
+        report = self.capture("kernels", counters=SEVERAL, free_share=10)
+        self.assertFalse(report.has("TACHO_KERNEL_COUNTERS"))
+        self.assertEqual(1, sum("room for the copy" in text for text in self.diagnostics(report)))
+        self.check_values(self.capture("kernels", free_share=10))
+
+    def test_without_cupti_of_12_6(self):
+        variables = {"TACHO_GPU_HELPER": HELPER, "TACHO_CUPTI": fakelib.cupti("12.4")}
+        report = self.cuda("cuda_work", "kernels", options=["--gpu-counters=light"], variables=variables)
+        self.assertIn("12.6", "".join(self.diagnostics(report)))
+        self.assertEqual(len(self.truth("kernel")), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
+
+    def test_nothing_is_left_behind(self):
+        self.capture("kernels")
+        self.assertEqual([], [name for name in os.listdir("/tmp") if name.startswith("tacho-session-") and
+                              os.path.exists(f"/tmp/{name}/counters") and not os.path.exists(f"/tmp/{name}/socket")])
+
+
+if __name__ == "__main__":
+    lib.main()
