@@ -50,6 +50,7 @@ struct cmd_source {
     const struct option *late_options; /* shown in help behind --preload */
     const void *settings;
     size_t settings_bytes;
+    void (*release)(void *own_settings); /* frees what they hold, if they hold memory */
 
     /* An option requested the list of its values: adds that list. The program is then not run. */
     void (*list_values)(struct profile_settings *settings, struct text *out);

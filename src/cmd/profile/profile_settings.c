@@ -41,6 +41,9 @@ void *profile_own(struct profile_settings *settings, void *memory)
 
 void profile_settings_free(struct profile_settings *settings)
 {
+    for (const struct cmd_source *const *source = cmd_sources; *source; source++)
+        if ((*source)->release)
+            (*source)->release(profile_source_settings(settings, *source));
     for (size_t i = 0; i < settings->owned_count; i++)
         free(settings->owned[i]);
     text_free(&settings->warnings);

@@ -138,6 +138,15 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
+static void release(void *settings)
+{
+    struct settings *own = settings;
+
+    text_free(&own->sets);
+    text_free(&own->sections);
+    text_free(&own->metrics);
+}
+
 #define FIELD(name) offsetof(struct settings, name)
 /* clang-format off */
 static const struct option options[] = {
@@ -162,5 +171,6 @@ static const struct option options[] = {
 const struct cmd_source cmd_source_kernel_counters = {
     .options = options,
     .settings_bytes = sizeof(struct settings),
+    .release = release,
     .finish = finish,
 };
