@@ -72,7 +72,8 @@ static int read_marks(struct marks *marks, struct report *report, const struct m
         return code;
     while (row_cursor_next(&rows)) {
         const char *name = report_string(report, row_int(&rows, NAME), NULL);
-        if (!text_begins_with(name, kind->begin) || row_is_null(&rows, END) || row_is_null(&rows, THREAD))
+        if (!text_begins_with(name, kind->begin) || row_is_null(&rows, END) || row_is_null(&rows, THREAD) ||
+            row_int(&rows, END) < row_int(&rows, START)) /* damaged: the ends must follow each other */
             continue;
         if (array_reserve(&marks->list, &marks->room, marks->count + 1, sizeof *marks->list) != 0) {
             code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
