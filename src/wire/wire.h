@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 12 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 13 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -192,7 +192,7 @@ enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
 
 /* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */
 struct wire_thread {
-    _Alignas(1024) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
+    _Alignas(2048) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
     uint32_t tid;
     _Atomic uint32_t first_chunk[WIRE_LANES]; /* WIRE_NONE until the thread has a chunk; each chunk names the next */
     _Atomic uint32_t next_free;               /* used while the slot is on the free list */
@@ -204,7 +204,7 @@ struct wire_thread {
     char name[16];
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
 };
-_Static_assert(sizeof(struct wire_thread) == 1024, "slots are laid out back to back");
+_Static_assert(sizeof(struct wire_thread) == 2048, "slots are laid out back to back");
 
 /* A chunk of one thread's records. The thread appends and publishes them with a release store of `committed`. */
 struct wire_chunk {

@@ -9,6 +9,7 @@ InitializeInjectionNvtx2          NVTX calls it in the library that NVTX_INJECTI
 InitializeInjectionNvtxExtension  the same for extensions of NVTX
 tacho_agent_calls                 libtacho.so looks for it
 tacho_agent_library_calls         libtacho-libraries.so looks for it
+tacho_agent_word_calls            the other objects of stubs look for it
 cudaProfilerStart                 stands before the CUDA runtime's: -c cudaProfilerApi
 cudaProfilerStop                  the same
 cuProfilerStart                   stands before the CUDA driver's

@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 column=$([ "$ARCH" = x86_64 ] && echo 3 || echo 4)
 
-for library in "$AGENT" "$(dirname "$AGENT")/libtacho-libraries.so" "$LIBTACHO"; do
+for library in $(guests) "$LIBTACHO"; do
     [ -e "$library" ] || { complain "$library was not built"; continue; }
     name=$(basename "$library")
     for needed in $("$READELF" -Wd "$library" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'); do

@@ -2,7 +2,7 @@
 # nothing executable that is writable, no search path, no text relocation.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-for guest in "$AGENT" "$(dirname "$AGENT")/libtacho-libraries.so"; do
+for guest in $(guests); do
     [ -e "$guest" ] || { complain "$guest was not built"; continue; }
     name=$(basename "$guest")
     dynamic=$("$READELF" -Wd "$guest")

@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 tar -C "$folder" -xzf "$SOURCE"/dist/tacho-*-"$ARCH".tar.gz || exit 1
 home=$(echo "$folder"/tacho-*)
 
-for file in README bin/tacho lib/tacho/libtacho-agent.so lib/tacho/libtacho-libraries.so lib/tacho/tacho-gpu lib/libtacho.so lib/pkgconfig/tacho.pc include/tacho/tacho.h share/tacho/LICENSE \
+for file in README bin/tacho $(guests | sed "s|.*/|lib/tacho/|") lib/tacho/tacho-gpu lib/libtacho.so lib/pkgconfig/tacho.pc include/tacho/tacho.h share/tacho/LICENSE \
     share/tacho/NOTICE share/tacho/README.md share/tacho/docs/api.md share/bash-completion/completions/tacho share/zsh/site-functions/_tacho \
     share/fish/vendor_completions.d/tacho.fish share/man/man1/tacho.1 share/man/man1/tacho-profile.1; do
     [ -e "$home/$file" ] || complain "the tarball lacks $file"

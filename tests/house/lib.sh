@@ -26,6 +26,11 @@ need_page_in() {
         [ -e "$1/share/tacho/view/$file" ] || complain "the tarball lacks $file of the timeline page"
     done
 }
+# The libraries that are loaded into programs: the agent, and the objects of stubs beside it.
+guests() {
+    echo "$AGENT"
+    ls "$(dirname "$AGENT")"/libtacho-*.so | grep -vxF "$AGENT"
+}
 table=$SOURCE/cmake/glibc-2.28.symbols
 
 # "symbol library version" for every versioned symbol that a shared library imports.

@@ -1,18 +1,18 @@
-# libtacho-libraries.so exports the functions of its lists and dlsym, and nothing else. The lists are sorted as a whole, in
+# libtacho-libraries.so exports the functions of its lists, dlsym and tacho_stub_of, and nothing else. The lists are sorted as a whole, in
 # the order in which they are read: a function is found in them by halving.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 library=$(dirname "$AGENT")/libtacho-libraries.so
 [ -e "$library" ] || { complain "$library was not built"; exit 1; }
-lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/stubs.S")
-[ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/stub_calls.c")" ] || complain "stubs.S and stub_calls.c read the lists in different order"
-[ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/agent/stubs/*.calls | wc -l)" ] || complain "a list is not read"
+lists=$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/libraries/library_stubs.S")
+[ "$lists" = "$(sed -nE 's/^#include "(.*\.calls)"/\1/p' "$SOURCE/src/agent/stubs/libraries/library_calls.c")" ] || complain "library_stubs.S and library_calls.c read the lists in different order"
+[ "$(wc -w <<<"$lists")" = "$(ls "$SOURCE"/src/agent/stubs/libraries/*.calls | wc -l)" ] || complain "a list is not read"
 
-names=$(cd "$SOURCE/src/agent/stubs" && sed -nE 's/^CALL\((\w+), [0-9]+, (PLAIN|SMALL)\)$/\1/p' $lists)
+names=$(cd "$SOURCE/src/agent/stubs/libraries" && sed -nE 's/^CALL\((\w+), [0-9]+, (PLAIN|SMALL)\)$/\1/p' $lists)
 [ "$(wc -l <<<"$names")" -ge 1500 ] || complain "only $(wc -l <<<"$names") functions: fewer than 1500, or the check itself is broken"
-rows=$(cd "$SOURCE/src/agent/stubs" && cat $lists | grep -c '^CALL')
+rows=$(cd "$SOURCE/src/agent/stubs/libraries" && cat $lists | grep -c '^CALL')
 [ "$rows" = "$(wc -l <<<"$names")" ] || complain "$rows rows, but $(wc -l <<<"$names") of them are of the usual form"
 LC_ALL=C sort -uc <<<"$names" || complain "the lists are not sorted, or name a function twice"
 
 exported=$("$NM" -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
-diff <(printf '%s\ndlsym\n' "$names" | LC_ALL=C sort) <(echo "$exported") | grep '^[<>]' | sed 's/^</should be exported, but is not:/; s/^>/is exported without a reason:/' | grep . && bad=1
+diff <(printf '%s\ndlsym\ntacho_stub_of\n' "$names" | LC_ALL=C sort) <(echo "$exported") | grep '^[<>]' | sed 's/^</should be exported, but is not:/; s/^>/is exported without a reason:/' | grep . && bad=1
 exit $bad

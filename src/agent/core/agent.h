@@ -66,7 +66,7 @@ struct agent {
     struct agent_filtered_child filtered_children[AGENT_FILTERED_CHILDREN]; /* own_process.h */
     char session[256];      /* value of TACHO_SESSION, for exec hooks and forked children */
     char library[4096];     /* path of the agent itself */
-    char preload[2 * 4096]; /* for LD_PRELOAD: the agent, and after a colon each library that a source preloads */
+    char preload[8 * 4096]; /* for LD_PRELOAD: the agent, and after a colon each library that a source preloads */
 };
 extern struct agent agent;
 

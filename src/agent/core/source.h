@@ -10,6 +10,7 @@
 #include <signal.h>
 
 #include "agent.h"
+#include "word_calls.h"
 
 /* What the caller needs an interpreter's frames for. */
 enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE };
@@ -17,6 +18,9 @@ enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE };
 #define AGENT_FRAMES_NEED 4096u
 
 struct agent_source {
+    /* For stubs that know the words of their calls (src/agent/stubs/words); NULL: the source has none. */
+    const struct word_calls *word_calls;
+
     /* Called once when the agent starts, in a constructor or in the first hook; outside of a capture too, where
      * agent.session is empty. The real functions of libc are known. The source must not record. */
     void (*start)(void);
@@ -89,6 +93,13 @@ enum agent_thread_place {
     {                                                                                                                \
         return (type *)((char *)thread + AGENT_THREAD_AT_##id);                                                      \
     }
+
+/* The object whose stubs call word_calls of this source; NULL: it has not called yet. */
+const struct word_object *agent_word_object(enum wire_source source);
+
+/* Adds a library beside the agent to those that programs which this one starts must preload, even if it gives them
+ * another environment. For prepare(). */
+void agent_add_preload(const char *file);
 
 /* ---- Calls to all sources -------------------------------------------------------------------------------------- */
 

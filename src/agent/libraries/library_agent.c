@@ -10,8 +10,8 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/own_process.h"
+#include "agent/core/source.h"
 #include "agent/nvtx/nvtx_agent.h"
-#include "base/path.h"
 #include "wire/wire_libraries.h"
 
 static const char *const domain_names[] = {
@@ -23,26 +23,13 @@ _Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say 
 
 static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
 
-#define STUBS_FILE "libtacho-libraries.so" /* beside the agent */
-
-/* Programs that this one starts must load the stubs too, even if it gives them another environment. */
-static void add_stubs(void)
-{
-    size_t length = strlen(agent.preload), folder = path_folder_length(agent.library);
-    if (!length || length + 1 + folder + sizeof STUBS_FILE > sizeof agent.preload)
-        return;
-    agent.preload[length] = ':';
-    memcpy(agent.preload + length + 1, agent.library, folder);
-    strcpy(agent.preload + length + 1 + folder, STUBS_FILE);
-}
-
 /* Reserves the domain numbers of the libraries. */
 static void prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
     if (wire_library(agent.arena)->wanted)
-        add_stubs();
+        agent_add_preload(WIRE_LIBRARIES_FILE);
     atomic_store(&nvtx.domain_count, WIRE_LIBRARY_COUNT);
     for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
         atomic_store(&nvtx.domains[library_domain(i)], NVTX_DOMAIN_LIBRARY);

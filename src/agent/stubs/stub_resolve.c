@@ -9,21 +9,11 @@
 
 #include "base/path.h"
 #include "stubs.h"
-#include "wire/wire_libraries.h"
 
-/* Prefixes of the files that have a library's functions, best first: a library may come in parts, whose functions have
- * the same names as those of the whole. */
-static const char *const files[][3] = {
-    [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
-    [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
-    [WIRE_LIBRARY_CUSOLVER] = { "libcusolver.so", "libcusolver" },
-    [WIRE_LIBRARY_CUSPARSE] = { "libcusparse.so", "libcusparse" },
-    [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
-};
-#define RANKS 4 /* the entries of files[], and any other file last */
+#define RANKS (STUB_FILES + 1) /* any other file last */
 
 struct search {
-    const struct library_function *function;
+    const struct stub_function *function;
     uintptr_t own_base;
     uint32_t rank; /* of the function found so far */
     void *found;
@@ -33,7 +23,7 @@ static uint32_t rank_of(const struct search *search, const char *path)
 {
     const char *file = path_base_name(path);
     for (uint32_t rank = 0; rank < RANKS - 1; rank++) {
-        const char *wanted = files[search->function->library][rank];
+        const char *wanted = stub_object.files[search->function->group][rank];
         if (wanted && strncmp(file, wanted, strlen(wanted)) == 0)
             return rank;
     }
@@ -56,7 +46,7 @@ static int look_into(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-static void *search_all(const struct library_function *function)
+static void *search_all(const struct stub_function *function)
 {
     struct search search = { .function = function, .own_base = library_own_base(), .rank = RANKS };
     dl_iterate_phdr(look_into, &search);
@@ -70,23 +60,23 @@ typedef void *open_function(const char *path, int flags);
 static void keep(const void *address)
 {
     Dl_info found;
-    open_function *open = (open_function *)library_dlsym(RTLD_NEXT, "dlopen");
-    if (open && library_dladdr(address, &found) && found.dli_fname && strchr(found.dli_fname, '/'))
+    open_function *open = (open_function *)stub_dlsym(RTLD_NEXT, "dlopen");
+    if (open && stub_dladdr(address, &found) && found.dli_fname && strchr(found.dli_fname, '/'))
         open(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-void *library_resolve(uint32_t number)
+void *stub_resolve(uint32_t number)
 {
     int saved_errno = errno;
-    const struct library_function *function = &library_functions[number];
-    void *address = library_dlsym(RTLD_NEXT, function->name);
+    const struct stub_function *function = &stub_functions[number];
+    void *address = stub_dlsym(RTLD_NEXT, function->name);
     if (!address)
         address = search_all(function);
     if (address) {
         keep(address);
-        atomic_store_explicit(&library_real[number], address, memory_order_release);
+        atomic_store_explicit(&stub_real[number], address, memory_order_release);
     }
-    library_forget_error(); /* the program must not see this error */
+    stub_forget_error(); /* the program must not see this error */
     errno = saved_errno;
     return address;
 }

@@ -1,8 +1,22 @@
-/* libtacho-libraries.so: interposes the functions of cuBLAS, cuDNN, cuSOLVER, cuSPARSE and NCCL, and calls the agent
- * when each begins and ends. It is preloaded only when such calls are recorded.
+/* Objects of stubs: shared libraries that interpose the functions of other libraries, and call the agent when each
+ * begins and ends. Each is preloaded only when its calls are recorded. libtacho-libraries.so (cuBLAS, cuDNN, …) knows
+ * names alone; the others know how many words a function takes, and hand them to the agent (words/stub_words.h).
  *
- * A stub knows a function's name and nothing of its parameters (stubs.S). Neither side may notice it: every register
- * and every word of the stack that can hold an argument or a result must arrive unchanged. */
+ * This folder has what all objects share: they find the real functions and hook dlsym(). To add an object NAME:
+ *
+ * 1. stubs/NAME/NAME_stubs.S has a STUB_ROW() for each function (stub_rows.h), sorted by name.
+ * 2. stubs/NAME/NAME_object.c defines stub_functions[] in the same order, stub_real[] and stub_object. An object with
+ *    words also has stub_words[] and stub_words_source (words/stub_words.h).
+ * 3. cmake/products.cmake has a line tacho_stub_object(NAME [WORDS]); cmake/dependencies.txt has the folder.
+ * 4. In the agent, `word_calls` of the source's row has begin() and end() (agent/core/word_calls.h). Its prepare()
+ *    calls agent_add_preload(); in the collector, its preload() adds the file (collect/core/stub_file.h).
+ *
+ * Packages and tests find lib/tacho/libtacho-*.so by themselves.
+ *
+ * A program must not notice the stubs: every register and every word of the stack that can hold an argument or a result
+ * arrives unchanged, and dlsym() answers as without them if no loaded library has the function. One thing differs: a
+ * *weak* reference of a program to an interposed function is not NULL, even if no library has the function. A call
+ * through it ends in stub_object.missing(). */
 #ifndef TACHO_AGENT_STUBS_STUBS_H
 #define TACHO_AGENT_STUBS_STUBS_H
 
@@ -11,55 +25,55 @@
 #include <stdint.h>
 
 #include "agent/core/elf_lookup.h"
-#include "agent/libraries/library_agent.h"
 
-/* A row of the .calls files, in their order. stubs.S numbers them the same way. */
-struct library_function {
+/* A function of the object. Its stub has the same place in the order of STUB_ROW()s. */
+struct stub_function {
     const char *name;
-    uint8_t library;     /* enum wire_library */
-    uint8_t is_small;
-    uint8_t stack_words; /* words of arguments on the stack, in the known versions */
+    uint8_t group; /* for stub_object.files and for the object itself */
+    uint8_t kind;  /* for the object itself */
+    uint8_t words; /* libtacho-libraries.so: words on the stack; other objects: words of all arguments */
 };
-extern const struct library_function library_functions[];
-extern const uint32_t library_function_count;
+extern const struct stub_function stub_functions[]; /* sorted by name */
+extern _Atomic(void *) stub_real[];                 /* by number; NULL: not found yet */
 
-extern _Atomic(void *) library_real[]; /* by number; NULL: not found yet */
+#define STUB_FILES 3
+extern const struct stub_object {
+    uint32_t count; /* of stub_functions[] */
+    /* 1: the stubs have a hidden version (STUB_HIDDEN in stub_rows.h), so that the real dlsym() does not find them.
+     * This is for libraries without symbol versions of their own: a versioned reference would not bind to the stub. */
+    uint32_t is_hidden;
+    /* By group: prefixes of the files that have the functions, best first. A library may come in parts, whose functions
+     * have the same names as those of the whole. */
+    const char *const (*files)[STUB_FILES];
+    /* Prefixes of files whose own lookups get the real functions: libraries in parts find each other's functions by
+     * dlsym(), and would call themselves again. NULL ends the list. */
+    const char *const *vendors;
+    void *(*missing)(uint32_t number); /* what a stub calls if no library has its function */
+} stub_object;
 
 /* The real function, or NULL while no loaded library has it. Keeps errno. */
-void *library_resolve(uint32_t number);
+void *stub_resolve(uint32_t number);
 
-/* Stubs check these words before they save anything: see stub_enter_*.S. */
-extern struct library_look {
-    _Atomic uint32_t *state;
-    struct wire_header **arena;
-    uint64_t recording; /* offset of that word in the arena */
-} library_look;
+#define STUB_BYTES 16
+extern char stub_rows[]; /* back to back, by number */
 
-/* One call, on the stack of library_enter(). */
-struct library_call {
-    struct agent_library_call call;
-    uint64_t stack_bytes; /* to copy for the real function; a multiple of 16 */
-    uint32_t is_recorded; /* 0: jump to the real function and leave no frame */
-};
-_Static_assert(sizeof(struct library_call) <= 48, "enter_*.S keeps so much room");
+/* dlsym() without the hooks. */
+typedef void *stub_dlsym_function(void *handle, const char *name);
+void *stub_dlsym(void *handle, const char *name);
+int stub_dladdr(const void *address, Dl_info *info);
+void stub_forget_error(void); /* clears the error that dlerror() would return next */
 
-/* library_enter() calls this after it has saved all arguments. `arguments` is the address of those on the stack.
- * Returns the real function, or one that fails if no library has it. */
-void *library_begin(uint32_t number, struct library_call *call, const void *arguments);
-void library_end(const struct library_call *call);
+/* For the hook in stub_dlsym_*.S. */
+extern _Atomic(stub_dlsym_function *) stub_next_dlsym; /* of the next object of stubs, or the real one */
+stub_dlsym_function *stub_find_dlsym(void);
+void *stub_dlsym_handle(void *handle, const char *name);
+#define STUB_ASK_NEXT ((void *)1)
+/* The answer for RTLD_DEFAULT or RTLD_NEXT, or STUB_ASK_NEXT. */
+void *stub_dlsym_special(void *handle, const char *name, const void *caller);
 
-#define LIBRARY_STUB_BYTES 16
-extern char library_stubs[]; /* back to back, by number */
-
-/* dlsym() without the hook. */
-typedef void *library_dlsym_function(void *handle, const char *name);
-void *library_dlsym(void *handle, const char *name);
-int library_dladdr(const void *address, Dl_info *info);
-void library_forget_error(void); /* clears the error that dlerror() would return next */
-
-/* For the hook in stub_enter_*.S. */
-extern _Atomic(library_dlsym_function *) library_real_dlsym;
-library_dlsym_function *library_find_dlsym(void);
-void *library_dlsym_handle(void *handle, const char *name);
+/* Every object of stubs exports this: the stub for a function that dlsym() found for `caller`, or the address itself.
+ */
+typedef void *stub_of_function(const char *name, void *address, const void *caller);
+stub_of_function tacho_stub_of;
 
 #endif

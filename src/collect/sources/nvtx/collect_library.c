@@ -1,41 +1,25 @@
 /* The source of calls into cuBLAS and other libraries: its row. Their records are NVTX ranges (nvtx_library.h), and
  * NVTX counts them, too. */
-#include <unistd.h>
-
-#include "base/path.h"
-#include "base/text.h"
 #include "collect/core/collector.h"
+#include "collect/core/stub_file.h"
 #include "wire/wire_libraries.h"
 
-/* Finds the library that interposes their functions, beside the agent. Returns 1 if it exists, is enabled and may be
- * preloaded. */
-static int find_stubs(struct text *path, const struct collect_options *options, const char *agent_path)
+static int is_wanted(const struct collect_options *options)
 {
-    if (!(options->sources & WIRE_BIT(LIBRARY)) || !options->libraries || options->no_preload)
-        return 0;
-    text_addf(path, "%.*s" WIRE_LIBRARIES_FILE, (int)path_folder_length(agent_path), agent_path);
-    return !text_failed(path) && access(text_string(path), R_OK) == 0;
+    return (options->sources & WIRE_BIT(LIBRARY)) && options->libraries;
 }
 
 static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
 {
-    struct text path = { 0 };
-    if (find_stubs(&path, options, agent_path))
-        text_addf(to, ":%s", text_string(&path));
-    text_free(&path);
+    if (is_wanted(options))
+        stub_file_preload(to, agent_path, WIRE_LIBRARIES_FILE);
 }
 
 /* Only a warning: libraries that annotate themselves, as NCCL does, are recorded in any case. */
 static void check(struct collector *collector, const char *agent_path)
 {
-    struct text path = { 0 };
-    int wanted = (collector->options->sources & WIRE_BIT(LIBRARY)) && collector->options->libraries;
-    if (wanted && !find_stubs(&path, collector->options, agent_path))
-        collector_warn(collector, 0, "Calls into libraries are not recorded: %s.",
-                       collector->options->no_preload
-                           ? "--preload=no keeps tacho from interposing them"
-                           : "libtacho-libraries.so is not beside the agent; install all of Tacho");
-    text_free(&path);
+    if (is_wanted(collector->options))
+        stub_file_check(collector, agent_path, WIRE_LIBRARIES_FILE, "Calls into libraries");
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)

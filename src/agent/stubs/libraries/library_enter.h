@@ -1,6 +1,6 @@
-/* The numbers of C's structs that stub_enter_*.S needs; stub_calls.c asserts them. */
-#ifndef TACHO_AGENT_STUBS_STUB_ENTER_H
-#define TACHO_AGENT_STUBS_STUB_ENTER_H
+/* The numbers of C's structs that library_enter_*.S needs; library_calls.c asserts them. */
+#ifndef TACHO_AGENT_STUBS_LIBRARIES_LIBRARY_ENTER_H
+#define TACHO_AGENT_STUBS_LIBRARIES_LIBRARY_ENTER_H
 
 #define ENTER_ATTACHED 1        /* AGENT_ATTACHED */
 #define ENTER_LIBRARY_BIT 8     /* WIRE_BIT(LIBRARY) */

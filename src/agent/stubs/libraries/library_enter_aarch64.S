@@ -1,7 +1,7 @@
 /* library_enter() on aarch64: a stub branches here with its number in w16 and everything else as the caller left it.
- * It works as on x86_64: see stub_enter_x86_64.S. x9 to x17 are free. */
+ * It works as on x86_64: see library_enter_x86_64.S. x9 to x17 are free. */
 #if defined(__aarch64__)
-#include "stub_enter.h"
+#include "library_enter.h"
 
 /* The frame, relative to x29: the frame record, then these. */
 #define CALL 16                 /* struct library_call */
@@ -11,7 +11,7 @@
 #define FRAME_BYTES 288
 
 .text
-.hidden library_enter, library_look, library_real, library_begin, library_end
+.hidden library_enter, library_look, stub_real, library_begin, library_end
 .globl library_enter
 .type library_enter, %function
 .balign 16
@@ -29,8 +29,8 @@ library_enter:
     ldr w9, [x9, x10]
     tst w9, ENTER_LIBRARY_BIT
     b.ne 1f
-    adrp x9, library_real
-    add x9, x9, :lo12:library_real
+    adrp x9, stub_real
+    add x9, x9, :lo12:stub_real
     ldr x17, [x9, w16, uxtw 3]
     cbz x17, 1f
     br x17
@@ -104,40 +104,6 @@ library_enter:
     br x17
     .cfi_endproc
 .size library_enter, . - library_enter
-
-/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find the return address of its caller. */
-.hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
-.globl dlsym
-.type dlsym, %function
-.balign 16
-dlsym:
-    .cfi_startproc
-    hint 34
-    add x17, x0, 1              /* RTLD_DEFAULT is 0, RTLD_NEXT is -1 */
-    cmp x17, 1
-    b.hi library_dlsym_handle
-    adrp x17, library_real_dlsym
-    ldr x17, [x17, :lo12:library_real_dlsym]
-    cbz x17, 1f
-    br x17
-1:  stp x29, x30, [sp, -32]!
-    .cfi_def_cfa_offset 32
-    .cfi_offset x29, -32
-    .cfi_offset x30, -24
-    stp x0, x1, [sp, 16]
-    bl library_find_dlsym
-    mov x17, x0
-    ldp x0, x1, [sp, 16]
-    ldp x29, x30, [sp], 32
-    .cfi_def_cfa_offset 0
-    .cfi_restore x29
-    .cfi_restore x30
-    cbz x17, 2f
-    br x17
-2:  mov x0, 0
-    ret
-    .cfi_endproc
-.size dlsym, . - dlsym
 
 #endif
 .section .note.GNU-stack, "", %progbits

@@ -1,21 +1,21 @@
 /* The interposed functions, as the .calls files list them, and what a recorded call does. The order of the files must
- * be that of stubs.S. */
+ * be that of library_stubs.S. */
 #include <errno.h>
 #include <stddef.h>
 
 #include "agent/core/sys.h"
-#include "stub_enter.h"
-#include "stubs.h"
+#include "library_enter.h"
+#include "library_stubs.h"
 #include "wire/wire.h"
 #include "wire/wire_libraries.h"
 
-_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as stub_enter.h says");
-_Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as stub_enter.h says");
-_Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as stub_enter.h says");
+_Static_assert(WIRE_BIT(LIBRARY) == ENTER_LIBRARY_BIT, "as library_enter.h says");
+_Static_assert(offsetof(struct library_call, stack_bytes) == ENTER_STACK_BYTES, "as library_enter.h says");
+_Static_assert(offsetof(struct library_call, is_recorded) == ENTER_IS_RECORDED, "as library_enter.h says");
 
 enum { PLAIN, SMALL };
 
-const struct library_function library_functions[] = {
+const struct stub_function stub_functions[] = {
 #define CALL(name, words, kind) { #name, WIRE_LIBRARY_CUBLAS, kind, words },
 #include "cublas.calls"
 #undef CALL
@@ -32,12 +32,38 @@ const struct library_function library_functions[] = {
 #include "nccl.calls"
 #undef CALL
 };
-#define COUNT (sizeof library_functions / sizeof *library_functions)
+#define COUNT (sizeof stub_functions / sizeof *stub_functions)
 _Static_assert(COUNT < 65536, "a stub holds its number in 16 bits");
 
-const uint32_t library_function_count = COUNT;
-_Atomic(void *) library_real[COUNT];
+_Atomic(void *) stub_real[COUNT];
 static _Atomic uint32_t name_ids[COUNT];
+
+static const char *const files[][STUB_FILES] = {
+    [WIRE_LIBRARY_CUBLAS] = { "libcublas.so", "libcublasLt.so", "libcublas" },
+    [WIRE_LIBRARY_CUDNN] = { "libcudnn.so", "libcudnn" },
+    [WIRE_LIBRARY_CUSOLVER] = { "libcusolver.so", "libcusolver" },
+    [WIRE_LIBRARY_CUSPARSE] = { "libcusparse.so", "libcusparse" },
+    [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
+};
+static const char *const vendors[] = { "libcu", "libnccl", NULL };
+
+/* The status that these libraries return when they are not initialised: 1 in all of them. */
+static uintptr_t not_there(void)
+{
+    return 1;
+}
+
+static void *missing(uint32_t number)
+{
+    return (void *)(uintptr_t)not_there;
+}
+
+const struct stub_object stub_object = {
+    .count = COUNT,
+    .files = files,
+    .vendors = vendors,
+    .missing = missing,
+};
 
 /* ---- A call ---------------------------------------------------------------------------------------------------- */
 
@@ -73,12 +99,6 @@ static const struct agent_library_calls *find_agent(void)
     return NULL;
 }
 
-/* The status that these libraries return when they are not initialised: 1 in all of them. */
-static uintptr_t not_there(void)
-{
-    return 1;
-}
-
 /* True if the page can be read. The system call reads from there before it finds that its first argument is invalid. */
 static int is_readable(uintptr_t page)
 {
@@ -86,11 +106,11 @@ static int is_readable(uintptr_t page)
 }
 
 /* As many words as known versions have, and the spare ones, unless the stack ends before, as a coroutine's may. */
-static uint64_t stack_bytes(const struct library_function *function, const void *arguments)
+static uint64_t stack_bytes(const struct stub_function *function, const void *arguments)
 {
     /* The page that this thread has checked last. */
     static __thread uintptr_t known_page __attribute__((tls_model("initial-exec")));
-    uint64_t wanted = (function->stack_words + SPARE_WORDS) * 8u;
+    uint64_t wanted = (function->words + SPARE_WORDS) * 8u;
     uint64_t room = PAGE_BYTES - ((uintptr_t)arguments & (PAGE_BYTES - 1));
     uintptr_t next = (uintptr_t)arguments + room;
     if (wanted > room && next != known_page) {
@@ -104,17 +124,17 @@ static uint64_t stack_bytes(const struct library_function *function, const void 
 
 void *library_begin(uint32_t number, struct library_call *call, const void *arguments)
 {
-    const struct library_function *function = &library_functions[number];
-    void *real = atomic_load_explicit(&library_real[number], memory_order_acquire);
+    const struct stub_function *function = &stub_functions[number];
+    void *real = atomic_load_explicit(&stub_real[number], memory_order_acquire);
     call->is_recorded = 0;
-    if (!real && !(real = library_resolve(number)))
-        return (void *)(uintptr_t)not_there;
+    if (!real && !(real = stub_resolve(number)))
+        return missing(number);
     const struct agent_library_calls *agent = find_agent();
     if (!agent)
         return real;
     call->call = (struct agent_library_call){
-        .library = function->library,
-        .is_small = function->is_small,
+        .library = function->group,
+        .is_small = function->kind,
         .name = function->name,
         .name_id = &name_ids[number],
         .frame = (uintptr_t)call & ~(uintptr_t)15,

@@ -5,7 +5,7 @@
  * stack. So unwinders, exceptions, jumps and shadow stacks find an ordinary frame. r10 and r11 are free: these are C
  * functions, without a static chain. */
 #if defined(__x86_64__)
-#include "stub_enter.h"
+#include "library_enter.h"
 
 /* The frame, relative to rbp. */
 #define CALL -64                /* struct library_call */
@@ -78,7 +78,7 @@
 .endm
 
 .text
-.hidden library_enter, library_look, library_real, library_begin, library_end, library_vectors, library_vector_parts
+.hidden library_enter, library_look, stub_real, library_begin, library_end, library_vectors, library_vector_parts
 .globl library_enter
 .type library_enter, %function
 .balign 16
@@ -92,7 +92,7 @@ library_enter:
     addq library_look+16(%rip), %r10
     testl $ENTER_LIBRARY_BIT, (%r10)
     jnz 1f
-    leaq library_real(%rip), %r10
+    leaq stub_real(%rip), %r10
     movq (%r10,%r11,8), %r10
     testq %r10, %r10
     jz 1f
@@ -159,41 +159,6 @@ library_enter:
     jmp *%r11
     .cfi_endproc
 .size library_enter, . - library_enter
-
-/* dlsym(): for a handle, stub_dlsym.c; else the real one, which must find the return address of its caller. */
-.hidden library_real_dlsym, library_find_dlsym, library_dlsym_handle
-.globl dlsym
-.type dlsym, %function
-.balign 16
-dlsym:
-    .cfi_startproc
-    endbr64
-    leaq 1(%rdi), %r11          /* RTLD_DEFAULT is 0, RTLD_NEXT is -1 */
-    cmpq $1, %r11
-    ja library_dlsym_handle
-    movq library_real_dlsym(%rip), %rax
-    testq %rax, %rax
-    jz 1f
-    jmp *%rax
-1:  pushq %rdi
-    .cfi_adjust_cfa_offset 8
-    pushq %rsi
-    .cfi_adjust_cfa_offset 8
-    pushq %rsi
-    .cfi_adjust_cfa_offset 8
-    call library_find_dlsym
-    popq %rsi
-    .cfi_adjust_cfa_offset -8
-    popq %rsi
-    .cfi_adjust_cfa_offset -8
-    popq %rdi
-    .cfi_adjust_cfa_offset -8
-    testq %rax, %rax
-    jz 2f
-    jmp *%rax
-2:  ret
-    .cfi_endproc
-.size dlsym, . - dlsym
 
 #endif
 .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,58 @@
+/* What an object of stubs that knows the words of its calls (src/agent/stubs/words) and the agent say to each other.
+ * Both come from the same build. */
+#ifndef TACHO_AGENT_CORE_WORD_CALLS_H
+#define TACHO_AGENT_CORE_WORD_CALLS_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#define WORD_CALL_REGISTERS 6
+#else
+#define WORD_CALL_REGISTERS 8
+#endif
+#define WORD_CALL_OWN 20
+
+/* A call in progress, on the stack of its stub. stub_words_*.S knows its layout. */
+struct word_call {
+    uint64_t registers[8];       /* the first arguments. A word of an int has garbage in its upper half. */
+    uint64_t *stack;             /* the others: a copy, which the real function gets */
+    uint64_t result;             /* of the real function, in end() */
+    uint32_t function;           /* number of the stub */
+    uint32_t is_recorded;        /* what begin() returned */
+    const void *caller;          /* return address */
+    uint64_t own[WORD_CALL_OWN]; /* for the agent, from begin() to end() */
+};
+
+/* An argument. begin() may change those of a call that it records; the caller's own are not touched. */
+static inline uint64_t *word_call_at(struct word_call *call, uint32_t index)
+{
+    return index < WORD_CALL_REGISTERS ? &call->registers[index] : &call->stack[index - WORD_CALL_REGISTERS];
+}
+static inline uint64_t word_call_word(const struct word_call *call, uint32_t index)
+{
+    return index < WORD_CALL_REGISTERS ? call->registers[index] : call->stack[index - WORD_CALL_REGISTERS];
+}
+static inline int32_t word_call_int(const struct word_call *call, uint32_t index)
+{
+    return (int32_t)word_call_word(call, index);
+}
+
+/* The agent's part, in the source's row (agent_source.word_calls). Both keep errno. */
+struct word_calls {
+    /* Returns whether the call is recorded: then end() must follow, unless the call is left by a jump. */
+    int (*begin)(struct word_call *call);
+    void (*end)(struct word_call *call);
+};
+
+/* The object's part. */
+struct word_object {
+    uint32_t size;
+    /* The real function of this number, so that the agent can call it; NULL if no loaded library has it. */
+    void *(*real)(uint32_t number);
+};
+
+/* The calls of a source (enum wire_source); NULL if this process is not recorded, or the source is not. The agent keeps
+ * the address of the object, for agent_word_object(). */
+const struct word_calls *tacho_agent_word_calls(uint32_t source, const struct word_object *object);
+
+#endif

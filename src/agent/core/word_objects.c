@@ -1,0 +1,42 @@
+/* The agent's end of the stubs that know the words of their calls: see word_calls.h. */
+#include "word_calls.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "source.h"
+
+static const struct word_calls *calls_of(enum wire_source source)
+{
+    static const struct agent_source *const sources[] = {
+#define SOURCE(id, name, ...) [WIRE_SOURCE_##id] = &agent_source_##name,
+#include "wire/sources.def"
+    };
+    return source < sizeof sources / sizeof *sources ? sources[source]->word_calls : NULL;
+}
+
+static _Atomic(const struct word_object *) objects[WIRE_SOURCE_COUNT];
+
+const struct word_object *agent_word_object(enum wire_source source)
+{
+    return atomic_load_explicit(&objects[source], memory_order_acquire);
+}
+
+EXPORT const struct word_calls *tacho_agent_word_calls(uint32_t source, const struct word_object *object)
+{
+    const struct word_calls *calls = calls_of(source);
+    if (!calls || object->size != sizeof *object || !agent_thread() || !(agent.sources & 1u << source))
+        return NULL;
+    atomic_store_explicit(&objects[source], object, memory_order_release);
+    return calls;
+}
+
+void agent_add_preload(const char *file)
+{
+    size_t length = strlen(agent.preload), folder = path_folder_length(agent.library), name = strlen(file);
+    if (!length || length + 1 + folder + name + 1 > sizeof agent.preload)
+        return;
+    agent.preload[length] = ':';
+    memcpy(agent.preload + length + 1, agent.library, folder);
+    memcpy(agent.preload + length + 1 + folder, file, name + 1);
+}

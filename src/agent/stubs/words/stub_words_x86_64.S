@@ -1,0 +1,130 @@
+/* stub_words_enter() on x86_64: a stub jumps here with its number in r11 and everything else as the caller left it. r10
+ * and r11 are free: these are C functions, without a static chain. rax has the number of vectors of a variadic call. */
+#if defined(__x86_64__)
+#include "stub_words.h"
+
+/* The frame, relative to rbp. */
+#define CALL -WORDS_CALL_BYTES
+#define REAL CALL - 8           /* the real function */
+#define VARIADIC CALL - 16      /* rax */
+#define HAS_VECTORS CALL - 24
+#define SECOND CALL - 32        /* second word of the result */
+#define VECTORS CALL - 160      /* xmm0 to xmm7 */
+#define FRAME_BYTES 416
+
+.macro move_vectors save, last
+    .irp n, 0, 1, 2, 3, 4, 5, 6, 7
+    .if \n <= \last
+    .if \save
+    movups %xmm\n, VECTORS+\n*16(%rbp)
+    .else
+    movups VECTORS+\n*16(%rbp), %xmm\n
+    .endif
+    .endif
+    .endr
+.endm
+
+.macro restore_arguments
+    testl %r10d, %r10d
+    jz 7f
+    move_vectors 0, 7
+7:  movq CALL(%rbp), %rdi
+    movq CALL+8(%rbp), %rsi
+    movq CALL+16(%rbp), %rdx
+    movq CALL+24(%rbp), %rcx
+    movq CALL+32(%rbp), %r8
+    movq CALL+40(%rbp), %r9
+    movq VARIADIC(%rbp), %rax
+    movq REAL(%rbp), %r11
+.endm
+
+.text
+.hidden stub_words_enter, stub_vectors_enter, stub_stack_pairs, stub_words_begin, stub_words_end
+.globl stub_words_enter
+.type stub_words_enter, %function
+.globl stub_vectors_enter
+.type stub_vectors_enter, %function
+.balign 16
+stub_vectors_enter:
+    .cfi_startproc
+    movl $1, %r10d
+    jmp 1f
+    .cfi_endproc
+.size stub_vectors_enter, . - stub_vectors_enter
+.balign 16
+stub_words_enter:
+    .cfi_startproc
+    xorl %r10d, %r10d
+1:  pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    subq $FRAME_BYTES, %rsp
+    movq %rdi, CALL(%rbp)
+    movq %rsi, CALL+8(%rbp)
+    movq %rdx, CALL+16(%rbp)
+    movq %rcx, CALL+24(%rbp)
+    movq %r8, CALL+32(%rbp)
+    movq %r9, CALL+40(%rbp)
+    movq %rax, VARIADIC(%rbp)
+    movl %r10d, HAS_VECTORS(%rbp)
+    testl %r10d, %r10d
+    jz 2f
+    move_vectors 1, 7
+2:  movl %r11d, CALL+WORDS_FUNCTION(%rbp)
+    movl $0, CALL+WORDS_IS_RECORDED(%rbp)
+    movq 8(%rbp), %rax
+    movq %rax, CALL+WORDS_CALLER(%rbp)
+    leaq stub_stack_pairs(%rip), %rax
+    movzbl (%rax,%r11), %ecx
+    testl %ecx, %ecx
+    jz 4f
+    shll $4, %ecx
+    subq %rcx, %rsp
+3:  movq (%rbp,%rcx), %rax /* the last 16 bytes that are left: the arguments begin at 16(%rbp) */
+    movq 8(%rbp,%rcx), %rdx
+    movq %rax, -16(%rsp,%rcx)
+    movq %rdx, -8(%rsp,%rcx)
+    subq $16, %rcx
+    jnz 3b
+4:  movq %rsp, CALL+WORDS_STACK(%rbp)
+    leaq CALL(%rbp), %rdi
+    call stub_words_begin
+    movq %rax, REAL(%rbp)
+    movl HAS_VECTORS(%rbp), %r10d
+    cmpl $0, CALL+WORDS_IS_RECORDED(%rbp)
+    je 6f
+
+    restore_arguments
+    call *%r11
+    leaq -FRAME_BYTES(%rbp), %rsp
+    movq %rax, CALL+WORDS_RESULT(%rbp)
+    movq %rdx, SECOND(%rbp)
+    cmpl $0, HAS_VECTORS(%rbp)
+    je 5f
+    move_vectors 1, 1
+5:  leaq CALL(%rbp), %rdi
+    call stub_words_end
+    cmpl $0, HAS_VECTORS(%rbp)
+    je 5f
+    move_vectors 0, 1
+5:  movq CALL+WORDS_RESULT(%rbp), %rax
+    movq SECOND(%rbp), %rdx
+    .cfi_remember_state
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    ret
+
+6:  .cfi_restore_state
+    restore_arguments
+    leave
+    .cfi_def_cfa rsp, 8
+    .cfi_restore rbp
+    jmp *%r11
+    .cfi_endproc
+.size stub_words_enter, . - stub_words_enter
+
+#endif
+.section .note.GNU-stack, "", %progbits
