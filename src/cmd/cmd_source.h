@@ -47,7 +47,7 @@ struct cmd_source {
      * source's own settings, which start as a copy of `settings` (NULL: zeros). take() gets the struct
      * profile_settings, in which profile_source_settings() finds them. */
     const struct option *options;
-    const struct option *late_options; /* shown in help behind --preload */
+    const struct option *late_options;   /* shown in help behind --preload */
     const void *settings;
     size_t settings_bytes;
     void (*release)(void *own_settings); /* frees what they hold, if they hold memory */

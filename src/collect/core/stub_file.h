@@ -8,7 +8,7 @@ struct text;
 
 /* For preload() of the source: adds the file, with a colon before it, if it is beside the agent. */
 void stub_file_preload(struct text *to, const char *agent_path, const char *file);
-/* For check(): warns that `what` ("MPI calls") is not recorded if the file cannot be preloaded. */
+/* For check(): warns that `what` ("Calls into libraries") are not recorded if the file cannot be preloaded. */
 void stub_file_check(struct collector *collector, const char *agent_path, const char *file, const char *what);
 
 #endif
