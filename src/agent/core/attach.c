@@ -68,9 +68,7 @@ static int connect_to(int socket, const char *name, size_t length, int abstract)
 
 static uint64_t now_us(void)
 {
-    struct timespec now = { 0 };
-    sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+    return sys_now_ns() / 1000u;
 }
 
 /* Limits all that is done with the socket to one deadline, however many steps it takes. */

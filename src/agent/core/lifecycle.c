@@ -62,7 +62,7 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
     if (origin == WIRE_ORIGIN_EXEC)
         agent_note_modules();
     sources_attached(origin);
-    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns,
+    atomic_store_explicit(&agent.arena->start_cpu_ns, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_before_ns,
                           memory_order_relaxed);
 }
 
@@ -98,7 +98,7 @@ static void start(void)
     if (wanted)
         leave_if_filtered();
     wanted &= !agent.left;
-    uint64_t cpu_before_ns = wanted ? sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+    uint64_t cpu_before_ns = wanted ? sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
     libc_resolve();
     sources_start();
     if (!wanted) {
@@ -154,7 +154,7 @@ static void restart(void)
     if (flags & WIRE_FLAG_TRACE_FORK)
         leave_if_filtered();
     if ((flags & WIRE_FLAG_TRACE_FORK) && !agent.left)
-        attach(WIRE_ORIGIN_FORK, sys_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+        attach(WIRE_ORIGIN_FORK, sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     else
         stay_off();
 }

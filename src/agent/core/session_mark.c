@@ -55,10 +55,7 @@ void mark_unrecorded(const char *socket_path, enum wire_cause cause)
 #undef CAUSE
     };
     char name[sizeof WIRE_MARK_UNRECORDED + 32] = WIRE_MARK_UNRECORDED;
-    struct timespec now = { 0 };
-    sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1,
-                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    char *end = put_hex(name + sizeof WIRE_MARK_UNRECORDED - 1, sys_now_ns());
     *put_hex(end, (uint64_t)sys_getpid()) = 0;
     leave(socket_path, name, causes[cause]);
 }

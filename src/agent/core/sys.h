@@ -263,12 +263,16 @@ static inline int sys_can_read(const void *address)
     return sys_call6(SYS_rt_sigprocmask, -1, (long)((uintptr_t)address & ~(uintptr_t)7), 0, 8, 0, 0) != -EFAULT;
 }
 
-/* CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID, ns. */
-static inline uint64_t sys_cpu_ns(int clock)
+/* Any clock, ns: CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID. */
+static inline uint64_t sys_clock_ns(int clock)
 {
-    struct timespec used = { 0 };
-    sys_clock_gettime(clock, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    struct timespec now = { 0 };
+    sys_clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+static inline uint64_t sys_now_ns(void)
+{
+    return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 #endif

@@ -75,13 +75,6 @@ static int call_cupti(enum cupti_call_id call, void *arguments)
                                           : cupti_profiler_call(&counters.cupti, call, arguments);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* ---- Words ----------------------------------------------------------------------------------------------------- */
 
 static void add_text(char *to, size_t room, const char *text)
@@ -161,7 +154,7 @@ static void take_line(const char *key, const char *value)
     else if (strcmp(key, "image") == 0)
         counters.config_bytes = number_of(value);
     else if (strcmp(key, "ns") == 0)
-        counters.until_ns = now_ns() + number_of(value);
+        counters.until_ns = sys_now_ns() + number_of(value);
     else if (strcmp(key, "metric") == 0 && counters.metric_count < METRICS_MOST)
         counters.metrics[counters.metric_count++] = value;
     else
@@ -633,7 +626,7 @@ static int prepare(void *handle)
 
 static int is_late(void)
 {
-    return counters.until_ns && now_ns() > counters.until_ns;
+    return counters.until_ns && sys_now_ns() > counters.until_ns;
 }
 
 /* Leaves the launch alone: what counts others must not see it. Of a graph it must not even be enabled. */

@@ -29,9 +29,7 @@ static _Atomic uint32_t finish;
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-    sys_clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return sys_now_ns() / 1000000;
 }
 
 void cuda_thread_wake(void)

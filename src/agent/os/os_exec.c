@@ -436,7 +436,7 @@ static int execute(const struct request *request)
     int own = pid && (uint32_t)pid == agent.pid;
     struct agent_thread *thread = own ? agent_enter(WIRE_BIT(OSRT)) : NULL;
     if (own)
-        emit_note(WIRE_EXEC, (uint16_t)plan.cause, &(uint64_t){ sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
+        emit_note(WIRE_EXEC, (uint16_t)plan.cause, &(uint64_t){ sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) }, 1, path);
     else if (pid)
         agent_note_child(pid, WIRE_CHILD_EXECS, agent_ticks(), plan.cause, path);
     else

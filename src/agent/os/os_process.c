@@ -145,7 +145,7 @@ static void note_exit(int status)
         agent_note_child(pid, WIRE_CHILD_BORROWED, agent_ticks(), WIRE_CAUSE_UNKNOWN, NULL);
     } else if (pid) {
         /* With the CPU time, because the parent may reap the process before the collector can read it. */
-        uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_cpu_ns(CLOCK_PROCESS_CPUTIME_ID) };
+        uint64_t words[] = { (uint64_t)(uint32_t)(status & 0xff), sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
         emit_note(WIRE_EXIT, 0, words, 2, NULL);
     } else {
         os_clear_silent_exec();

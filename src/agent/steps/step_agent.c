@@ -150,13 +150,6 @@ static void choose(const struct candidate *candidate)
 
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Fails if the program or the collector switches recording at the same time: then their word counts until the next
  * change. */
 static void switch_to(enum step_records records)
@@ -192,7 +185,7 @@ static void close_step(const struct event *event)
 static void open_step(const struct event *event)
 {
     enum step_records before = steps.plan.records;
-    steps.plan = step_schedule_next(&steps.schedule, now_ns());
+    steps.plan = step_schedule_next(&steps.schedule, sys_now_ns());
     steps.number = number_of(event->name, event->length);
     steps.count++;
     uint32_t tag = (uint32_t)(1 + steps.count % 63) << 1;
