@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi/counters/name_pattern.h"
+#include "agent/core/small_text.h"
 #include "kernel_name.h"
 
 enum { NAMES_MOST = 4096, TALLIES_MOST = 4096, PART_BYTES = 160, DEVICES_MOST = 64 };
@@ -43,15 +44,6 @@ static struct {
 } filter;
 
 /* ---- Lines ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t number_of(const char *text)
-{
-    uint64_t number = 0;
-
-    for (; *text >= '0' && *text <= '9'; text++)
-        number = number * 10 + (uint64_t)(*text - '0');
-    return number;
-}
 
 /* An expression that is wrong matches nothing: the command has refused it before. */
 static void read_pattern(struct name_pattern *pattern, const char *text, size_t length)
@@ -112,22 +104,22 @@ static void take_mode(const char *value)
 
 static void take_skip(const char *value)
 {
-    filter.skip = number_of(value);
+    filter.skip = small_number(value);
 }
 
 static void take_count(const char *value)
 {
-    filter.count = number_of(value);
+    filter.count = small_number(value);
 }
 
 static void take_skip_before(const char *value)
 {
-    filter.skip_before = number_of(value);
+    filter.skip_before = small_number(value);
 }
 
 static void take_device(const char *value)
 {
-    uint64_t device = number_of(value);
+    uint64_t device = small_number(value);
 
     if (device < DEVICES_MOST)
         filter.devices |= UINT64_C(1) << device;
@@ -135,7 +127,7 @@ static void take_device(const char *value)
 
 static void take_collective(const char *value)
 {
-    filter.takes_collectives = number_of(value) != 0;
+    filter.takes_collectives = small_number(value) != 0;
 }
 
 int launch_filter_add(const char *key, const char *value)
@@ -256,14 +248,12 @@ static uint64_t hash_sizes(uint64_t hash, const struct counted_launch *launch)
 
 static int is_part(struct part *part, uint64_t number)
 {
-    char digits[24], *at = digits + sizeof digits;
+    struct small_digits digits;
 
     if (!part->is_given)
         return 1;
-    do
-        *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    return name_pattern_matches(&part->pattern, at, (size_t)(digits + sizeof digits - at));
+    const char *text = small_digits(&digits, number);
+    return name_pattern_matches(&part->pattern, text, strlen(text));
 }
 
 /* Invocations are those of one kernel with one launch configuration, as ncu counts them. */

@@ -24,6 +24,7 @@
 #include "abi/cupti_profiler.h"
 #include "agent/core/arena_window.h"
 #include "agent/core/libc_loader.h"
+#include "agent/core/small_text.h"
 #include "agent/core/sys.h"
 #include "agent/counters/launch_filter.h"
 #include "cuda_agent.h"
@@ -75,31 +76,7 @@ static int call_cupti(enum cupti_call_id call, void *arguments)
                                           : cupti_profiler_call(&counters.cupti, call, arguments);
 }
 
-/* ---- Words ----------------------------------------------------------------------------------------------------- */
-
-static void add_text(char *to, size_t room, const char *text)
-{
-    size_t used = strlen(to);
-    strncat(to, text, room - 1 - used);
-}
-
-static void add_number(char *to, size_t room, uint64_t number)
-{
-    char digits[24], *at = digits + sizeof digits - 1;
-    *at = 0;
-    do
-        *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    add_text(to, room, at);
-}
-
-static uint64_t number_of(const char *text)
-{
-    uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9'; text++)
-        number = number * 10 + (uint64_t)(*text - '0');
-    return number;
-}
+/* ---- Refusals -------------------------------------------------------------------------------------------------- */
 
 static void give_up(void)
 {
@@ -111,8 +88,8 @@ static void give_up(void)
 __attribute__((noinline)) static void refuse(const char *what, int result)
 {
     char text[512] = "Kernels are not counted. ";
-    add_text(text, sizeof text, what);
-    add_text(text, sizeof text, result ? cuda_counters_sentence_of(result) : "");
+    small_text_add(text, sizeof text, what);
+    small_text_add(text, sizeof text, result ? cuda_counters_sentence_of(result) : "");
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_COUNTERS_REFUSED, .a = (uint16_t)result, .text = text });
     give_up();
 }
@@ -146,15 +123,15 @@ static void take_line(const char *key, const char *value)
     if (strcmp(key, "chip") == 0)
         counters.chip = value;
     else if (strcmp(key, "passes") == 0)
-        counters.passes = (uint32_t)number_of(value);
+        counters.passes = (uint32_t)small_number(value);
     else if (strcmp(key, "ranges") == 0)
-        counters.ranges = (uint32_t)number_of(value);
+        counters.ranges = (uint32_t)small_number(value);
     else if (strcmp(key, "replay") == 0)
         counters.replay = strcmp(value, "application") == 0 ? CUPTI_REPLAY_APPLICATION : CUPTI_REPLAY_KERNEL;
     else if (strcmp(key, "image") == 0)
-        counters.config_bytes = number_of(value);
+        counters.config_bytes = small_number(value);
     else if (strcmp(key, "ns") == 0)
-        counters.until_ns = sys_now_ns() + number_of(value);
+        counters.until_ns = sys_now_ns() + small_number(value);
     else if (strcmp(key, "metric") == 0 && counters.metric_count < METRICS_MOST)
         counters.metrics[counters.metric_count++] = value;
     else
@@ -169,8 +146,8 @@ static int read_file(void)
 
     if (find_folder() != 0)
         return -1;
-    add_text(path, sizeof path, counters.folder);
-    add_text(path, sizeof path, "/" WIRE_COUNTERS_FILE);
+    small_text_add(path, sizeof path, counters.folder);
+    small_text_add(path, sizeof path, "/" WIRE_COUNTERS_FILE);
     char *at = map_file(path, &bytes), *end = at + bytes;
     counters.metrics = window_map(-1, 0, METRICS_MOST * sizeof *counters.metrics);
     if (!at || !counters.metrics)
@@ -221,11 +198,11 @@ __attribute__((noinline)) static int new_file(void)
 
     for (int i = 0; i < ATTEMPTS && file == -EEXIST; i++) {
         char path[PATH_BYTES + 64] = "";
-        add_text(path, sizeof path, counters.folder);
-        add_text(path, sizeof path, "/" WIRE_COUNTERS_FILE "-");
-        add_number(path, sizeof path, agent.pid);
-        add_text(path, sizeof path, "-");
-        add_number(path, sizeof path, ++counters.image_number);
+        small_text_add(path, sizeof path, counters.folder);
+        small_text_add(path, sizeof path, "/" WIRE_COUNTERS_FILE "-");
+        small_text_add_number(path, sizeof path, agent.pid);
+        small_text_add(path, sizeof path, "-");
+        small_text_add_number(path, sizeof path, ++counters.image_number);
         file = (int)sys_call6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0);
     }
     return file;
@@ -565,7 +542,7 @@ __attribute__((noinline)) static uint64_t host_memory(void)
         sys_close(file);
     text[length > 0 ? length : 0] = 0;
     const char *line = strstr(text, "MemAvailable:");
-    return line ? number_of(line + strlen("MemAvailable:") + strspn(line + strlen("MemAvailable:"), " ")) * 1024
+    return line ? small_number(line + strlen("MemAvailable:") + strspn(line + strlen("MemAvailable:"), " ")) * 1024
                 : UINT64_MAX;
 }
 

@@ -13,6 +13,7 @@
 
 #include "abi/cupti_pc_sampling.h"
 #include "agent/core/arena_window.h"
+#include "agent/core/small_text.h"
 #include "agent/core/sys.h"
 #include "cuda_agent.h"
 
@@ -96,7 +97,7 @@ static void refuse(const struct sampled *sampled, int result, const char *why)
         return;
     if (!why)
         why = cuda_counters_sentence_of(result);
-    strncat(text, why, sizeof text - 1 - strlen(text));
+    small_text_add(text, sizeof text, why);
     uint64_t words[] = { sampled->id | (uint64_t)sampled->device << 32, cuda.settings.pc_period };
     cuda_emit(&(struct cuda_note){ .type = WIRE_CUDA_PC_SAMPLING,
                                    .a = (uint16_t)(result ? result : CUPTI_RESULT_ERROR_NOT_SUPPORTED),

@@ -12,6 +12,7 @@
 #include "agent/core/libc_loader.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/modules.h"
+#include "agent/core/small_text.h"
 #include "base/path.h"
 #include "cuda_agent.h"
 
@@ -30,27 +31,21 @@ struct search {
 
 static void add_text(char *to, const char *text)
 {
-    size_t used = strlen(to), length = strlen(text);
-    if (used + length < PATH_BYTES)
-        memcpy(to + used, text, length + 1);
-    else
+    if (small_text_add(to, PATH_BYTES, text) != 0)
         to[0] = 0; /* too long for a path: nothing will be found there */
 }
 
 static void add_number(char *to, int number)
 {
-    char digits[4] = { (char)('0' + number / 10), (char)('0' + number % 10), 0 };
-    add_text(to, number < 10 ? digits + 1 : digits);
+    struct small_digits digits;
+    add_text(to, small_digits(&digits, (uint64_t)number));
 }
 
 /* The number after ".so." in a path, or 0. */
 static int major_of(const char *path)
 {
     const char *number = strstr(path, ".so.");
-    int major = 0;
-    for (number = number ? number + 4 : ""; *number >= '0' && *number <= '9'; number++)
-        major = major * 10 + (*number - '0');
-    return major;
+    return number ? (int)small_number(number + 4) : 0;
 }
 
 static int starts_with(const char *text, const char *start)
@@ -197,10 +192,9 @@ static int try_packages(const struct search *search)
     if (!search->package[0])
         return -1;
     for (const int *major = search->majors; *major; major++) {
-        char below[16] = "cu";
-        below[2] = (char)('0' + *major / 10);
-        below[3] = (char)('0' + *major % 10);
-        strcpy(below + 4, "/lib/");
+        char below[32] = "cu";
+        small_text_add_number(below, sizeof below, (uint64_t)*major);
+        small_text_add(below, sizeof below, "/lib/");
         if (try_folder(search, search->package, below) == 0)
             return 0;
     }

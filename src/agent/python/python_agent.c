@@ -17,6 +17,7 @@
 #include "agent/core/libc_loader.h"
 #include "agent/core/libc_real.h"
 #include "agent/core/modules.h"
+#include "agent/core/small_text.h"
 #include "agent/core/source.h"
 #include "agent/core/sys.h"
 #include "wire/wire_torch.h"
@@ -211,12 +212,8 @@ static void add_text(struct output *out, const char *text)
 
 static void add_number(struct output *out, uint32_t number)
 {
-    char digits[12], *at = digits + sizeof digits - 1;
-    *at = 0;
-    do
-        *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    add_text(out, at);
+    struct small_digits digits;
+    add_text(out, small_digits(&digits, number));
 }
 
 /* The table of lines is copied behind the text, where the record has room. */

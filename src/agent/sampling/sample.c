@@ -341,7 +341,8 @@ static void note_sums(void)
     struct rusage usage;
     if (!wire_samples(agent.arena)->sums || sys_call3(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) != 0)
         return;
-    uint64_t sums[] = { sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + 1 };
+    uint64_t sums[] = { sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                        (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw + 1 };
     emit_note(WIRE_THREAD_SUMS, 0, sums, 2, NULL);
 }
 
