@@ -52,6 +52,34 @@ const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name
     return NULL;
 }
 
+enum cuda_launch_kind cuda_call_launch_kind(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum cuda_launch_kind kind;
+    } launches[] = {
+        { "cuLaunchKernel", CUDA_LAUNCH_PLAIN },
+        { "cuLaunchKernelEx", CUDA_LAUNCH_EX },
+        { "cuLaunchCooperativeKernel", CUDA_LAUNCH_COOPERATIVE },
+        { "cuGraphLaunch", CUDA_LAUNCH_GRAPH },
+        { "cuGraphLaunchWithArguments", CUDA_LAUNCH_GRAPH },
+        { "cuStreamBeginCapture", CUDA_LAUNCH_CAPTURE_BEGIN },
+        { "cuStreamBeginCaptureToCig", CUDA_LAUNCH_CAPTURE_BEGIN },
+        { "cuStreamBeginCaptureToGraph", CUDA_LAUNCH_CAPTURE_BEGIN },
+        { "cuStreamEndCapture", CUDA_LAUNCH_CAPTURE_END },
+        { "cuStreamEndCaptureToCig", CUDA_LAUNCH_CAPTURE_END },
+        { "cudaStreamBeginCapture", CUDA_LAUNCH_CAPTURE_BEGIN },
+        { "cudaStreamBeginCaptureToGraph", CUDA_LAUNCH_CAPTURE_BEGIN },
+        { "cudaStreamEndCapture", CUDA_LAUNCH_CAPTURE_END },
+    };
+    uint32_t bytes = cuda_call_name_bytes(name);
+
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+        if (strlen(launches[i].name) == bytes && memcmp(name, launches[i].name, bytes) == 0)
+            return launches[i].kind;
+    return CUDA_LAUNCH_NONE;
+}
+
 const struct cuda_call *cuda_calls(uint32_t *count)
 {
     *count = CALL_COUNT;

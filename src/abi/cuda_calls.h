@@ -21,6 +21,17 @@ enum cuda_wait_kind {
     CUDA_WAIT_FOR_CONTEXT,
 };
 
+/* Calls of the driver that launch, and calls that capture launches, as counters of kernels see them. */
+enum cuda_launch_kind {
+    CUDA_LAUNCH_NONE,
+    CUDA_LAUNCH_PLAIN,
+    CUDA_LAUNCH_EX,
+    CUDA_LAUNCH_COOPERATIVE,
+    CUDA_LAUNCH_GRAPH,         /* launches a graph */
+    CUDA_LAUNCH_CAPTURE_BEGIN, /* from here on, launches may become part of a graph */
+    CUDA_LAUNCH_CAPTURE_END,
+};
+
 struct cuda_call {
     const char *name; /* as in cuda_calls.def */
     uint8_t name_bytes;
@@ -30,6 +41,9 @@ struct cuda_call {
 
 /* The row of a call, named as cuptiGetCallbackName() names it; NULL if the call is not traced by default. */
 const struct cuda_call *cuda_call_find(enum cuda_domain domain, const char *name);
+
+/* What a call of this name launches; with any suffix. */
+enum cuda_launch_kind cuda_call_launch_kind(const char *name);
 
 /* The length of a name without _v<digits>, _ptsz and _ptds at its end. */
 uint32_t cuda_call_name_bytes(const char *name);

@@ -331,7 +331,7 @@ struct cuda_launch_attribute {
     uint32_t value; /* of those that are an int */
     uint32_t rest[15];
 };
-#define CUDA_LAUNCH_COOPERATIVE 2u
+#define CUDA_ATTRIBUTE_COOPERATIVE 2u
 struct cuda_launch_config {
     uint32_t sizes[6];
     uint32_t shared_bytes;

@@ -101,14 +101,19 @@ static void refuse(int result, const char *detail)
 
 /* ---- One at a time --------------------------------------------------------------------------------------------- */
 
-int cuda_lock(void)
+int cuda_lock_within(_Atomic uint32_t *lock, int patience_ms)
 {
-    for (int waited = 0; atomic_exchange_explicit(&cuda.switching, 1, memory_order_acquire); waited++) {
-        if (waited == PATIENCE_MS)
+    for (int waited = 0; atomic_exchange_explicit(lock, 1, memory_order_acquire); waited++) {
+        if (waited >= patience_ms)
             return 0;
         sys_nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
     return 1;
+}
+
+int cuda_lock(void)
+{
+    return cuda_lock_within(&cuda.switching, PATIENCE_MS);
 }
 
 void cuda_callbacks_changed(void)

@@ -126,7 +126,8 @@ static inline void cuda_show(struct agent_thread *self)
 }
 
 /* ---- cuda_agent.c ---------------------------------------------------------------------------------------------- */
-int cuda_lock(void);                      /* takes `switching`: 1, or 0 if that takes too long */
+int cuda_lock_within(_Atomic uint32_t *lock, int patience_ms); /* sets it from 0 to 1: 1, or 0 if that takes too long */
+int cuda_lock(void);                                           /* the same of `switching` */
 void cuda_unlock(void);
 void cuda_enable_unified_memory(void);    /* if the capture records it; CUPTI refuses before the first context */
 void cuda_follow(int is_own_thread);      /* recording was switched on or off: changes what is enabled */
@@ -151,7 +152,7 @@ struct cuda_api {
     uint8_t known, chosen, wait, range; /* wait: enum cuda_wait_kind; range: 1 begins, 2 ends one */
     uint8_t group, per_thread;
     uint8_t unloads;                    /* the names of kernels go away with this call */
-    uint8_t launch;                     /* enum counted_call */
+    uint8_t launch;                     /* enum cuda_launch_kind */
     _Atomic uint8_t called_back;        /* its callback is enabled */
     uint8_t of_cupti;                   /* CUPTI makes this call at each launch, to get the name: the program did not */
     uint8_t refused;                    /* CUPTI refused to write its records */
@@ -224,26 +225,12 @@ void cuda_pc_finish(void);                     /* the same, and those that the G
 int cuda_pc_crc(const struct cupti_module_data *module, uint64_t *crc); /* the name of its cubin in samples; 0 or -1 */
 
 /* ---- cuda_counted.c -------------------------------------------------------------------------------------------- */
-/* Calls that launch, of the driver, or that capture, as counters see them. */
-enum counted_call {
-    COUNTED_NO_LAUNCH,
-    COUNTED_LAUNCH,
-    COUNTED_LAUNCH_EX,
-    COUNTED_COOPERATIVE,
-    COUNTED_GRAPH,         /* launches a graph */
-    COUNTED_CAPTURE_BEGIN, /* from here on, launches may become part of a graph */
-    COUNTED_CAPTURE_END,
-};
-
-/* The call of this name, which has no suffix any more. */
-enum counted_call counters_call(const char *name, uint32_t bytes);
-
 /* True while launches may still be counted. */
 int counters_are_wanted(void);
 
 /* Of every launch, at its entry and at its exit. */
-void counters_enter(enum counted_call kind, const struct cupti_call *call);
-void counters_leave(enum counted_call kind, const struct cupti_call *call);
+void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call);
+void counters_leave(enum cuda_launch_kind kind, const struct cupti_call *call);
 
 /* No kernel is counted until counters_release(), unless it says that one is being counted for longer than this. */
 enum counters_hold { COUNTERS_IDLE, COUNTERS_HELD, COUNTERS_BUSY };

@@ -66,7 +66,7 @@ static void learn_call(enum cuda_domain domain, uint32_t id, const char *name)
         .per_thread = (uint8_t)cuda_call_per_thread(name),
         .range = range_of(name),
         .unloads = is_unload(name),
-        .launch = (uint8_t)counters_call(name, cuda_call_name_bytes(name)),
+        .launch = (uint8_t)cuda_call_launch_kind(name),
         .of_cupti = (uint8_t)is_call(name, cupti_call),
     };
     cuda_name_add((enum wire_cuda_name)domains[domain].name, id, name);

@@ -270,9 +270,9 @@ static void call_made(const struct made_call *made)
     if (api->unloads)
         unload(call->site);
     if (api->launch && call->site == CUPTI_ENTER)
-        counters_enter((enum counted_call)api->launch, call);
+        counters_enter((enum cuda_launch_kind)api->launch, call);
     else if (api->launch)
-        counters_leave((enum counted_call)api->launch, call);
+        counters_leave((enum cuda_launch_kind)api->launch, call);
     struct agent_thread *thread = agent_enter(WIRE_BIT(CUDA));
     uint32_t stage = atomic_load_explicit(&cuda.stage, memory_order_relaxed);
     if (!thread && !agent_recording(WIRE_BIT(CUDA)) && stage != CUDA_STAGE_NONE && stage != CUDA_STAGE_PAUSED)

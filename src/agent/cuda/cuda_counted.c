@@ -387,21 +387,24 @@ static void disable_all(void)
 
 /* ---- Launches -------------------------------------------------------------------------------------------------- */
 
-/* Waits as long as others take their turns, and then so long for one of them. */
 static int take_lock(int patience_ms)
 {
-    uint32_t turns = atomic_load(&counters.turns);
-    for (int waited = 0; atomic_exchange_explicit(&counters.lock, 1, memory_order_acquire); waited++) {
-        if (patience_ms == LAUNCH_MS && atomic_load(&counters.turns) != turns) {
-            turns = atomic_load(&counters.turns);
-            waited = 0;
-        }
-        if (waited >= patience_ms)
-            return 0;
-        sys_nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-    }
+    if (!cuda_lock_within(&counters.lock, patience_ms))
+        return 0;
     atomic_store_explicit(&counters.owner, (uint32_t)sys_gettid(), memory_order_relaxed);
     return 1;
+}
+
+/* Waits as long as others take their turns, and then so long for one of them. */
+static int take_turn(void)
+{
+    uint32_t turns;
+    do {
+        turns = atomic_load(&counters.turns);
+        if (take_lock(LAUNCH_MS))
+            return 1;
+    } while (atomic_load(&counters.turns) != turns);
+    return 0;
 }
 
 static void release_lock(void)
@@ -415,29 +418,6 @@ static void release_lock(void)
 static int is_owner(void)
 {
     return atomic_load_explicit(&counters.owner, memory_order_relaxed) == (uint32_t)sys_gettid();
-}
-
-enum counted_call counters_call(const char *name, uint32_t bytes)
-{
-    static const struct {
-        const char *name;
-        uint8_t kind;
-    } calls[] = {
-        { "cuLaunchKernel", COUNTED_LAUNCH },
-        { "cuLaunchKernelEx", COUNTED_LAUNCH_EX },
-        { "cuLaunchCooperativeKernel", COUNTED_COOPERATIVE },
-        { "cuGraphLaunch", COUNTED_GRAPH },
-        { "cuStreamBeginCapture", COUNTED_CAPTURE_BEGIN },
-        { "cuStreamBeginCaptureToGraph", COUNTED_CAPTURE_BEGIN },
-        { "cuStreamEndCapture", COUNTED_CAPTURE_END },
-        { "cudaStreamBeginCapture", COUNTED_CAPTURE_BEGIN },
-        { "cudaStreamBeginCaptureToGraph", COUNTED_CAPTURE_BEGIN },
-        { "cudaStreamEndCapture", COUNTED_CAPTURE_END },
-    };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (strlen(calls[i].name) == bytes && memcmp(name, calls[i].name, bytes) == 0)
-            return (enum counted_call)calls[i].kind;
-    return COUNTED_NO_LAUNCH;
 }
 
 int counters_are_wanted(void)
@@ -457,19 +437,19 @@ static uint8_t is_cooperative(const struct cuda_launch_config *config)
 {
     enum { ATTRIBUTES_MOST = 64 };
     for (uint32_t i = 0; config->attributes && i < config->attribute_count && i < ATTRIBUTES_MOST; i++)
-        if (config->attributes[i].id == CUDA_LAUNCH_COOPERATIVE && config->attributes[i].value)
+        if (config->attributes[i].id == CUDA_ATTRIBUTE_COOPERATIVE && config->attributes[i].value)
             return 1;
     return 0;
 }
 
-static int launched_by(enum counted_call kind, const void *parameters, struct launched *launched)
+static int launched_by(enum cuda_launch_kind kind, const void *parameters, struct launched *launched)
 {
     const struct cuda_launch_parameters *plain = parameters;
     const struct cuda_launch_ex_parameters *extended = parameters;
 
-    if (!parameters || (kind == COUNTED_LAUNCH_EX && !extended->config))
+    if (!parameters || (kind == CUDA_LAUNCH_EX && !extended->config))
         return -1;
-    if (kind == COUNTED_LAUNCH_EX)
+    if (kind == CUDA_LAUNCH_EX)
         *launched = (struct launched){ extended->function, extended->config->stream, extended->config->sizes,
                                        extended->config->shared_bytes, is_cooperative(extended->config) };
     else
@@ -507,11 +487,11 @@ static void note_launch(const struct launched *launched, const struct counted_la
 }
 
 /* Why this launch is not counted; WIRE_UNCOUNTED_CAUSES: it is. */
-static enum wire_uncounted cause_of(enum counted_call kind, const struct cupti_call *call)
+static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cupti_call *call)
 {
     struct launched launched;
 
-    if (kind == COUNTED_GRAPH)
+    if (kind == CUDA_LAUNCH_GRAPH)
         return WIRE_UNCOUNTED_GRAPH;
     if (counters.captures)
         return WIRE_UNCOUNTED_CAPTURED;
@@ -519,7 +499,7 @@ static enum wire_uncounted cause_of(enum counted_call kind, const struct cupti_c
         return WIRE_UNCOUNTED_FILTER;
     struct counted_launch launch = { .symbol = call->symbol,
                                      .context_id = call->context_id,
-                                     .is_cooperative = kind == COUNTED_COOPERATIVE || launched.is_cooperative };
+                                     .is_cooperative = kind == CUDA_LAUNCH_COOPERATIVE || launched.is_cooperative };
     cuda.cupti.cuptiGetDeviceId(call->context, &launch.device);
     cuda.cupti.cuptiGetStreamIdEx(call->context, launched.stream, 0, &launch.stream_id);
     for (int i = 0; i < 3; i++) {
@@ -607,12 +587,12 @@ static int is_late(void)
 }
 
 /* Leaves the launch alone: what counts others must not see it. Of a graph it must not even be enabled. */
-static void step_aside(enum counted_call kind, enum wire_uncounted cause)
+static void step_aside(enum cuda_launch_kind kind, enum wire_uncounted cause)
 {
     counters.uncounted[cause]++;
     if (counters.captures)
         return;
-    if (kind == COUNTED_GRAPH || cause == WIRE_UNCOUNTED_LATE)
+    if (kind == CUDA_LAUNCH_GRAPH || cause == WIRE_UNCOUNTED_LATE)
         disable_all();
     else
         stop();
@@ -621,12 +601,12 @@ static void step_aside(enum counted_call kind, enum wire_uncounted cause)
 }
 
 /* Signals of the program wait: their handlers may launch. */
-void counters_enter(enum counted_call kind, const struct cupti_call *call)
+void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call)
 {
-    struct agent_thread *thread = kind == COUNTED_CAPTURE_END ? NULL : agent_enter(WIRE_BIT(CUDA));
+    struct agent_thread *thread = kind == CUDA_LAUNCH_CAPTURE_END ? NULL : agent_enter(WIRE_BIT(CUDA));
     if (!thread || !counters_are_wanted() || cuda_of(thread)->counted)
         return;
-    if (!take_lock(LAUNCH_MS)) {
+    if (!take_turn()) {
         refuse("A kernel did not end within ten seconds of being counted.", 0);
         return;
     }
@@ -634,10 +614,10 @@ void counters_enter(enum counted_call kind, const struct cupti_call *call)
     cuda_block_signals(&before);
     int is_counted = 0;
     if (counters_are_wanted() && read_once() == 0) {
-        enum wire_uncounted cause = kind == COUNTED_CAPTURE_BEGIN ? WIRE_UNCOUNTED_CAPTURED
-                                    : is_late()                   ? WIRE_UNCOUNTED_LATE
-                                                                  : cause_of(kind, call);
-        if (kind == COUNTED_CAPTURE_BEGIN) {
+        enum wire_uncounted cause = kind == CUDA_LAUNCH_CAPTURE_BEGIN ? WIRE_UNCOUNTED_CAPTURED
+                                    : is_late()                       ? WIRE_UNCOUNTED_LATE
+                                                                      : cause_of(kind, call);
+        if (kind == CUDA_LAUNCH_CAPTURE_BEGIN) {
             disable_all();
             atomic_fetch_add(&counters.captures, 1); /* taken back at the exit if the call fails */
         } else if (cause != WIRE_UNCOUNTED_CAUSES)
@@ -685,11 +665,12 @@ static void end_capture(void)
         ;
 }
 
-void counters_leave(enum counted_call kind, const struct cupti_call *call)
+void counters_leave(enum cuda_launch_kind kind, const struct cupti_call *call)
 {
     int is_success = call->result && *(const int *)call->result == 0;
 
-    if ((kind == COUNTED_CAPTURE_BEGIN && !is_success) || (kind == COUNTED_CAPTURE_END && has_ended_capture(call)))
+    if ((kind == CUDA_LAUNCH_CAPTURE_BEGIN && !is_success) ||
+        (kind == CUDA_LAUNCH_CAPTURE_END && has_ended_capture(call)))
         end_capture();
     struct agent_thread *thread = agent_self;
     if (!agent_is_thread(thread) || !cuda_of(thread)->counted || cuda_of(thread)->counted != call->correlation_id)

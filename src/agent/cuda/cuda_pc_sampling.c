@@ -66,12 +66,7 @@ int cuda_pc_wanted(void)
 
 static int enter(void)
 {
-    for (int waited = 0; atomic_exchange_explicit(&pc.busy, 1, memory_order_acquire); waited++) {
-        if (waited == PATIENCE_MS)
-            return 0;
-        sys_nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-    }
-    return 1;
+    return cuda_lock_within(&pc.busy, PATIENCE_MS);
 }
 
 static void leave(void)
