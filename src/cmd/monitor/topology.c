@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "abi/nvml.h"
+#include "collect/gpu/gpu_ask.h"
 #include "collect/gpu/gpu_link.h"
 
 static struct topology_node *find_gpu(struct topology *topology, uint32_t device)
@@ -46,8 +47,16 @@ static int is_frame(const struct gpu_frame *frame, const void *payload, enum gpu
     return 1;
 }
 
-static void take(struct topology *topology, const struct gpu_frame *frame, const void *payload)
+struct answer {
+    struct topology *topology;
+    char refusal[GPU_MESSAGE_BYTES]; /* of all GPUs; "": none */
+};
+
+static void take(void *context, const struct gpu_frame *frame, const void *payload)
 {
+    struct answer *answer = context;
+    struct topology *topology = answer->topology;
+    const struct gpu_refusal *refusal;
     struct gpu_driver driver;
     struct gpu_device device;
     struct gpu_place place;
@@ -61,31 +70,20 @@ static void take(struct topology *topology, const struct gpu_frame *frame, const
         find_gpu(topology, place.device)->place = place;
     if (is_frame(frame, payload, GPU_FRAME_PAIR, &pair, sizeof pair))
         add_pair(topology, &pair);
+    const char *sentence = frame->type == GPU_FRAME_REFUSAL ? gpu_frame_refusal(frame, payload, &refusal) : NULL;
+    if (sentence && refusal->device == GPU_ALL && !*answer->refusal)
+        gpu_message(answer->refusal, sentence);
 }
 
 /* A GPU that cannot be read is refused by its number, and the others are shown; a refusal of all is the error. */
 static int ask_helper(struct topology *topology, struct error *err)
 {
     const char *const none[] = { NULL };
-    const struct gpu_refusal *refusal;
-    char message[GPU_MESSAGE_BYTES];
-    struct gpu_link link;
-    struct gpu_frame frame;
-    const void *payload;
-    int code = gpu_link_start(&link, "topology", none, err);
+    const struct gpu_question question = { .mode = "topology", .options = none };
+    struct answer answer = { .topology = topology };
+    int code = gpu_ask(&question, take, &answer, err);
 
-    if (code)
-        return code;
-    while ((code = gpu_link_next(&link, 1, &frame, &payload, err)) == 1) {
-        const char *sentence = frame.type == GPU_FRAME_REFUSAL ? gpu_frame_refusal(&frame, payload, &refusal) : NULL;
-        if (sentence && refusal->device == GPU_ALL)
-            code = error_set(err, ERR_NO_DATA, "%s", gpu_message(message, sentence));
-        if (code < 0)
-            break;
-        take(topology, &frame, payload);
-    }
-    gpu_link_end(&link);
-    return code;
+    return *answer.refusal ? error_set(err, ERR_NO_DATA, "%s", answer.refusal) : code;
 }
 
 static void add_adapters(struct topology *topology)

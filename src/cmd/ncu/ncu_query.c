@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "abi/counters/counter_sections.h"
 #include "abi/cupti_profiler.h"
+#include "collect/gpu/gpu_ask.h"
 #include "collect/gpu/gpu_link.h"
 #include "list_columns.h"
 #include "ncu_command.h"
@@ -47,8 +47,9 @@ static void take_chip(struct answer *answer, const struct gpu_frame *frame, cons
     list_columns_add(&answer->columns, (const char *const[]){ name, capability });
 }
 
-static void take(struct answer *answer, const struct gpu_frame *frame, const void *payload)
+static void take(void *context, const struct gpu_frame *frame, const void *payload)
 {
+    struct answer *answer = context;
     const struct gpu_refusal *refusal;
     const char *texts[GPU_MISSING_TEXTS], *sentence;
 
@@ -67,24 +68,12 @@ static void take(struct answer *answer, const struct gpu_frame *frame, const voi
 
 static int ask(struct answer *answer, const char *mode, const char *const *options, struct error *err)
 {
-    struct gpu_link link;
-    struct gpu_frame frame;
-    const void *payload;
-    int code = gpu_link_start(&link, mode, options, err);
+    const struct gpu_question question = {
+        .mode = mode, .options = options, .ended = "CUPTI ended tacho-gpu", .hint = "; TACHO_CUPTI names another file"
+    };
+    int code = gpu_ask(&question, take, answer, err);
 
-    if (code)
-        return code;
-    while ((code = gpu_link_next(&link, 1, &frame, &payload, err)) == 1)
-        take(answer, &frame, payload);
-    int status = gpu_link_end(&link);
-    if (code)
-        return code;
-    if (*answer->refusal)
-        return error_set(err, ERR_UNSUPPORTED, "%s", answer->refusal);
-    if (WIFSIGNALED(status))
-        return error_set(err, ERR_UNSUPPORTED, "CUPTI ended tacho-gpu by signal %d; TACHO_CUPTI names another file",
-                         WTERMSIG(status));
-    return 0;
+    return *answer->refusal ? error_set(err, ERR_UNSUPPORTED, "%s", answer->refusal) : code;
 }
 
 static void free_answer(struct answer *answer)

@@ -9,8 +9,14 @@
 
 typedef void (*gpu_answer)(void *context, const struct gpu_frame *frame, const void *payload);
 
-/* 0, or an error: it could not be started, was silent for so long, wrote damaged frames or was ended by a signal. */
-int gpu_ask(const char *mode, const char *const *options, int64_t patience_ns, gpu_answer take, void *context,
-            struct error *err);
+struct gpu_question {
+    const char *mode;
+    const char *const *options; /* "name=value", ended by NULL */
+    int64_t patience_ns;        /* of silence; 0: without limit */
+    const char *ended, *hint;   /* what is said if a signal ended it: "ENDED by signal 11HINT"; NULL: nothing */
+};
+
+/* 0, or an error: it could not be started, was silent for too long, wrote damaged frames or was ended by a signal. */
+int gpu_ask(const struct gpu_question *question, gpu_answer take, void *context, struct error *err);
 
 #endif

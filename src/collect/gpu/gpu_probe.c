@@ -47,7 +47,8 @@ static void ask(struct gpu_probe *probe, const char *mode, const char *const *op
     struct error err = { 0 };
 
     memset(probe, 0, sizeof *probe);
-    int failed = gpu_ask(mode, options, PATIENCE_NS, take, probe, &err);
+    int failed = gpu_ask(&(struct gpu_question){ mode, options, PATIENCE_NS, "tacho-gpu was ended", NULL }, take, probe,
+                         &err);
     if (failed)
         text_addf(&probe->refusals, "%s.\n", err.text);
 }
