@@ -8,6 +8,16 @@
 
 #include "base/nearest.h"
 
+int option_seconds(const char *name, const char *value, double *seconds, struct error *err)
+{
+    char *end;
+
+    *seconds = strtod(value, &end);
+    if (end == value || *end || !(*seconds > 0 && *seconds < 1e9))
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number of seconds, not '%s'", name, value);
+    return 0;
+}
+
 int option_bool(const char *value)
 {
     static const struct {

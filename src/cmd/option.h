@@ -61,6 +61,9 @@ int option_bool(const char *value);
 /* Parses a size such as 64M or 25MB; `thousand` is the value of K (1000 or 1024). Returns 0 for anything else. */
 uint64_t option_size(const char *value, unsigned thousand);
 
+/* Parses a positive number of seconds, the value of --NAME: 0, or an error that names both. */
+int option_seconds(const char *name, const char *value, double *seconds, struct error *err);
+
 /* Splits a value at commas and skips empty parts (a trailing comma). A backslash keeps the next character as it is.
  * Returns a NULL-terminated list that one free() releases, or NULL if out of memory. */
 char **option_split(const char *value, size_t *count);

@@ -119,16 +119,6 @@ static int check_replay(const char *mode, struct error *err)
     return 0;
 }
 
-static int check_max_time(const char *value, struct error *err)
-{
-    char *end = NULL;
-    double seconds = value ? strtod(value, &end) : 1;
-
-    if (value && (end == value || *end || !(seconds > 0)))
-        return error_set(err, ERR_BAD_ARGUMENT, "--max-time must be a number of seconds, not '%s'", value);
-    return 0;
-}
-
 /* Every metric has the unit of the chip before two underscores; regex: and the like have a colon. */
 static int check_metrics(const struct option_list *lists, struct error *err)
 {
@@ -147,8 +137,10 @@ static int check_metrics(const struct option_list *lists, struct error *err)
 static int prepare(struct job *job, struct error *err)
 {
     const struct ncu_settings *settings = job->settings;
+    double seconds;
 
-    if (check_metrics(&settings->metrics, err) != 0 || check_max_time(settings->max_time, err) != 0 ||
+    if (check_metrics(&settings->metrics, err) != 0 ||
+        (settings->max_time && option_seconds("max-time", settings->max_time, &seconds, err) != 0) ||
         check_replay(settings->replay_mode, err) != 0 || ncu_add_filters(&job->filters, settings, err) != 0 ||
         ncu_add_range(&job->range, settings, err) != 0)
         return err->code;

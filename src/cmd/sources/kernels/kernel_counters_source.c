@@ -84,12 +84,8 @@ static const char *const *replays(void)
 static int take_max_time(void *settings, const char *value, struct error *err)
 {
     struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
-    char *end;
 
-    own->max_seconds = strtod(value, &end);
-    if (end == value || *end || !(own->max_seconds > 0 && own->max_seconds < 1e9))
-        return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters-max-time must be a number of seconds, not '%s'", value);
-    return 0;
+    return option_seconds("gpu-counters-max-time", value, &own->max_seconds, err);
 }
 
 /* The lines as a list that ends with NULL; the settings own it. */
