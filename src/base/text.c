@@ -126,6 +126,30 @@ char *text_take(struct text *text)
     return bytes;
 }
 
+int text_add_file(struct text *text, const char *path)
+{
+    char bytes[65536];
+    FILE *file = fopen(path, "re");
+    size_t got;
+
+    while (file && (got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        text_add_bytes(text, bytes, got);
+    int failed = !file || ferror(file);
+    if (file)
+        fclose(file);
+    return failed ? -1 : 0;
+}
+
+int text_write_file(const struct text *text, const char *path)
+{
+    FILE *file = text_failed(text) ? NULL : fopen(path, "we");
+    int failed = !file || fwrite(text_string(text), 1, text->length, file) != text->length;
+
+    if (file)
+        failed |= fclose(file) != 0;
+    return failed ? -1 : 0;
+}
+
 int text_begins_with(const char *string, const char *start)
 {
     return strncmp(string, start, strlen(start)) == 0;

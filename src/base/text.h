@@ -49,6 +49,13 @@ int text_failed(const struct text *text);
 /* Hands the bytes (always NUL-terminated) to the caller, who frees them; the text is empty again. NULL if it failed. */
 char *text_take(struct text *text);
 
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+/* Appends the content of a file: 0, or -1 and errno. */
+int text_add_file(struct text *text, const char *path);
+/* Makes it the content of a file, which may exist: 0, or -1 and errno. */
+int text_write_file(const struct text *text, const char *path);
+
 /* ---- strings of others ----------------------------------------------------------------------------------------- */
 
 /* Whether a string begins like this. */

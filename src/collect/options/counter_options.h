@@ -10,7 +10,6 @@ struct counter_options {
      * NULL: all. */
     const char *const *filters;
     double max_seconds; /* counting ends after it, the program does not; 0: no limit */
-    int single_pass;    /* 1: metrics that need more than one pass are an error */
 };
 
 #endif

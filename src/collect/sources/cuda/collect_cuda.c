@@ -153,12 +153,19 @@ static void refused(const struct collect_origin *origin, const struct wire_recor
                    (int)origin->process->pid, text);
 }
 
-static void counters_refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+/* Warns with the text of the record, which is behind so many words. */
+static void warn_text(const struct collect_origin *origin, const struct wire_record *record, uint32_t words,
+                      uint32_t before)
 {
     char text[512];
-    record_copy_text(text, sizeof text, record, words, 0);
+    record_copy_text(text, sizeof text, record, words, before);
     collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
                    (int)origin->process->pid, text);
+}
+
+static void counters_refused(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    warn_text(origin, record, words, 0);
 }
 
 static void told(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
@@ -169,13 +176,9 @@ static void told(const struct collect_origin *origin, const struct wire_record *
 
 static void pc_sampling(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
-    char text[512];
     told(origin, record, words);
-    if (!record->a)
-        return;
-    record_copy_text(text, sizeof text, record, words, 2);
-    collector_warn(origin->collector, origin->process->global_pid, "%s (pid %d): %s", origin->process->name,
-                   (int)origin->process->pid, text);
+    if (record->a)
+        warn_text(origin, record, words, 2);
 }
 
 static void resource_named(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)

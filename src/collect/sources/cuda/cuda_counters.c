@@ -18,17 +18,16 @@ static int add_counted(struct cuda_process *cuda, const struct wire_counted *lau
 
 CUDA_TOLD(cuda_counted_told)
 {
-    struct cuda_replayed replayed = { .passes = record->a ? record->a : 1,
-                                      .end_ns = (int64_t)wire_cuda_time(record->ticks, cuda->setup.ns_per_tick) };
+    struct wire_counted launch;
+    int64_t end_ns = (int64_t)wire_cuda_time(record->ticks, cuda->setup.ns_per_tick);
     (void)tid;
-    if (words < WIRE_HEAD_WORDS + sizeof replayed.launch / sizeof(uint64_t))
+    if (words < WIRE_HEAD_WORDS + sizeof launch / sizeof(uint64_t))
         return -1;
-    memcpy(&replayed.launch, record->body, sizeof replayed.launch);
-    if (add_counted(cuda, &replayed.launch, replayed.passes, replayed.end_ns) ||
-        !(cuda->setup.flags & WIRE_CUDA_REPLAY))
+    memcpy(&launch, record->body, sizeof launch);
+    if (add_counted(cuda, &launch, record->a ? record->a : 1, end_ns) || !(cuda->setup.flags & WIRE_CUDA_REPLAY))
         return 0;
     if (array_reserve(&cuda->replayed, &cuda->replayed_room, cuda->replayed_count + 1, sizeof *cuda->replayed) == 0)
-        cuda->replayed[cuda->replayed_count++] = replayed;
+        cuda->replayed[cuda->replayed_count++] = launch;
     return 0;
 }
 
@@ -137,7 +136,7 @@ static void replayed_row(struct cuda_process *cuda, const struct wire_counted *l
 void cuda_counters_finish(struct cuda_process *cuda)
 {
     for (size_t i = 0; i < cuda->replayed_count; i++)
-        replayed_row(cuda, &cuda->replayed[i].launch);
+        replayed_row(cuda, &cuda->replayed[i]);
 }
 
 void cuda_counters_free(struct cuda_process *cuda)

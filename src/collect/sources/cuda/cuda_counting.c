@@ -2,7 +2,6 @@
 #include "cuda_counting.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "wire/wire_cuda.h"
 
 #define PATIENCE_NS INT64_C(60000000000)
+#define ENDED "tacho-gpu was ended"
 #define DURATION_MOST_NS 1e15
 #define IMAGES_MOST 65536u
 /* Of an image. On an H200, starting took 0.2 s with images of 40 ranges, 0.5 s with 512, 3 s with 4096. */
@@ -92,11 +92,19 @@ static void take_metric(struct cuda_counting *counting, const struct gpu_frame *
     text_addf(&counting->counters, "%s%s", counting->counters.length ? "," : "", texts[GPU_METRIC_COUNTER]);
 }
 
+static void add_refusal(struct cuda_counting *counting, const struct gpu_frame *frame, const void *payload)
+{
+    const struct gpu_refusal *refusal;
+    const char *sentence = gpu_frame_refusal(frame, payload, &refusal);
+
+    if (sentence)
+        text_addf(&counting->refusal, "%s%s", counting->refusal.length ? " " : "", sentence);
+}
+
 static void take_config(void *context, const struct gpu_frame *frame, const void *payload)
 {
     struct cuda_counting *counting = context;
-    const struct gpu_refusal *refusal;
-    const char *texts[GPU_MISSING_TEXTS], *sentence;
+    const char *texts[GPU_MISSING_TEXTS];
 
     if (frame->type == GPU_FRAME_METRIC)
         take_metric(counting, frame, payload);
@@ -106,8 +114,8 @@ static void take_config(void *context, const struct gpu_frame *frame, const void
              !gpu_frame_texts(frame, payload, sizeof(struct gpu_missing), texts, GPU_MISSING_TEXTS))
         collector_warn(counting->collector, 0, "%s is not counted: %s", texts[GPU_MISSING_NAME],
                        texts[GPU_MISSING_WHY]);
-    else if (frame->type == GPU_FRAME_REFUSAL && (sentence = gpu_frame_refusal(frame, payload, &refusal)))
-        text_addf(&counting->refusal, "%s%s", counting->refusal.length ? " " : "", sentence);
+    else if (frame->type == GPU_FRAME_REFUSAL)
+        add_refusal(counting, frame, payload);
 }
 
 static void add_option(struct text *option, const char *name, const char *value)
@@ -128,7 +136,6 @@ static int ask_config(struct cuda_counting *counting, const char *image, struct 
         { "sections", wanted->sections },
         { "metrics", wanted->metrics },
         { "file", image },
-        { "single", wanted->single_pass ? "1" : NULL },
     };
     struct text texts[sizeof given / sizeof *given] = { 0 };
     const char *options[sizeof given / sizeof *given + 1] = { 0 };
@@ -139,7 +146,8 @@ static int ask_config(struct cuda_counting *counting, const char *image, struct 
         if (texts[i].length)
             options[count++] = text_string(&texts[i]);
     }
-    int code = gpu_ask("config", options, PATIENCE_NS, take_config, counting, err);
+    int code = gpu_ask(&(struct gpu_question){ "config", options, PATIENCE_NS, ENDED, NULL }, take_config, counting,
+                       err);
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         text_free(&texts[i]);
     if (!code && counting->refusal.length)
@@ -191,30 +199,6 @@ static void add_lines(struct cuda_counting *counting, struct text *file)
     text_addf(file, "\n");
 }
 
-/* Appends a file to the text: 0, or -1. */
-static int add_file(struct text *to, const char *path)
-{
-    char bytes[65536];
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got;
-
-    while ((got = file < 0 ? -1 : read(file, bytes, sizeof bytes)) > 0)
-        text_add_bytes(to, bytes, (size_t)got);
-    if (file >= 0)
-        close(file);
-    return got;
-}
-
-static int write_file(const char *path, const struct text *text)
-{
-    FILE *file = text_failed(text) ? NULL : fopen(path, "we");
-    int failed = !file || fwrite(text->bytes, 1, text->length, file) != text->length;
-
-    if (file)
-        failed |= fclose(file) != 0;
-    return failed ? -1 : 0;
-}
-
 static int prepare(struct cuda_counting *counting, struct error *err)
 {
     const char *folder = counting->collector->folder;
@@ -240,7 +224,7 @@ static int prepare(struct cuda_counting *counting, struct error *err)
             "--gpu-counters=light needs no replay.",
             (unsigned long long)counting->config.passes);
     add_lines(counting, &file);
-    if (add_file(&file, image) || write_file(path, &file))
+    if (text_add_file(&file, image) || text_write_file(&file, path))
         code = error_set(err, ERR_IO, "Cannot write %s: %s", path, strerror(errno));
     text_free(&file);
     return code;
@@ -318,11 +302,9 @@ static void take_results(void *context, const struct gpu_frame *frame, const voi
 {
     struct cuda_counting *counting = context;
     const struct gpu_results *results = payload;
-    const struct gpu_refusal *refusal;
-    const char *sentence;
 
-    if (frame->type == GPU_FRAME_REFUSAL && (sentence = gpu_frame_refusal(frame, payload, &refusal)))
-        text_addf(&counting->refusal, "%s%s", counting->refusal.length ? " " : "", sentence);
+    if (frame->type == GPU_FRAME_REFUSAL)
+        add_refusal(counting, frame, payload);
     if (frame->type != GPU_FRAME_RESULTS || frame->bytes < sizeof *results ||
         (frame->bytes - sizeof *results) / sizeof(double) < results->count || results->count != counting->metric_count)
         return;
@@ -352,7 +334,8 @@ static int evaluate(struct cuda_counting *counting, const struct counting_image 
     const char *const options[] = { text_string(&chip), text_string(&metrics), text_string(&data), NULL };
     counting->now = image;
     text_clear(&counting->refusal);
-    int code = gpu_ask("results", options, PATIENCE_NS, take_results, counting, err);
+    int code = gpu_ask(&(struct gpu_question){ "results", options, PATIENCE_NS, ENDED, NULL }, take_results, counting,
+                       err);
     if (!code && counting->refusal.length)
         code = error_set(err, ERR_UNSUPPORTED, "%s", text_string(&counting->refusal));
     unlink(text_string(&data) + strlen("data="));

@@ -125,13 +125,6 @@ struct cuda_chains {
     int64_t count;
 };
 
-/* A launch whose kernel was counted, and of which CUPTI writes no record, because it replays the kernel. */
-struct cuda_replayed {
-    struct wire_counted launch;
-    uint32_t passes;
-    int64_t end_ns; /* as below */
-};
-
 /* A launch whose kernel was counted. */
 struct cuda_counted {
     uint32_t correlation, passes; /* passes: never 0 */
@@ -175,9 +168,9 @@ struct cuda_process {
     struct cuda_waits waits;
     struct cuda_chains chains;
     struct cuda_code_map code;
-    struct cuda_pc_rows *pc; /* NULL: no warps were sampled */
+    struct cuda_pc_rows *pc;       /* NULL: no warps were sampled */
     struct cuda_counted_map counted;
-    struct cuda_replayed *replayed;
+    struct wire_counted *replayed; /* launches of which CUPTI writes no record, because it replays the kernel */
     size_t replayed_count, replayed_room;
 };
 
