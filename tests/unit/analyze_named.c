@@ -179,6 +179,56 @@ static void mpi_calls(void **state)
     report_close(report);
 }
 
+struct sent {
+    int64_t at, thread, comm, peer, size;
+    const char *name;
+};
+
+static void add_messages(struct writer *writer, const struct sent *sent, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add(writer, "MPI_P2P_EVENTS", "start", sent[i].at, "end", sent[i].at + 1, "globalTid", sent[i].thread, "textId",
+            text(writer, sent[i].name), "commHandle", sent[i].comm, "remoteRank", sent[i].peer, "size", sent[i].size,
+            "requestHandle", number(70), NULL);
+}
+
+/* Rank 0 sends 2 × 10 bytes to rank 1, and 5 to rank 2, which is rank 1 of a communicator whose handle was another
+ * one's before. Rank 1 starts a request that sends 100 bytes to rank 0 twice. Receives do not count, nor does a message
+ * to MPI_PROC_NULL; a peer of a communicator without members has no rank. */
+static void mpi_messages_by_pair(void **state)
+{
+    struct writer *writer = start();
+    int64_t zero = INT64_C(1) << 48 | 5 << 24 | 5, one = INT64_C(1) << 48 | 6 << 24 | 6;
+    const struct sent sent[] = {
+        { 10, zero, 900, 1, 10, "MPI_Send" },       { 11, zero, 900, 1, 10, "MPI_Isend_c" },
+        { 12, zero, 900, 1, 99, "MPI_Recv" },       { 13, zero, 901, 1, 3, "MPI_Sendrecv" },
+        { 60, zero, 901, 1, 5, "MPI_Sendrecv" },    { 61, zero, 902, 1, 4, "MPI_Ssend" },
+        { 62, zero, 900, 7, 4, "MPI_Ssend" },       { 20, one, 900, 0, 100, "MPI_Send_init" },
+        { 40, one, 900, 0, 1000, "MPI_Recv_init" },
+    };
+
+    add(writer, "MPI_RANKS", "globalTid", zero, "rank", number(0), NULL);
+    add(writer, "MPI_RANKS", "globalTid", one, "rank", number(1), NULL);
+    for (int64_t rank = 0; rank < 2; rank++)
+        add(writer, "MPI_COMMUNICATORS", "rank", rank, "timestamp", number(1), "commHandle", number(900), "members",
+            text(writer, "0,1,2"), NULL);
+    add(writer, "MPI_COMMUNICATORS", "rank", number(0), "timestamp", number(2), "commHandle", number(901), "members",
+        text(writer, "0,1"), NULL);
+    add(writer, "MPI_COMMUNICATORS", "rank", number(0), "timestamp", number(50), "commHandle", number(901), "members",
+        text(writer, "0,2"), NULL);
+    add_messages(writer, sent, sizeof sent / sizeof sent[0]);
+    add(writer, "MPI_P2P_EVENTS", "start", number(63), "globalTid", zero, "textId", text(writer, "MPI_Send"),
+        "commHandle", number(900), "size", number(8), NULL);
+    for (int64_t at = 25; at <= 45; at += 10)
+        add(writer, "MPI_START_WAIT_EVENTS", "start", at, "end", at + 1, "globalTid", one, "textId",
+            text(writer, "MPI_Start"), "requestHandle", number(70), NULL);
+    struct report *report = finish(writer);
+    expect(report, "mpi_comm_matrix", NULL,
+           "Rank,PeerRank,Messages,Total (B),Avg (B),Min (B),Max (B)\n"
+           "0,1,3,23,7.7,3,10\n0,2,1,5,5.0,5,5\n0,,2,8,4.0,4,4\n1,0,2,200,100.0,100,100\n");
+    report_close(report);
+}
+
 static void congestion_is_above_the_threshold(void **state)
 {
     static const char header[] = "Start (ns),End (ns),Duration (ns),Send wait rate,GUID,Name\n";
@@ -292,6 +342,7 @@ int main(void)
         cmocka_unit_test(video_calls_are_told_apart),
         cmocka_unit_test(vulkan_calls_one_by_one),
         cmocka_unit_test(mpi_calls),
+        cmocka_unit_test(mpi_messages_by_pair),
         cmocka_unit_test(congestion_is_above_the_threshold),
         cmocka_unit_test(the_default_list_is_that_of_nsys),
         cmocka_unit_test(old_names_are_known),
