@@ -19,7 +19,7 @@ endif()
 
 # ---- The shared libraries are never sanitized: a sanitized build can use those of a plain one.
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
-list(FILTER agent_sources EXCLUDE REGEX "/stubs/") # a library of their own
+list(FILTER agent_sources EXCLUDE REGEX "/(stubs|nccl_plugin)/") # libraries of their own
 if(TACHO_PLAIN_BUILD)
   file(CREATE_LINK ${TACHO_PLAIN_BUILD}/lib ${CMAKE_BINARY_DIR}/lib SYMBOLIC)
   return()
@@ -110,6 +110,13 @@ endfunction()
 if(agent_sources)
   tacho_stub_object(libraries) # cuBLAS and its like
 endif()
+
+# ---- lib/tacho/libtacho-nccl.so: the profiler plugin that NCCL loads, if it is asked for.
+add_library(tacho-nccl SHARED ${CMAKE_SOURCE_DIR}/src/agent/nccl_plugin/nccl_plugin.c ${CMAKE_SOURCE_DIR}/src/abi/nccl/nccl_profiler.c)
+target_compile_options(tacho-nccl PRIVATE -fno-semantic-interposition)
+target_link_options(tacho-nccl PRIVATE -Wl,-z,nodelete)
+tacho_for_old_glibc(tacho-nccl)
+install(TARGETS tacho-nccl LIBRARY DESTINATION lib/tacho)
 
 # ---- lib/tacho/tacho-gpu: a program that loads NVML and CUPTI, which bin/tacho cannot. The start file of today's glibc works on 2.28:
 # what it leaves to libc there is to run constructors of the program, and it has none.

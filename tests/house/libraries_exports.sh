@@ -15,4 +15,8 @@ LC_ALL=C sort -uc <<<"$names" || complain "the lists are not sorted, or name a f
 
 exported=$("$NM" -D --defined-only "$library" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort)
 diff <(printf '%s\ndlsym\ntacho_stub_of\n' "$names" | LC_ALL=C sort) <(echo "$exported") | grep '^[<>]' | sed 's/^</should be exported, but is not:/; s/^>/is exported without a reason:/' | grep . && bad=1
+
+# libtacho-nccl.so exports the tables that NCCL looks for.
+plugin=$("$NM" -D --defined-only "$(dirname "$AGENT")/libtacho-nccl.so" | awk '{ print $3 }' | LC_ALL=C sort | tr '\n' ' ')
+[ "$plugin" = "ncclProfiler_v1 ncclProfiler_v2 ncclProfiler_v3 ncclProfiler_v4 ncclProfiler_v5 ncclProfiler_v6 " ] || complain "libtacho-nccl.so exports: $plugin"
 exit $bad

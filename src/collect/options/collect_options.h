@@ -93,6 +93,7 @@ struct collect_options {
     struct counter_options kernel_counters;
     /* Bits by row of libraries.def; the upper half: verbose. */
     uint32_t libraries;
+    uint32_t nccl_level;  /* enum wire_nccl_level: the events of NCCL's profiler plugin interface */
 
     uint32_t torch_flags; /* enum wire_torch_flag */
     /* 1: operators are NVTX ranges too, with the texts of torch.autograd.profiler.emit_nvtx. */

@@ -1,0 +1,65 @@
+/* NCCL's profiler plugin interface: --nccl-plugin. The calls of -t nccl, ranges without a plugin, are a library of
+ * libraries_source.c. */
+#include <string.h>
+
+#include "cmd/cmd_source.h"
+#include "cmd/profile/profile_settings.h"
+#include "wire/wire_nccl.h"
+
+struct settings {
+    const char *level;
+};
+
+static const char *const levels[] = {
+    [WIRE_NCCL_OFF] = "off",
+    [WIRE_NCCL_COLL] = "coll",
+    [WIRE_NCCL_PROXY] = "proxy",
+    [WIRE_NCCL_LEVELS] = NULL,
+};
+
+static const char *const *level_names(void)
+{
+    return levels;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    const struct settings *own = profile_source_settings(settings, &cmd_source_nccl);
+
+    (void)err;
+    for (uint32_t i = 0; own->level && levels[i]; i++)
+        collect->nccl_level = strcmp(levels[i], own->level) == 0 ? i : collect->nccl_level;
+    if (collect->nccl_level) {
+        collect->sources |= WIRE_BIT(NCCL);
+        collect->requested |= WIRE_BIT(NCCL);
+    }
+    return 0;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "nccl-plugin", .kind = OPTION_CHOICE, .offset = offsetof(struct settings, level), .value = "WHAT",
+      .choices = level_names,
+      .help = "Record what NCCL reports to profiler plugins: off, coll (groups, collectives and transfers with "
+              "algorithm, protocol, channels), proxy (also the steps of network transfers). Default: off." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct cmd_source_label labels[] = { { "NCCL_PLUGIN", "NCCL plugin", NULL }, { 0 } };
+
+static const struct cmd_source_table tables[] = {
+    { "nccl", "TACHO_NCCL_OP" },
+    { "nccl proxy", "TACHO_NCCL_PROXY" },
+    { 0 },
+};
+
+const struct cmd_source cmd_source_nccl = {
+    .events = WIRE_BIT(NCCL),
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .finish = finish,
+    .labels = labels,
+    .tables = tables,
+    .last = SOURCE_LAST_IN_TABLES,
+};
