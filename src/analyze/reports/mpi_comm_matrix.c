@@ -12,6 +12,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "mpi_ranks.h"
 
 /* Something that a handle meant to a rank or process from a time on. Handles are reused. */
 struct meaning {
@@ -43,12 +44,6 @@ struct named_role {
 };
 MAP(role_map, struct named_role, uint64_t, name, role, hash_number, map_is_same_number)
 
-struct rank_of_process {
-    uint64_t process; /* + 1 */
-    int64_t rank;
-};
-MAP(rank_map, struct rank_of_process, uint64_t, process, process, hash_number, map_is_same_number)
-
 struct pair {
     int64_t rank, peer;
 };
@@ -67,14 +62,11 @@ static inline int is_same_pair(struct pair a, struct pair b)
 }
 MAP(sent_map, struct sent, struct pair, pair, messages, hash_pair, is_same_pair)
 
-/* The peer is of a communicator that the report does not describe, or of another world. */
-enum { PEER_UNKNOWN = -1 };
-
 struct matrix {
     struct report *report;
     struct filter filter;
     struct role_map roles;
-    struct rank_map ranks;
+    struct mpi_ranks ranks;
     struct meanings of_communicators;   /* owner: rank */
     struct communicator *communicators; /* owned */
     size_t communicator_count, communicator_room;
@@ -182,25 +174,6 @@ static int find_role(struct matrix *matrix, int64_t name, enum role *role)
     return 0;
 }
 
-static int read_ranks(struct matrix *matrix, struct error *err)
-{
-    static const char *const names[] = { "globalTid", "rank", NULL };
-    struct row_cursor rows;
-    int code = row_cursor_open(&rows, matrix->report, "MPI_RANKS", names, err);
-
-    if (code != 0)
-        return code;
-    while (row_cursor_next(&rows)) {
-        struct rank_of_process entry = { (uint64_t)global_process(row_int(&rows, 0)) + 1, row_int(&rows, 1) };
-        if (rank_map_find(&matrix->ranks, entry.process) || rank_map_add(&matrix->ranks, &entry))
-            continue;
-        code = ERR_NO_MEMORY;
-        break;
-    }
-    row_cursor_close(&rows);
-    return code;
-}
-
 /* "0,2,4": ranks in the order of the communicator. What is no number has no rank in this world. */
 static int read_members(struct communicator *communicator, const char *text)
 {
@@ -212,8 +185,9 @@ static int read_members(struct communicator *communicator, const char *text)
         long long rank = strtoll(text, &end, 10);
         if (array_reserve(&communicator->members, &room, communicator->count + 1, sizeof *communicator->members) != 0)
             return ERR_NO_MEMORY;
-        communicator->members[communicator->count++] = end == text + length && end > text && rank >= 0 ? rank
-                                                                                                       : PEER_UNKNOWN;
+        communicator->members[communicator->count++] = end == text + length && end > text && rank >= 0
+                                                           ? rank
+                                                           : MPI_RANK_UNKNOWN;
         text += length + (text[length] == ',');
     }
     return 0;
@@ -224,7 +198,7 @@ enum { COMM_RANK, COMM_TIME, COMM_HANDLE, COMM_MEMBERS };
 static int add_communicator(struct matrix *matrix, const struct row_cursor *rows)
 {
     size_t index = matrix->communicator_count;
-    struct meaning meaning = { row_int_or(rows, COMM_RANK, PEER_UNKNOWN), row_int(rows, COMM_HANDLE),
+    struct meaning meaning = { row_int_or(rows, COMM_RANK, MPI_RANK_UNKNOWN), row_int(rows, COMM_HANDLE),
                                row_int_or(rows, COMM_TIME, INT64_MIN), index };
 
     if (array_reserve(&matrix->communicators, &matrix->communicator_room, index + 1, sizeof *matrix->communicators) !=
@@ -275,13 +249,6 @@ enum { START, END, THREAD, NAME, REQUEST, COMM, PEER, SIZE };
 static const char *const column_names[] = { "start",      "end",        "globalTid", "textId", "requestHandle",
                                             "commHandle", "remoteRank", "size",      NULL };
 
-static int64_t rank_of(const struct matrix *matrix, int64_t thread)
-{
-    struct rank_of_process *found = rank_map_find(&matrix->ranks, (uint64_t)global_process(thread) + 1);
-
-    return found ? found->rank : PEER_UNKNOWN;
-}
-
 static int passes(const struct matrix *matrix, const struct row_cursor *rows)
 {
     int64_t start = row_int(rows, START);
@@ -298,7 +265,7 @@ static int64_t find_peer(const struct matrix *matrix, const struct row_cursor *r
     int64_t peer = row_int(rows, PEER);
 
     if (!found || peer < 0 || (uint64_t)peer >= matrix->communicators[found->index].count)
-        return PEER_UNKNOWN;
+        return MPI_RANK_UNKNOWN;
     return matrix->communicators[found->index].members[peer];
 }
 
@@ -316,8 +283,8 @@ static int add_request(struct matrix *matrix, const struct row_cursor *rows, str
 /* A call of MPI_P2P_EVENTS or MPI_COLLECTIVES_EVENTS. One without a peer sends nothing (MPI_PROC_NULL). */
 static int take_call(struct matrix *matrix, const struct row_cursor *rows)
 {
-    int64_t rank = rank_of(matrix, row_int_or(rows, THREAD, 0));
-    struct message message = { .peer = PEER_UNKNOWN };
+    int64_t rank = mpi_rank_of(&matrix->ranks, row_int_or(rows, THREAD, 0));
+    struct message message = { .peer = MPI_RANK_UNKNOWN };
     enum role role;
 
     if (find_role(matrix, row_int_or(rows, NAME, -1), &role) != 0)
@@ -346,7 +313,7 @@ static int take_start(struct matrix *matrix, const struct row_cursor *rows)
     const struct message *message = found ? &matrix->messages[found->index] : NULL;
     if (!message || !message->is_sent)
         return 0;
-    return count_message(matrix, (struct pair){ rank_of(matrix, thread), message->peer }, message->bytes);
+    return count_message(matrix, (struct pair){ mpi_rank_of(&matrix->ranks, thread), message->peer }, message->bytes);
 }
 
 static int take_table(struct matrix *matrix, const char *table,
@@ -383,9 +350,9 @@ static int fill_table(struct matrix *matrix, struct table *table)
         struct table_cell *cells = table_add_row(table);
         if (!cells)
             return ERR_NO_MEMORY;
-        if (cell->pair.rank != PEER_UNKNOWN)
+        if (cell->pair.rank != MPI_RANK_UNKNOWN)
             cell_set_int(&cells[CELL_RANK], cell->pair.rank);
-        if (cell->pair.peer != PEER_UNKNOWN)
+        if (cell->pair.peer != MPI_RANK_UNKNOWN)
             cell_set_int(&cells[CELL_PEER], cell->pair.peer);
         cell_set_int(&cells[CELL_MESSAGES], cell->messages);
         cell_set_int(&cells[CELL_BYTES], cell->bytes);
@@ -401,7 +368,7 @@ static void matrix_free(struct matrix *matrix)
 {
     filter_close(&matrix->filter);
     role_map_free(&matrix->roles);
-    rank_map_free(&matrix->ranks);
+    mpi_ranks_free(&matrix->ranks);
     sent_map_free(&matrix->cells);
     for (size_t i = 0; i < matrix->communicator_count; i++)
         free(matrix->communicators[i].members);
@@ -426,7 +393,7 @@ static int mpi_comm_matrix(struct report *report, const struct analysis_request 
 
     if ((code = filter_open(&matrix.filter, report, request, err)) != 0)
         goto done;
-    if ((code = read_ranks(&matrix, err)) != 0)
+    if ((code = mpi_ranks_read(&matrix.ranks, report, err)) != 0)
         goto done;
     if ((code = read_communicators(&matrix, err)) != 0)
         goto done;

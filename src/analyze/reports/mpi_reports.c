@@ -8,6 +8,7 @@
 #include "analyze/model/filter.h"
 #include "analyze/registry.h"
 #include "event_sum.h"
+#include "mpi_ranks.h"
 
 enum mpi_source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
 static const char *const mpi_tables[SOURCES + 1] = {
@@ -59,7 +60,8 @@ static const char *const column_names[COLUMNS] = {
 struct mpi_trace {
     struct report *report;
     struct filter filter;
-    struct report_columns events[SOURCES], ranks;
+    struct report_columns events[SOURCES];
+    struct mpi_ranks ranks;
     int64_t *starts; /* owned; start times of all tables, one after another */
     uint32_t *order; /* owned */
     size_t count;
@@ -67,8 +69,7 @@ struct mpi_trace {
 
 static int read_tables(struct mpi_trace *trace, struct error *err)
 {
-    static const char *const rank_names[] = { "globalTid", "rank" };
-    int code = columns_read(trace->report, "MPI_RANKS", rank_names, 2, &trace->ranks, err);
+    int code = mpi_ranks_read(&trace->ranks, trace->report, err);
 
     if (code != 0)
         return code;
@@ -142,7 +143,7 @@ static int add_row(const struct mpi_trace *trace, struct table *table, int sourc
     const struct report_columns *columns = &trace->events[source];
     int64_t start = columns->values[START][row],
             end = columns_is_null(columns, END, row) ? start : columns->values[END][row];
-    int64_t thread = columns->values[THREAD][row];
+    int64_t thread = columns->values[THREAD][row], rank = mpi_rank_of(&trace->ranks, thread);
     struct table_cell *cells = table_add_row(table);
 
     if (!cells)
@@ -153,9 +154,8 @@ static int add_row(const struct mpi_trace *trace, struct table *table, int sourc
     cell_set_int(&cells[PID], global_pid_number(thread));
     cell_set_int(&cells[TID], global_tid_number(thread));
     set_number(&cells[CELL_TAG], columns, TAG, row);
-    for (size_t i = 0; i < trace->ranks.rows; i++)
-        if (global_process(trace->ranks.values[0][i]) == global_process(thread))
-            set_number(&cells[RANK], &trace->ranks, 1, i);
+    if (rank != MPI_RANK_UNKNOWN)
+        cell_set_int(&cells[RANK], rank);
     set_number(&cells[CELL_PEER], columns, PEER, row);
     set_number(&cells[CELL_ROOT], columns, ROOT, row);
     set_size(&cells[source == COLLECTIVES ? SENT : CELL_SIZE], columns, SIZE, row);
@@ -181,7 +181,7 @@ static void trace_free(struct mpi_trace *trace)
     filter_close(&trace->filter);
     for (int i = 0; i < SOURCES; i++)
         report_columns_free(&trace->events[i]);
-    report_columns_free(&trace->ranks);
+    mpi_ranks_free(&trace->ranks);
     free(trace->starts);
     free(trace->order);
 }
