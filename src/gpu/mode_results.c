@@ -1,6 +1,7 @@
 /* The values of metrics in a counter data image, range by range, as the range profiler in a program wrote it.
  *
- * Options: chip=NAME or device=N; metrics=LIST: names as CUPTI has them; data=PATH. */
+ * Options: chip=NAME or device=N; metrics=LIST: names as CUPTI has them; data=PATH, or list=PATH: a file that has the
+ * path of an image in each line. The first image that cannot be evaluated is the last. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,6 +18,12 @@
 struct image {
     uint8_t *bytes; /* owned */
     size_t count, room;
+    uint32_t number;
+};
+
+struct names {
+    const char **list; /* owned */
+    size_t count;
 };
 
 static int read_image(struct image *image, const char *path)
@@ -25,6 +32,7 @@ static int read_image(struct image *image, const char *path)
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t got = -1;
 
+    image->count = 0;
     if (file < 0)
         return -1;
     do {
@@ -55,8 +63,9 @@ static const char **split(char *list, size_t *count)
 }
 
 /* Returns CUPTI's result. */
-static int send_ranges(const struct counters_host *host, const struct image *image, const char **names, size_t count)
+static int send_ranges(const struct counters_host *host, const struct image *image, const struct names *names)
 {
+    size_t count = names->count;
     struct cupti_range_data_info info = { .data = image->bytes, .data_bytes = image->count };
     size_t bytes = sizeof(struct gpu_results) + count * sizeof(double);
     struct gpu_results *frame = calloc(1, bytes);
@@ -68,9 +77,10 @@ static int send_ranges(const struct counters_host *host, const struct image *ima
                                                 .data = image->bytes,
                                                 .data_bytes = image->count,
                                                 .range = i,
-                                                .names = names,
+                                                .names = names->list,
                                                 .count = count,
                                                 .values = frame->values };
+        frame->image = image->number;
         frame->range = (uint32_t)i;
         frame->count = (uint32_t)count;
         result = cupti_profiler_call(&counters_cupti, CUPTI_CALL_host_evaluate, &evaluate);
@@ -81,29 +91,54 @@ static int send_ranges(const struct counters_host *host, const struct image *ima
     return result;
 }
 
+static int send_image(const struct counters_host *host, struct image *image, const char *path,
+                      const struct names *names)
+{
+    if (read_image(image, path)) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path ? path : "(no file)",
+                           strerror(errno));
+        return GPU_MODE_REFUSED;
+    }
+    int result = names->list ? send_ranges(host, image, names) : CUPTI_RESULT_ERROR_INVALID_PARAMETER;
+    image->number++;
+    if (result == CUPTI_RESULT_SUCCESS)
+        return 0;
+    frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_RESULTS_REFUSED, path, counters_result_text(result));
+    return GPU_MODE_REFUSED;
+}
+
+static int send_list(const struct counters_host *host, struct image *image, const char *path, const struct names *names)
+{
+    struct image list = { 0 };
+    int status = 0;
+
+    if (read_image(&list, path)) {
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
+        status = GPU_MODE_REFUSED;
+    }
+    char *line = (char *)list.bytes, *end = status ? line : line + list.count, *stop;
+    for (; !status && line < end && (stop = memchr(line, '\n', (size_t)(end - line))); line = stop + 1) {
+        *stop = 0;
+        status = send_image(host, image, line, names);
+    }
+    free(list.bytes);
+    return status;
+}
+
 int gpu_mode_results(char **options)
 {
     struct counters_host host;
     struct image image = { 0 };
-    const char *path = gpu_option(options, "data"), *list = gpu_option(options, "metrics");
-    size_t count = 0;
-    int status = GPU_MODE_REFUSED;
+    struct names names = { 0 };
+    const char *list = gpu_option(options, "list"), *metrics = gpu_option(options, "metrics");
 
     if (counters_begin(&host, gpu_option(options, "chip"), (unsigned)gpu_option_number(options, "device", 0), NULL))
         return GPU_MODE_REFUSED;
-    const char **names = list ? split((char *)list, &count) : NULL;
-    if (read_image(&image, path))
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path ? path : "(no file)",
-                           strerror(errno));
-    else {
-        int result = names ? send_ranges(&host, &image, names, count) : CUPTI_RESULT_ERROR_INVALID_PARAMETER;
-        status = result == CUPTI_RESULT_SUCCESS ? 0 : GPU_MODE_REFUSED;
-        if (status)
-            frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_RESULTS_REFUSED, path,
-                               counters_result_text(result));
-    }
+    names.list = metrics ? split((char *)metrics, &names.count) : NULL;
+    int status = list ? send_list(&host, &image, list, &names)
+                      : send_image(&host, &image, gpu_option(options, "data"), &names);
     free(image.bytes);
-    free(names);
+    free(names.list);
     counters_host_close(&host);
     return status;
 }

@@ -70,16 +70,18 @@ struct wire_counted {
 
 /* In the session's folder: what is counted. Lines "key=value" up to an empty line, then CUPTI's configuration: chip,
  * passes, ranges (of an image), replay (application or kernel), image (bytes of the configuration), ns (that counting
- * may take), metric (each), and those of agent/counters/launch_filter.h. Images have this name, too, with
- * "-<pid>-<number>" behind it. */
+ * may take), bytes (that all images may have), metric (each), and those of agent/counters/launch_filter.h. Images have
+ * this name, too, with "-<number>" behind it; no two images of a session have one number. */
 #define WIRE_COUNTERS_FILE "counters"
+#define WIRE_COUNTERS_SUM_FILE "counters.sum" /* a word: the bytes of all images */
 
 /* Why a launch was not counted. */
 enum wire_uncounted {
-    WIRE_UNCOUNTED_FILTER,   /* nobody asked for it */
-    WIRE_UNCOUNTED_GRAPH,    /* the launch of a graph */
-    WIRE_UNCOUNTED_CAPTURED, /* into a graph */
-    WIRE_UNCOUNTED_LATE,     /* after the time that was given */
+    WIRE_UNCOUNTED_FILTER,     /* nobody asked for it */
+    WIRE_UNCOUNTED_GRAPH,      /* the launch of a graph */
+    WIRE_UNCOUNTED_CAPTURED,   /* into a graph */
+    WIRE_UNCOUNTED_LATE,       /* after the time that was given */
+    WIRE_UNCOUNTED_COLLECTIVE, /* it waits for other GPUs or for all its blocks, and was not named */
     WIRE_UNCOUNTED_CAUSES
 };
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define GPU_HELLO_MAGIC 0x32757067686361ull /* "achgpu2": change it with any struct below */
+#define GPU_HELLO_MAGIC 0x33757067686361ull /* "achgpu3": change it with any struct below */
 
 enum gpu_reading {
 #define GPU_READING(id, name, unit) GPU_READING_##id,
@@ -192,7 +192,8 @@ struct gpu_config {
 };
 
 struct gpu_results {
-    uint32_t range, count; /* values: in the order of the names that were asked for */
+    uint32_t image, reserved; /* image: its place in the list of files, from 0 */
+    uint32_t range, count;    /* values: in the order of the names that were asked for */
     double values[];
 };
 

@@ -36,6 +36,8 @@
     X(late_ms, 0)                /* buffers are given back so late, by the worker thread */                           \
     X(larger, 0)                 /* records are so many bytes larger, and the version a new one */                    \
     X(free_share, 90)            /* so many per cent of a GPU's memory are free */                                    \
+    X(raise, 0)                  /* so many next launches raise SIGUSR1, before they do anything */                   \
+    X(meet, 0)                   /* so many next launches return only once all of them have begun */                 \
     X(pc_refusal, 0)             /* a CUptiResult: PC sampling is refused with it */                                  \
     X(pc_full, 0)                /* so many times the GPU's buffer of PC samples is full */                          \
     X(pc_errors, 0)              /* counted: calls of PC sampling that CUPTI would refuse */                          \
@@ -51,6 +53,9 @@
     X(subscribers, 0)            /* counted: subscriptions that were granted */                                       \
     X(recorded_kernels, 0)       /* counted: kernel records written into buffers… */                                  \
     X(delivered_kernels, 0)      /* …and given back in them */
+
+/* The calling thread has jumped out of all calls. */
+void fake_jumped(void);
 
 void fake_set(const char *name, int64_t value);
 int64_t fake_get(const char *name);

@@ -151,6 +151,11 @@ EXPORT int fake_leave(struct fake_call *call, int result)
     return result;
 }
 
+EXPORT void fake_jumped(void)
+{
+    inner = NULL;
+}
+
 uint32_t call_correlation(void)
 {
     return inner ? inner->correlation : 0;

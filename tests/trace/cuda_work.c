@@ -1,6 +1,9 @@
 /* Gives the GPU one thing of each kind, and says what: cuda_work
- * kernels|copies|waits|graph|memory|modules|names|devices|calls|lingering|threads|clock */
+ * kernels|copies|waits|graph|memory|modules|names|devices|calls|lingering|threads|clock|launch|killed|jump|thread-end|
+ * meeting */
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "cuda_truth.h"
@@ -348,6 +351,93 @@ static void threads(int count, int launches)
         pthread_join(all[i], NULL);
 }
 
+/* ---- Launches that do not return ------------------------------------------------------------------------------- */
+
+static void launch_named(const char *name)
+{
+    launch(name, NULL);
+    truth("kernel", "\"name\": \"%s\"", name);
+}
+
+static sigjmp_buf before;
+
+static void jump_out(int signal)
+{
+    (void)signal;
+    siglongjmp(before, 1);
+}
+
+/* In the middle of a launch, a signal handler jumps out of it; the program goes on. */
+static void jump(void)
+{
+    struct sigaction action = { .sa_handler = jump_out };
+    launch_named("first");
+    sigaction(SIGUSR1, &action, NULL);
+    fake_set("raise", 1);
+    if (sigsetjmp(before, 1) == 0)
+        launch("left", NULL);
+    fake_jumped();
+    for (int i = 0; i < 3; i++)
+        launch_named("later");
+}
+
+static void end_thread(int signal)
+{
+    (void)signal;
+    pthread_exit(NULL);
+}
+
+static void *left_in_launch(void *unused)
+{
+    (void)unused;
+    launch("left", NULL);
+    return NULL;
+}
+
+/* In the middle of a launch, its thread ends. */
+static void thread_end(void)
+{
+    struct sigaction action = { .sa_handler = end_thread };
+    pthread_t thread;
+    launch_named("first");
+    sigaction(SIGUSR1, &action, NULL);
+    fake_set("raise", 1);
+    pthread_create(&thread, NULL, left_in_launch, NULL);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 3; i++)
+        launch_named("later");
+}
+
+static void killed(void)
+{
+    for (int i = 0; i < 5; i++)
+        launch_named("unfinished");
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+}
+
+/* ---- Kernels that wait for each other, on two GPUs ------------------------------------------------------------- */
+
+static void *launch_partner(void *unused)
+{
+    (void)unused;
+    MUST(cudaSetDevice(1));
+    launch_named("partner");
+    return NULL;
+}
+
+static void meeting(void)
+{
+    pthread_t thread;
+    MUST(cudaSetDevice(0));
+    launch_named("first");
+    fake_set("meet", 2);
+    pthread_create(&thread, NULL, launch_partner, NULL);
+    launch_named("waits");
+    pthread_join(thread, NULL);
+    launch_named("last");
+}
+
 /* ---- Time passes, and the clocks part -------------------------------------------------------------------------- */
 
 static void clock_drifts(int milliseconds)
@@ -368,7 +458,8 @@ int main(int argc, char **argv)
     } modes[] = {
         { "kernels", kernels }, { "copies", copies },       { "waits", waits }, { "graph", graph },
         { "memory", memory },   { "modules", modules },     { "names", names }, { "devices", devices },
-        { "calls", calls },     { "lingering", lingering },
+        { "calls", calls },     { "lingering", lingering }, { "jump", jump },   { "thread-end", thread_end },
+        { "killed", killed },   { "meeting", meeting },
     };
     const char *mode = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
@@ -378,6 +469,8 @@ int main(int argc, char **argv)
         threads(atoi(argv[2]), atoi(argv[3]));
     if (strcmp(mode, "clock") == 0)
         clock_drifts(atoi(argv[2]));
+    for (int i = 2; i < argc && strcmp(mode, "launch") == 0; i++)
+        launch_named(argv[i]);
     truth_counters();
     return 0;
 }

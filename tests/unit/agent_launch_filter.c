@@ -121,7 +121,7 @@ static void expect(const char *lines, const char *launches, const char *wanted)
     }
     for (size_t i = 0; launches[i]; i++) {
         struct counted_launch launch = launch_of(launches[i]);
-        found[i] = launch_filter_wants(&launch) ? launches[i] : '.';
+        found[i] = launch_filter_ask(&launch) == LAUNCH_WANTED ? launches[i] : '.';
     }
     if (strcmp(found, wanted) != 0)
         fail_msg("%s, of %s: %s, expected %s", lines, launches, found, wanted);
@@ -181,7 +181,7 @@ static void it_is_over_once_all_are_counted(void **state)
     assert_int_equal(launch_filter_add("metric", "sm__cycles_active.avg"), -1);
     for (int i = 0; i < 3; i++) {
         assert_false(launch_filter_is_over());
-        launch_filter_wants(&launch);
+        launch_filter_ask(&launch);
     }
     assert_true(launch_filter_is_over());
     assert_int_equal(launch_filter_add("filter-mode", "per-gpu"), 0); /* other GPUs may still come */
@@ -197,8 +197,8 @@ static void full_tables(void **state)
         char name[16];
         snprintf(name, sizeof name, "k%u", i);
         struct counted_launch launch = { .symbol = name, .grid = { i, 1, 1 } };
-        assert_int_equal(launch_filter_wants(&launch), i % 10 == 7);
-        assert_int_equal(launch_filter_wants(&launch), i % 10 == 7);
+        assert_int_equal(launch_filter_ask(&launch), i % 10 == 7);
+        assert_int_equal(launch_filter_ask(&launch), i % 10 == 7);
     }
 }
 

@@ -49,9 +49,9 @@ static void launches_and_limits(void **state)
     assert_true(counters->max_seconds == 2.5);
     assert_null(counters->filters);
     assert_int_equal(parse("--gpu-counters=basic --gpu-counters-filter=kernel=regex:gemm\ncount=3 p"), 0);
-    assert_string_equal(counters->filters[0], "kernel=regex:gemm");
-    assert_string_equal(counters->filters[1], "count=3");
-    assert_null(counters->filters[2]);
+    assert_string_equal(counters->filters, "kernel=regex:gemm\ncount=3");
+    assert_int_equal(parse("--gpu-counters=basic --gpu-counters-max-size=64M p"), 0);
+    assert_true(counters->max_bytes == 64 << 20);
 }
 
 static void errors(void **state)
@@ -63,6 +63,7 @@ static void errors(void **state)
         { "--gpu-counters=light,xyz p", "unknown set, section or metric 'xyz' in --gpu-counters; 'tacho ncu" },
         { "--gpu-counters= p", "--gpu-counters needs a value" },
         { "--gpu-counters=light --gpu-counters-max-time=x p", "must be a number of seconds, not 'x'" },
+        { "--gpu-counters=light --gpu-counters-max-size=much p", "must be a size such as 4G, not 'much'" },
         { "--gpu-counters=light --gpu-counters-max-time=-1 p", "must be a number of seconds, not '-1'" },
         { "-t nvtx --gpu-counters=light p", "--gpu-counters needs CUDA: add cuda to --trace" },
     };

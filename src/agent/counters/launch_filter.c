@@ -282,21 +282,27 @@ static uint64_t number_in_mode(const struct counted_launch *launch)
     return ++filter.matches;
 }
 
-int launch_filter_wants(const struct counted_launch *launch)
+enum launch_answer launch_filter_ask(const struct counted_launch *launch)
 {
     uint64_t name;
 
     if (++filter.launches <= filter.skip_before)
-        return 0;
+        return LAUNCH_UNWANTED;
     if (filter.devices && (launch->device >= DEVICES_MOST || !(filter.devices >> launch->device & 1)))
-        return 0;
+        return LAUNCH_UNWANTED;
     unsigned answers = answers_for(launch->symbol, &name);
     if (!(answers & IS_NAMED) || !has_id(launch, answers, name))
-        return 0;
+        return LAUNCH_UNWANTED;
     if ((answers & IS_COLLECTIVE || launch->is_cooperative) && !filter.takes_collectives)
-        return 0;
+        return LAUNCH_COLLECTIVE;
     uint64_t number = number_in_mode(launch);
-    return number > filter.skip && (!filter.count || number - filter.skip <= filter.count);
+    int is_wanted = number > filter.skip && (!filter.count || number - filter.skip <= filter.count);
+    return is_wanted ? LAUNCH_WANTED : LAUNCH_UNWANTED;
+}
+
+uint64_t launch_filter_most(void)
+{
+    return filter.count;
 }
 
 int launch_filter_is_over(void)

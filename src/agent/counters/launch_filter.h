@@ -28,11 +28,20 @@ struct counted_launch {
 /* A line of the file: 0, or -1 if it is none of the above. The value must stay where it is. */
 int launch_filter_add(const char *key, const char *value);
 
-/* At the entry of each launch, which it counts: 1 if its kernel is to be counted, else 0. */
-int launch_filter_wants(const struct counted_launch *launch);
+enum launch_answer {
+    LAUNCH_UNWANTED,
+    LAUNCH_WANTED,
+    LAUNCH_COLLECTIVE, /* it would be wanted, if it did not wait for others */
+};
+
+/* Whether a kernel is to be counted: at the entry of each launch. */
+enum launch_answer launch_filter_ask(const struct counted_launch *launch);
 
 /* True once no launch will be wanted any more: `count` is reached. */
 int launch_filter_is_over(void);
+
+/* The most launches that `count` lets through, of a GPU or launch configuration where that matters; 0: no limit. */
+uint64_t launch_filter_most(void);
 
 /* Forgets all lines and launches. */
 void launch_filter_reset(void);

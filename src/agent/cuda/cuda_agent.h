@@ -13,7 +13,7 @@
  *     cuda_modules.c    the machine code of modules that are loaded
  *     cuda_cubin_parts.c  line information of these, for samples
  *     cuda_pc_sampling.c  samples of warps: why they stall
- *     cuda_counted.c    counts single kernels, in the callbacks of their launches
+ *     cuda_counters.c  counts single kernels, in the callbacks of their launches; with the files of its header
  *
  * Callbacks run in the program's threads, at any moment: they call no CUDA function, take no lock that is held across a
  * call into CUPTI, allocate nothing, and keep errno. From CUPTI they request only ids, with these exceptions:
@@ -224,7 +224,7 @@ void cuda_pc_fetch(void);                      /* takes the samples that CUPTI h
 void cuda_pc_finish(void);                     /* the same, and those that the GPU still has */
 int cuda_pc_crc(const struct cupti_module_data *module, uint64_t *crc); /* the name of its cubin in samples; 0 or -1 */
 
-/* ---- cuda_counted.c -------------------------------------------------------------------------------------------- */
+/* ---- cuda_counters.c ----------------------------------------------------------------------------------------- */
 /* True while launches may still be counted. */
 int counters_are_wanted(void);
 

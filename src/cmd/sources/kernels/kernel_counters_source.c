@@ -12,9 +12,10 @@ enum { NAMES_MOST = 128 };
 
 struct settings {
     struct text sets, sections, metrics; /* with commas between them */
-    const char *filters;                 /* lines for the agent, with a line feed between them */
+    const char *filters;                 /* lines for the agent, each ended by a line feed */
     const char *replay;
     double max_seconds;
+    uint64_t max_bytes;
 };
 
 static void add_name(struct text *list, const char *name)
@@ -88,22 +89,14 @@ static int take_max_time(void *settings, const char *value, struct error *err)
     return option_seconds("gpu-counters-max-time", value, &own->max_seconds, err);
 }
 
-/* The lines as a list that ends with NULL; the settings own it. */
-static const char *const *split_lines(struct profile_settings *settings, const char *lines)
+static int take_max_size(void *settings, const char *value, struct error *err)
 {
-    size_t count = 2, length = strlen(lines), at = 0;
+    struct settings *own = profile_source_settings(settings, &cmd_source_kernel_counters);
 
-    for (const char *c = lines; *c; c++)
-        count += *c == '\n';
-    char **list = profile_own(settings, malloc(count * sizeof *list + length + 1));
-    if (!list)
-        return NULL;
-    char *copy = (char *)(list + count);
-    memcpy(copy, lines, length + 1);
-    for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n"))
-        list[at++] = line;
-    list[at] = NULL;
-    return (const char *const *)list;
+    own->max_bytes = option_size(value, 1024);
+    return own->max_bytes
+               ? 0
+               : error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters-max-size must be a size such as 4G, not '%s'", value);
 }
 
 /* NULL for an empty list; the settings own it. */
@@ -126,11 +119,10 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters needs CUDA: add cuda to --trace");
     if (collect->cuda_pc_mode)
         return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters and --pc-sampling exclude each other: profile twice");
-    counters->filters = own->filters ? split_lines(settings, own->filters) : NULL;
+    counters->filters = own->filters;
+    counters->max_bytes = own->max_bytes;
     counters->replay = own->replay;
     counters->max_seconds = own->max_seconds;
-    if ((!counters->sets && !counters->sections && !counters->metrics) || (own->filters && !counters->filters))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
     return 0;
 }
 
@@ -157,6 +149,9 @@ static const struct option options[] = {
               "or refuse them (application). Default: kernel, or no replay if one pass is enough." },
     { .name = "gpu-counters-max-time", .kind = OPTION_CUSTOM, .value = "SECONDS", .take = take_max_time,
       .help = "Stop counting after SECONDS; the program goes on. Default: no limit." },
+    { .name = "gpu-counters-max-size", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_max_size,
+      .help = "Stop counting when the counters in /tmp would take more than SIZE, such as 512M; the program goes on. "
+              "Default: 4G." },
     { .name = "gpu-counters-filter", .kind = OPTION_TEXT, .offset = FIELD(filters), .value = "LINES", .hidden = 1,
       .help = "Filters of launches, one per line (set by `tacho ncu`)." },
     { 0 },

@@ -9,7 +9,7 @@
 #include "collect/core/variables.h"
 #include "collect/process/process.h"
 #include "cuda_collect.h"
-#include "cuda_counting.h"
+#include "kernel_counter_capture.h"
 #include "wire/wire_cuda.h"
 #include "wire/wire_nvtx.h"
 
@@ -57,13 +57,13 @@ static void begin(struct collector *collector, pid_t pid)
     struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     (void)pid;
     if (is_counting(collector->options))
-        gpus->counting = cuda_counting_begin(collector);
+        gpus->counters = counter_capture_begin(collector);
 }
 
 static void free_state(struct collector *collector)
 {
     struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
-    cuda_counting_free(gpus->counting);
+    counter_capture_free(gpus->counters);
 }
 
 /* Writes the version that is known once a program has used CUDA. */
@@ -71,8 +71,8 @@ static void finish(struct collector *collector)
 {
     const struct cuda_gpus *gpus = collector->state[COLLECT_SOURCE_CUDA];
     char value[16] = "";
-    if (gpus->counting)
-        cuda_counting_finish(gpus->counting);
+    if (gpus->counters)
+        counter_capture_finish(gpus->counters);
     if (gpus->cuda_version)
         snprintf(value, sizeof value, "%u", gpus->cuda_version);
     machine_fact(collector, "CudaDriverVersion", 611, value); /* nsys's name and number */
@@ -99,7 +99,7 @@ static void arena(const struct collector *collector, struct collect_arena_texts 
     struct wire_header *arena = texts->arena;
     atomic_store(&wire_cuda(arena)->free_buffers, WIRE_LIST_EMPTY);
     wire_cuda(arena)->settings = (struct wire_cuda_settings){
-        .flags = options->cuda_flags | cuda_counting_flags(gpus->counting),
+        .flags = options->cuda_flags | counter_capture_flags(gpus->counters),
         .backtrace_groups = options->cuda_backtrace_groups,
         .backtrace_ns = options->cuda_backtrace_ns,
         .backtrace_bytes = BACKTRACE_BYTES,

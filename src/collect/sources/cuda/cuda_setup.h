@@ -8,7 +8,7 @@
 #include "wire/wire.h"
 
 struct clock_map;
-struct cuda_counting;
+struct counter_capture;
 struct process;
 
 #define CUDA_GPUS_MAX 64
@@ -17,12 +17,12 @@ struct process;
 struct cuda_gpus {
     struct cuda_gpu {
         unsigned char uuid[16];
-        uint64_t pci;               /* domain << 32 | bus << 16 | device << 8 | function */
-        int is_of_cuda;             /* a process told of it, and it has its row */
+        uint64_t pci;                 /* domain << 32 | bus << 16 | device << 8 | function */
+        int is_of_cuda;               /* a process told of it, and it has its row */
     } list[CUDA_GPUS_MAX];
     uint32_t count, of_cuda;
-    uint32_t cuda_version;          /* the version that the driver supports: 13000 is 13.0; 0: unknown */
-    struct cuda_counting *counting; /* NULL: no kernels are counted */
+    uint32_t cuda_version;            /* the version that the driver supports: 13000 is 13.0; 0: unknown */
+    struct counter_capture *counters; /* NULL: no kernels are counted */
 };
 
 /* The number of a GPU; one that is not known yet gets the next. The parts of a divided GPU (MIG) are GPUs of their own

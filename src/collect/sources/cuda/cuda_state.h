@@ -313,7 +313,7 @@ void cuda_function_lines_read(struct cuda_function_lines *lines, const struct cu
                               const char *function);
 const struct cuda_pc_line *cuda_function_line(const struct cuda_function_lines *lines, uint64_t offset); /* or NULL */
 
-/* ---- cuda_counters.c ------------------------------------------------------------------------------------------- */
+/* ---- kernel_counter_rows.c -------------------------------------------------------------------------------------- */
 
 CUDA_TOLD(cuda_counted_told);
 CUDA_TOLD(cuda_image_told);

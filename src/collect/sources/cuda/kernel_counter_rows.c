@@ -1,8 +1,8 @@
 /* Counted kernels of a process: the agent tells which launches were counted, CUPTI's records which kernels these were.
  */
 #include "base/array.h"
-#include "cuda_counting.h"
 #include "cuda_state.h"
+#include "kernel_counter_capture.h"
 
 static int add_counted(struct cuda_process *cuda, const struct wire_counted *launch, uint32_t passes, int64_t end_ns)
 {
@@ -36,14 +36,13 @@ CUDA_TOLD(cuda_image_told)
     (void)tid;
     if (words < WIRE_HEAD_WORDS + 2)
         return -1;
-    if (cuda->setup.gpus->counting)
-        cuda_counting_image(cuda->setup.gpus->counting,
-                            &(struct counting_image){ .pid = cuda->setup.own_pid,
-                                                      .number = (uint32_t)(record->body[0] >> 32),
-                                                      .launches = (uint32_t)record->body[0],
-                                                      .ranges = (uint32_t)(record->body[1] >> 32),
-                                                      .dropped = (uint32_t)record->body[1],
-                                                      .result = record->a });
+    if (cuda->setup.gpus->counters)
+        counter_capture_add_image(cuda->setup.gpus->counters,
+                                  &(struct counted_image){ .number = (uint32_t)(record->body[0] >> 32),
+                                                           .launches = (uint32_t)record->body[0],
+                                                           .ranges = (uint32_t)(record->body[1] >> 32),
+                                                           .dropped = (uint32_t)record->body[1],
+                                                           .result = record->a });
     return 0;
 }
 
@@ -52,8 +51,8 @@ CUDA_TOLD(cuda_uncounted_told)
     (void)tid;
     if (words < WIRE_HEAD_WORDS + WIRE_UNCOUNTED_CAUSES)
         return -1;
-    if (cuda->setup.gpus->counting)
-        cuda_counting_uncounted(cuda->setup.gpus->counting, record->body);
+    if (cuda->setup.gpus->counters)
+        counter_capture_add_uncounted(cuda->setup.gpus->counters, record->body);
     return 0;
 }
 
@@ -95,11 +94,11 @@ int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIN
 {
     struct cuda_counted *counted = cuda_counted_map_find(&cuda->counted, (uint32_t)kernel->correlationId);
 
-    if (!counted || !cuda->setup.gpus->counting)
+    if (!counted || !cuda->setup.gpus->counters)
         return 0;
     counted->is_seen = 1;
-    struct counting_kernel key = { cuda->setup.own_pid, counted->image, counted->range };
-    int64_t id = cuda_counting_kernel(cuda->setup.gpus->counting, &key);
+    struct counted_place key = { counted->image, counted->range };
+    int64_t id = counter_capture_add_kernel(cuda->setup.gpus->counters, &key);
     if (id < 0)
         return 0;
     counter_row(cuda, counted, kernel, id);
@@ -107,7 +106,7 @@ int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIN
         return 0;
     *start_ns = counted->end_ns;
     kernel->start = kernel->end = cuda_time(cuda, counted->end_ns);
-    return cuda_counting_untimed(cuda->setup.gpus->counting, &key, kernel) == 0;
+    return counter_capture_add_untimed(cuda->setup.gpus->counters, &key, kernel) == 0;
 }
 
 /* What CUPTI's record would say, as far as the launch says it. */
