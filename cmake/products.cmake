@@ -19,7 +19,7 @@ endif()
 
 # ---- The shared libraries are never sanitized: a sanitized build can use those of a plain one.
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/*.c)
-list(FILTER agent_sources EXCLUDE REGEX "/(stubs|nccl_plugin)/") # libraries of their own
+list(FILTER agent_sources EXCLUDE REGEX "/(stubs|nccl_plugin|openacc_tool)/") # libraries of their own
 if(TACHO_PLAIN_BUILD)
   file(CREATE_LINK ${TACHO_PLAIN_BUILD}/lib ${CMAKE_BINARY_DIR}/lib SYMBOLIC)
   return()
@@ -117,6 +117,15 @@ target_compile_options(tacho-nccl PRIVATE -fno-semantic-interposition)
 target_link_options(tacho-nccl PRIVATE -Wl,-z,nodelete)
 tacho_for_old_glibc(tacho-nccl)
 install(TARGETS tacho-nccl LIBRARY DESTINATION lib/tacho)
+
+# ---- lib/tacho/libtacho-openacc.so: what OpenACC runtimes load by ACC_PROFLIB, to find the agent.
+file(GLOB openacc_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/openacc_tool/*.c)
+if(openacc_sources)
+  add_library(tacho-openacc SHARED ${openacc_sources})
+  target_link_options(tacho-openacc PRIVATE -Wl,-z,nodelete)
+  tacho_for_old_glibc(tacho-openacc)
+  install(TARGETS tacho-openacc LIBRARY DESTINATION lib/tacho)
+endif()
 
 # ---- lib/tacho/tacho-gpu: a program that loads NVML and CUPTI, which bin/tacho cannot. The start file of today's glibc works on 2.28:
 # what it leaves to libc there is to run constructors of the program, and it has none.

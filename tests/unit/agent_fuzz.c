@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "agent/core/agent.h"
 #include "agent/cuda/cuda_agent.h"
+#include "wire/wire_openacc.h"
 
 #include "../fuzz/fuzz_agent.c"
 
@@ -51,9 +53,48 @@ static void cuda_that_cannot_be_started_is_told(void **state)
     assert_int_equal(host_end(), 0);
 }
 
+/* ---- Records that a program has overwritten -------------------------------------------------------------------- */
+
+/* Writes a record with a head and as many words, all of this value. */
+static void emit_raw(enum wire_source source, uint32_t type, uint16_t a, uint16_t b, uint32_t body_words,
+                     uint64_t value)
+{
+    struct agent_lane *lane;
+    struct wire_record *record = emit_begin(agent_thread(), &lane, source, type, WIRE_HEAD_WORDS + body_words);
+    assert_non_null(record);
+    record->a = a;
+    record->b = b;
+    record->flags = (uint8_t)value;
+    record->ticks = value;
+    for (uint32_t i = 0; i < body_words; i++)
+        record->body[i] = value;
+    emit_commit(lane, record);
+}
+
+static void overwritten_records_of_openacc_are_counted(void **state)
+{
+    static const uint64_t values[] = { 0, 1, INT64_MAX, UINT64_MAX, 0x4141414141414141 };
+    const struct collect_options options = { .range = COLLECT_RANGE_NONE };
+    uint64_t damaged = 0;
+    host_begin(&options, WIRE_BIT(OPENACC), 64);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint16_t number = 0; number < 30; number++)
+            for (uint32_t words = 0; words < 12; words++) {
+                int is_begin = number > 0 && number < 25 &&
+                               (number <= 9 ? number != 2 && number != 4 : number % 2 == 0);
+                uint16_t depth = (uint16_t)(words % 10);
+                emit_raw(WIRE_SOURCE_OPENACC, WIRE_OPENACC_BEGIN, number, depth, words, values[i]);
+                damaged += words < 1 || !is_begin || depth >= WIRE_OPENACC_DEPTH;
+                emit_raw(WIRE_SOURCE_OPENACC, WIRE_OPENACC_EVENT, number, depth, words, values[i]);
+                damaged += words < WIRE_OPENACC_BODY_WORDS || !is_begin;
+            }
+    assert_int_equal(host_end(), damaged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overwritten_records_of_openacc_are_counted),
         cmocka_unit_test(cuda_that_cannot_be_started_is_told),
         cmocka_unit_test(whatever_is_called_the_records_make_sense),
     };

@@ -15,15 +15,17 @@
 #include "agent/core/own_process.h"
 #include "agent/core/seccomp.h"
 #include "agent/core/sys.h"
+#include "base/path.h"
 #include "exec_image.h"
 #include "os_hooks.h"
 #include "os_process.h"
 #include "wire/wire_marks.h"
+#include "wire/wire_openacc.h"
 
 #define STACK_MAX 4096 /* bytes of stack for a changed environment, if there is no scratch memory */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 #define INJECTION_BYTES 32 /* room for the name of an injection variable */
-#define ADDED 4
+#define ADDED 5
 
 typedef char *const *strings;
 
@@ -113,15 +115,46 @@ static int names_agent(const char *list)
     return 0;
 }
 
-/* Variables that inject the agent, and the source that needs it; 0: every capture. */
+/* Variables that inject the agent, or a file beside it, and the source that needs it; 0: every capture. */
 static const struct {
     const char name[INJECTION_BYTES];
     uint32_t source;
+    const char *file; /* NULL: the agent */
 } injections[] = {
-    { "NVTX_INJECTION64_PATH", 0 },
-    { "CUDA_INJECTION64_PATH", WIRE_BIT(CUDA) },
+    { "NVTX_INJECTION64_PATH", 0, NULL },
+    { "CUDA_INJECTION64_PATH", WIRE_BIT(CUDA), NULL },
+    { "ACC_PROFLIB", WIRE_BIT(OPENACC), WIRE_OPENACC_FILE },
 };
 #define INJECTIONS (sizeof injections / sizeof *injections)
+_Static_assert(INJECTIONS + 2 == ADDED, "each of them, the session and LD_PRELOAD");
+
+/* Bytes for NAME=value, with its end. */
+static size_t injection_bytes(size_t injection)
+{
+    const char *file = injections[injection].file;
+    return INJECTION_BYTES + strlen(agent.library) + (file ? strlen(file) : 0) + 1;
+}
+
+static size_t injection_texts(void)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < INJECTIONS; i++)
+        bytes += injection_bytes(i);
+    return bytes;
+}
+
+/* The part of the agent's path that stands in the value: the whole, or the folder before the file. */
+static size_t injection_shared(size_t injection)
+{
+    return injections[injection].file ? path_folder_length(agent.library) : strlen(agent.library);
+}
+
+static int is_injection(const char *value, size_t injection)
+{
+    size_t shared = injection_shared(injection);
+    const char *file = injections[injection].file;
+    return strncmp(value, agent.library, shared) == 0 && strcmp(value + shared, file ? file : "") == 0;
+}
 
 struct found {
     size_t count;
@@ -155,6 +188,15 @@ static void look_at(struct found *found, strings environment)
 static char *set(char *to, const char *name, const char *value)
 {
     return stpcpy(stpcpy(stpcpy(to, name), "="), value);
+}
+
+static void set_injection(char *to, size_t injection)
+{
+    const char *file = injections[injection].file;
+    size_t shared = injection_shared(injection);
+    to = stpcpy(stpcpy(to, injections[injection].name), "=");
+    memcpy(to, agent.library, shared);
+    strcpy(to + shared, file ? file : "");
 }
 
 static int has_sanitizer(const char *list)
@@ -196,10 +238,10 @@ static void add_agent(char **environment, char *texts, const struct request *req
     environment[count++] = session;
     for (size_t i = 0; i < INJECTIONS; i++) {
         if (lacks(found, i)) {
-            set(injection, injections[i].name, agent.library);
+            set_injection(injection, i);
             environment[count++] = injection;
         }
-        injection += INJECTION_BYTES + strlen(agent.library) + 1;
+        injection += injection_bytes(i);
     }
     char *preload = injection;
     make_preload(preload, found->preload, runtime);
@@ -251,7 +293,7 @@ static void remove_agent(char **environment, char *texts, const struct request *
         int names_us = value_of(entry, WIRE_SESSION_VARIABLE) != NULL;
         for (size_t j = 0; j < INJECTIONS; j++) {
             const char *injection = value_of(entry, injections[j].name);
-            names_us |= injection && strcmp(injection, agent.library) == 0;
+            names_us |= injection && is_injection(injection, j);
         }
         if (value_of(entry, PRELOAD_VARIABLE))
             entry = without_agent(texts, found->preload);
@@ -387,8 +429,7 @@ static int run_changed(const struct request *request, const struct plan *plan, e
                        const char *runtime)
 {
     const struct found *found = &plan->found;
-    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session +
-                   INJECTIONS * (INJECTION_BYTES + strlen(agent.library) + 1) + sizeof PRELOAD_VARIABLE +
+    size_t texts = sizeof WIRE_SESSION_VARIABLE + sizeof agent.session + injection_texts() + sizeof PRELOAD_VARIABLE +
                    strlen(runtime) + strlen(agent.preload) + (found->preload ? strlen(found->preload) : 0) + 4;
     struct layout layout = { .change = change, .runtime = runtime, .pointers = found->count + ADDED + 1 };
     layout.words = layout.pointers + (texts + 7) / 8;

@@ -37,6 +37,7 @@ static const struct loss_words words[] = {
     { "cuda", "CUDA records", "lost", "counts", "low", { "CUPTI_*", "CUDA_*" }, { { 0 } } },
     { "libraries", "library calls", "lost", "counts", "low", { "NVTX_*" }, { { 0 } } },
     { "pytorch", "PyTorch records", "lost", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
+    { "openacc", "OpenACC events", "lost", "counts", "low", { "CUPTI_ACTIVITY_KIND_OPENACC_*" }, { { 0 } } },
     { "samples", "CPU samples", "lost", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },
     { "nccl", "NCCL events", "lost", "counts", "low", { "TACHO_NCCL_*" }, { { 0 } } },
     { "steps", "times of steps", "lost", "counts", "low", { "TACHO_STEP_TIME" }, { { 0 } } },

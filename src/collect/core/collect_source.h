@@ -165,8 +165,8 @@ struct collect_source {
 
     /* The thread is read for the first time. May set reader->is_agents. */
     void (*thread_begin)(struct process *process, struct process_reader *reader, const struct wire_thread *slot);
-    /* The call chains of the next record of this source, from a WIRE_STACK record. A source that has take_chains also
-     * has chain_row. */
+    /* The call chains of the next record of this source, from a WIRE_STACK record. The native one is the number of a
+     * stack (symbols.h); a source without chain_row gets no rows for it. */
     void (*take_chains)(const struct collect_origin *origin, const struct wire_record *record,
                         struct call_chains chains);
     /* The most frames of such a chain; 0, or no function: no limit. */

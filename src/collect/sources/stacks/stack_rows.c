@@ -154,7 +154,9 @@ static uint32_t stack_of(struct process *process, const struct wire_record *reco
         .depth_max = source->chain_depth ? source->chain_depth(process->collector) : 0,
     };
     uint32_t stack = symbols_unwind(process->space, &sample).stack;
-    return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, id) == 0 ? stack : SYMBOLS_NO_STACK;
+    if (stack != SYMBOLS_NO_STACK && source->chain_row && note_use(stacks, stack, id) != 0)
+        return SYMBOLS_NO_STACK;
+    return stack;
 }
 
 int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address)
@@ -314,7 +316,7 @@ static void finish(struct collector *collector)
 static void stack(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     const struct collect_source *source = record->a < WIRE_SOURCE_COUNT ? collect_counted_sources[record->a] : NULL;
-    if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains || !source->chain_row)
+    if (words < WIRE_HEAD_WORDS + 3 || !source || !source->take_chains)
         return;
     struct call_chains chains = {
         .native = stack_of(origin->process, record, words),
