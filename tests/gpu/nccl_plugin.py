@@ -1,0 +1,62 @@
+"""--nccl-plugin with the real NCCL and one rank: the program does the same as without it, NCCL loads the plugin with the newest version of
+the interface that it has, and each send and receive of an all-to-all has its row."""
+import os
+
+import gpulib
+import tools
+
+LIMIT_SECONDS = 240
+ALONE = False
+COUNT = 20
+# The first NCCL with a version of the interface.
+SINCE = (((2, 29), 6), ((2, 28), 5), ((2, 27), 4), ((2, 26), 3), ((2, 24), 2), ((2, 23), 1))
+
+
+class NcclPlugin(gpulib.Case):
+    def setUp(self):
+        super().setUp()
+        self.need_torch()
+
+    def bare(self):
+        done = tools.run([tools.PYTHON, tools.source("nccl_one_rank.py"), str(COUNT)], 100)
+        self.assertEqual(done.status, 0, str(done))
+        return done.stdout
+
+    def profiled(self, level, env=None):
+        done = self.run_tacho(tools.PYTHON, tools.source("nccl_one_rank.py"), str(COUNT), seconds=100, env=env,
+                              options=[*gpulib.CUDA, f"--nccl-plugin={level}"])
+        self.assertEqual(done.status, 0, str(done))
+        return done, self.report()
+
+    def test_each_level_records_and_harms_nothing(self):
+        expected = self.bare()
+        words = expected.split()
+        nccl, size = tuple(map(int, words[1].split(".")))[:2], int(words[5])
+        version = next((number for first, number in SINCE if nccl >= first), 0)
+        if not version:
+            self.skipTest(f"NCCL {words[1]} has no profiler plugins")
+        for level in ("coll", "proxy"):
+            with self.subTest(level=level):
+                done, report = self.profiled(level)
+                self.assertEqual(done.stdout, expected)
+                self.assertTrue(report.has("TACHO_NCCL_COMM"), "NCCL did not load the plugin")
+                # Before v4 a communicator comes with its first operation.
+                self.assertEqual(report.rows("SELECT DISTINCT version FROM TACHO_NCCL_COMM"), [(version,)])
+                if version >= 4:
+                    self.assertEqual(report.rows("SELECT DISTINCT ranks, rank FROM TACHO_NCCL_COMM"), [(1, 0)])
+                transfers = report.rows("""SELECT value, count(*), min(bytes), max(bytes) FROM TACHO_NCCL_OP JOIN StringIds s ON s.id = function
+                                           WHERE kind = 'p2p' GROUP BY value ORDER BY value""")
+                self.assertEqual(transfers, [("Recv", COUNT, size, size), ("Send", COUNT, size, size)])
+                self.assertEqual(report.count("nccl", "lost"), 0)
+                table = tools.run([gpulib.TACHO, "stats", "-r", "nccl_coll_sum", "--format", "csv", report.path], 60)
+                self.assertEqual(table.status, 0, str(table))
+                self.assertIn("Send", table.stdout)
+
+    def test_a_plugin_of_the_user_stays(self):
+        done, report = self.profiled("coll", env={**os.environ, "NCCL_PROFILER_PLUGIN": "none"})
+        self.assertIn("keeps its place", done.stderr)
+        self.assertFalse(report.has("TACHO_NCCL_OP"))
+
+
+if __name__ == "__main__":
+    gpulib.main()
