@@ -129,6 +129,7 @@ struct wire_nvtx_shared {
     uint32_t domain_exclude;
     /* The range that begins a capture, and its domain: "*" means any domain, 0 the default one. */
     uint32_t capture_range, capture_domain;
+    uint32_t launch_ranges; /* a list of rules: which launches are counted (agent/nvtx/nvtx_launch.c) */
 };
 WIRE_SHARED(NVTX, struct wire_nvtx_shared, wire_nvtx)
 

@@ -61,14 +61,7 @@ sm__inst_executed_pipe_tensor_subpipe_hmma.sum    Counter     inst
 
 
 def metrics_of_chips_are_listed():
-    check("ncu --list-chips", """\
------ ------------------
-Chip  Compute Capability
------ ------------------
-GV100 7.0
-GH100 9.0
-GB202 12.0
-""", output("ncu", "--list-chips"))
+    check("ncu --list-chips", "gv100, gh100, gb202\n", output("ncu", "--list-chips"))
     check("ncu --query-metrics --chips GB202 --query-metrics-collection pmsampling", """\
 GB202
 ------------------- ----------- -----------

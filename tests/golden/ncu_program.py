@@ -51,11 +51,14 @@ def what_is_counted():
     check("a limit", start + "basic --gpu-counters-max-time=1.5 /bin/true", command_of("--max-time", "1.5"))
     check("from the program's call on", start + "basic --capture-range=cudaProfilerApi --capture-range-end=repeat /bin/true",
           command_of("--profile-from-start", "off"))
-    in_range = start.replace("-t cuda", "-t cuda,nvtx") + "basic --nvtx-capture {} --capture-range=nvtx --capture-range-end=repeat /bin/true"
-    for value, capture in (("step/", "step"), ("step", "step"), ("My domain@step/", "'step@My domain'"), (r"a\[i\]/", r"'a\[i\]'")):
-        got = command_of("--nvtx", "--nvtx-include", value).removesuffix("…")  # info cuts long lines
-        check(f"in the range {value}", in_range.format(capture)[:len(got)], got)
-        assert "--capture-range-end=repeat" in got, got
+    for options, rules in ((["--nvtx-include", "step/"], [r"'ip\tstep'"]), (["--nvtx-include", "step"], [r"'is\tstep'"]),
+                           (["--nvtx-include", "My domain@step/"], [r"'ipMy domain\tstep'"]), (["--nvtx-include", r"a\[i\]/"], [r"'ip\ta[i]'"]),
+                           (["--nvtx-exclude", "a/", "--nvtx-include", "b/"], [r"'ip\tb'", r"'ep\ta'"]),
+                           (["--nvtx-include", "b", "--range-filter", "::[2-3],7"], [r"'is\tb'", "n2-3,7"])):
+        got = command_of("--nvtx", *options).removesuffix("…")  # info cuts long lines
+        wanted = start.replace("-t cuda", "-t cuda,nvtx") + "basic " + "".join(f"--gpu-counters-range {rule} " for rule in rules) + "/bin/true"
+        check(f"in ranges, with {options}", wanted[:len(got)], got)
+        assert rules[-1][:-1] in got, got
 
 
 def filters():
@@ -92,13 +95,14 @@ def refusals():
             (["--kernel-id", ":::" + "1|" * 70 + "2"], "cannot use --kernel-id ':::1|1|"),
             (["--max-time", "soon"], "--max-time must be a number of seconds, not 'soon'"),
             (["--import", "x.csv", "--csv"], "--import and lists take no program, not './nothing'"),
-            *[(["--nvtx-include", value], "--nvtx-include takes one range, RANGE/ or DOMAIN@RANGE/: ")
+            *[(["--nvtx-include", value], "--nvtx-include takes one range, [DOMAIN@]RANGE/ (push/pop) or [DOMAIN@]RANGE (start/end), not '")
               for value in ("A/B", "A/*/B/", "[A", "A]", "A,B", "regex:A/", "D@", "", "D@A@B")],
-            (["--nvtx-include", "A/", "--nvtx-include", "B/"], "--nvtx-include takes one range"),
-            (["--nvtx-include", "A/", "--profile-from-start", "off"], "--nvtx-include and --profile-from-start off cannot be used together"),
+            (["--range-filter", "::2"], "--range-filter needs --nvtx-include"),
+            *[(["--nvtx-include", "A/", "--range-filter", value], "--range-filter takes instances of NVTX ranges, such as ::2 or ::[1-3],7, not '")
+              for value in ("", "2", ":1:2", "yes::2", "::", "::x", "::1--2", "::-2")],
             *[([f"--{name}", "x"], f"--{name} is not supported: ") for name in (
                 "mode", "hostname", "preload-library", "kill", "target-processes-filter", "nvtx-push-pop-scope", "graph-profiling", "native-include",
-                "native-exclude", "python-include", "python-exclude", "range-replay-options", "range-filter", "nvtx-exclude",
+                "native-exclude", "python-include", "python-exclude", "range-replay-options",
                 "communicator")]):
         said = refusal("ncu", "--quiet", *options, "./nothing")
         assert said.startswith("tacho ncu: " + says), said

@@ -141,6 +141,21 @@ class Counters(fakelib.Case):
                               JOIN TACHO_KERNEL_COUNTER_VALUES v ON v.kernelId = k.id WHERE v.metricId = 0 ORDER BY 1""")
         self.assertEqual([("a", 0, 1000), ("b", 1, 2000), ("c", 2, 3000), ("d", 0, 1000), ("e", 1, 2000)], rows)
 
+    def test_ranges(self):
+        """Push/pop ranges count for launches of their own thread, start/end ranges for all; any of those that are included, none that is excluded."""
+        everything = ["before", "a1", "ab", "thread_a", "a2", "s", "thread_s", "own_a", "after"]
+        variables = {"TACHO_GPU_HELPER": HELPER, "TACHO_CUPTI": fakelib.cupti("13.0")}
+        for rules, wanted in ((["ip\tA"], ["a1", "ab", "a2"]), (["is\tS"], ["s", "thread_s"]), (["ipown\tA"], ["own_a"]), (["is\tA"], []),
+                              (["ip\tA", "is\tS"], ["a1", "ab", "a2", "s", "thread_s"]), (["ip\tA", "ep\tB"], ["a1", "a2"]),
+                              (["ep\tA"], [name for name in everything if name not in ("a1", "ab", "a2")]), (["ip\tA", "n2"], ["a2"]),
+                              (["ip\tA", "ep\tB", "n1-3,7"], ["a1", "a2"])):
+            with self.subTest(rules):
+                options = [option for rule in rules for option in ("--gpu-counters-range", rule)]
+                report = self.cuda("cuda_ranges", source="cuda,nvtx", options=["--gpu-counters=light", *options], variables=variables,
+                                   settings={"nested": 1})
+                self.assertEqual(wanted, self.counted(report) if report.has("TACHO_KERNEL_COUNTERS") else [])
+                self.assertEqual(len(everything), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
+
     def test_metrics_name_their_chip(self):
         report = self.capture("kernels")
         self.assertEqual(["GH100"], [chip for chip, in report.rows("SELECT DISTINCT chip FROM TACHO_METRICS")])

@@ -30,6 +30,7 @@
 #include "agent/core/small_text.h"
 #include "agent/core/sys.h"
 #include "agent/counters/launch_filter.h"
+#include "agent/nvtx/nvtx_launch.h"
 
 enum { LAUNCH_MS = 10000, END_MS = 1000 }; /* to wait for the lock: to count a launch, and at the end */
 
@@ -241,6 +242,8 @@ static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cup
     if (atomic_load(&counters.captures))
         return WIRE_UNCOUNTED_CAPTURED;
     if (!call->context || !call->symbol || read_launch(kind, call->parameters, launched) != 0)
+        return WIRE_UNCOUNTED_FILTER;
+    if (!nvtx_launch_is_wanted(agent_self))
         return WIRE_UNCOUNTED_FILTER;
     *launch = (struct counted_launch){ .symbol = call->symbol,
                                        .context_id = call->context_id,

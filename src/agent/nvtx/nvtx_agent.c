@@ -157,13 +157,6 @@ void nvtx_count_no_thread(void)
 
 /* ---- The range that begins a capture, or marks a step ---------------------------------------------------------- */
 
-/* The value of nvtx.trigger_range: the id of a start/end range, or this key for a push. It is never 0 and never an id,
- * because ids have at most 63 bits. It contains the thread, because each thread has its own levels. */
-static uint64_t push_key(const struct agent_thread *thread, uint32_t domain, uint32_t depth)
-{
-    return UINT64_C(1) << 63 | (uint64_t)(thread->index & 0x7fff) << 48 | (uint64_t)domain << 32 | depth;
-}
-
 static inline uint32_t triggers(void)
 {
     return atomic_load_explicit(&nvtx.trigger, memory_order_relaxed);
@@ -173,6 +166,8 @@ static __attribute__((noinline)) void maybe_begin(const struct nvtx_event *event
 {
     if (triggers() & NVTX_TRIGGERS_STEPS)
         nvtx_step_begins(event, key);
+    if (triggers() & NVTX_TRIGGERS_LAUNCHES)
+        nvtx_launch_range_begins(event, key);
     if (!(triggers() & NVTX_TRIGGERS_CAPTURE))
         return;
     int begins = atomic_load_explicit(&nvtx.domains[event->domain], memory_order_relaxed) & NVTX_DOMAIN_TRIGGER;
@@ -197,6 +192,8 @@ static __attribute__((noinline)) void maybe_end(uint64_t key)
 {
     if (triggers() & NVTX_TRIGGERS_STEPS)
         nvtx_step_ends(key);
+    if (triggers() & NVTX_TRIGGERS_LAUNCHES)
+        nvtx_launch_range_ends(key);
     if (atomic_compare_exchange_strong(&nvtx.trigger_range, &key, 0))
         agent_capture_end(WIRE_CAPTURE_NVTX);
 }
@@ -227,7 +224,7 @@ static inline __attribute__((always_inline)) int push(const struct nvtx_event *e
     }
     uint32_t depth = level->depth;
     if (unlikely(triggers()))
-        maybe_begin(event, push_key(thread, event->domain, depth));
+        maybe_begin(event, nvtx_push_key(thread, event->domain, depth));
     level->depth = depth + 1;
     atomic_signal_fence(memory_order_seq_cst);
     uint64_t *word = word_of(level, depth), bit = UINT64_C(1) << depth % 64;
@@ -262,7 +259,7 @@ static inline __attribute__((always_inline)) int pop(const struct nvtx_event *ev
     atomic_signal_fence(memory_order_seq_cst);
     level->depth = depth;
     if (unlikely(triggers()))
-        maybe_end(push_key(thread, event->domain, depth));
+        maybe_end(nvtx_push_key(thread, event->domain, depth));
     return (int)depth;
 }
 

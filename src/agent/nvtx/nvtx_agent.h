@@ -33,8 +33,9 @@ enum nvtx_domain_flag {
 };
 
 enum nvtx_trigger {
-    NVTX_TRIGGERS_CAPTURE = 1, /* the capture begins with an NVTX range */
-    NVTX_TRIGGERS_STEPS = 2,   /* steps are timed, and ranges may mark them */
+    NVTX_TRIGGERS_CAPTURE = 1,  /* the capture begins with an NVTX range */
+    NVTX_TRIGGERS_STEPS = 2,    /* steps are timed, and ranges may mark them */
+    NVTX_TRIGGERS_LAUNCHES = 4, /* ranges decide which launches are counted */
 };
 
 struct nvtx {
@@ -235,5 +236,23 @@ struct nvtx_callback {
 };
 extern const struct nvtx_callback nvtx_names_core[], nvtx_names_core2[], nvtx_names_cuda[], nvtx_names_cudart[],
     nvtx_names_sync[]; /* each ends with id 0 */
+
+/* The key of a range while it is open: the id of a start/end range, or this key for a push. It is never 0 and never an
+ * id, because ids have at most 63 bits. It contains the thread, because each thread has its own levels. */
+static inline uint64_t nvtx_push_key(const struct agent_thread *thread, uint32_t domain, uint32_t depth)
+{
+    return UINT64_C(1) << 63 | (uint64_t)(thread->index & 0x7fff) << 48 | (uint64_t)domain << 32 | depth;
+}
+static inline uint32_t nvtx_key_thread(uint64_t key)
+{
+    return key >> 48 & 0x7fff;
+}
+
+/* ---- nvtx_launch.c --------------------------------------------------------------------------------------------- */
+int nvtx_launch_read(const char *list);                             /* the rules of a capture: 1 if there are any */
+void nvtx_launch_domain(uint32_t id, const struct nvtx_text *name); /* name: NULL for the default domain */
+void nvtx_launch_string(const struct nvtx_text *text, uint32_t id); /* a string was registered */
+void nvtx_launch_range_begins(const struct nvtx_event *event, uint64_t key);
+void nvtx_launch_range_ends(uint64_t key);
 
 #endif

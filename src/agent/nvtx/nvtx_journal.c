@@ -314,8 +314,10 @@ static uint8_t domain_flags(const struct nvtx_text *name)
 void nvtx_apply_settings(void)
 {
     atomic_store(&nvtx.domains[0], domain_flags(NULL));
-    atomic_store(&nvtx.trigger, (agent.arena->capture == WIRE_CAPTURE_NVTX ? NVTX_TRIGGERS_CAPTURE : 0) |
-                                    (steps_are_timed() ? NVTX_TRIGGERS_STEPS : 0));
+    atomic_store(&nvtx.trigger,
+                 (agent.arena->capture == WIRE_CAPTURE_NVTX ? NVTX_TRIGGERS_CAPTURE : 0) |
+                     (steps_are_timed() ? NVTX_TRIGGERS_STEPS : 0) |
+                     (nvtx_launch_read(setting(wire_nvtx(agent.arena)->launch_ranges)) ? NVTX_TRIGGERS_LAUNCHES : 0));
 }
 
 /* The names of the first domains that do not begin the capture, in case one of them has the range. */
@@ -414,6 +416,7 @@ const void *nvtx_new_domain(struct nvtx_text name)
     atomic_store(&nvtx.domains[id], flags);
     if (!(flags & NVTX_DOMAIN_TRIGGER))
         keep_name(id, &name);
+    nvtx_launch_domain(id, &name);
     if (nvtx_domain_on(id))
         nvtx_tell(
             &(struct nvtx_note){ .type = WIRE_NVTX_DOMAIN, .domain = id, .head = &(uint64_t){ 0 }, .text = name });
@@ -451,6 +454,7 @@ static const void *register_string(const void *domain_handle, struct nvtx_text t
     if (!id)
         return NULL;
     note_trigger_string(&text, id);
+    nvtx_launch_string(&text, id);
     nvtx_step_string(&text, id);
     return (const void *)(uintptr_t)nvtx_handle(NVTX_TAG_STRING, domain, id);
 }

@@ -115,9 +115,14 @@ static const struct option options[] = {
       .help = "The same as --devices.", .hidden = 1 },
     { .name = "nvtx", .kind = OPTION_FLAG, .offset = FIELD(nvtx),
       .help = "Record NVTX ranges, for --print-summary per-nvtx." },
-    { .name = "nvtx-include", .kind = OPTION_LIST, .offset = FIELD(nvtx_include), .value = "[DOMAIN@]RANGE/",
-      .help = "Count only while the program is in this NVTX range. Lists, positions in the stack and expressions are "
-              "refused." },
+    { .name = "nvtx-include", .kind = OPTION_LIST, .offset = FIELD(nvtx_include), .value = "[DOMAIN@]RANGE[/]",
+      .help = "Count only launches in this NVTX range: RANGE/ is a push/pop range of the thread, RANGE a start/end "
+              "range. May be repeated: any of them. Lists, positions in the stack and expressions are refused." },
+    { .name = "nvtx-exclude", .kind = OPTION_LIST, .offset = FIELD(nvtx_exclude), .value = "[DOMAIN@]RANGE[/]",
+      .help = "Do not count launches in this NVTX range. May be repeated." },
+    { .name = "range-filter", .kind = OPTION_TEXT, .offset = FIELD(range_filter), .value = "::INSTANCES",
+      .help = "Count only in these instances of a range of --nvtx-include, such as ::2 or ::[1-3],7. The other two "
+              "parts must be empty." },
     { .name = "profile-from-start", .kind = OPTION_BOOL, .offset = FIELD(from_start),
       .help = "Count from the start of the program. false: only between cudaProfilerStart() and cudaProfilerStop(). "
               "Default: true." },

@@ -20,7 +20,8 @@ struct ncu_settings {
     const char *launch_skip, *launch_count, *skip_before, *filter_mode, *devices;
     const char *replay_mode, *cache_control, *clock_control, *target_processes, *max_time;
     int nvtx, from_start;
-    struct option_list nvtx_include;
+    struct option_list nvtx_include, nvtx_exclude;
+    const char *range_filter;
     const char *export, *log_file;
     int overwrite, quiet;
 };
@@ -54,7 +55,7 @@ int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, str
 /* Whether a section is collected: by its name, by a set, or by default. */
 int ncu_has_section(const struct ncu_settings *settings, const char *name, unsigned sets);
 
-/* Adds the range of --nvtx-include as RANGE[@DOMAIN], as --nvtx-capture takes it; nothing if there is none. */
-int ncu_add_range(struct text *out, const struct ncu_settings *settings, struct error *err);
+/* Adds the rules of --nvtx-include, --nvtx-exclude and --range-filter (agent/nvtx/nvtx_launch.c), a line each. */
+int ncu_add_ranges(struct text *lines, const struct ncu_settings *settings, struct error *err);
 
 #endif

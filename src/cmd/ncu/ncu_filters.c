@@ -5,7 +5,7 @@
 #include "abi/counters/name_pattern.h"
 #include "ncu_command.h"
 
-enum { LONGEST_PART = 128 }; /* the agent has room for this */
+enum { LONGEST_PART = 128, LONGEST_DOMAIN = 63, MOST_RANGES = 16 }; /* the agent has room for this */
 
 static int refuse_expression(const char *option, const char *value, const char *wrong, struct error *err)
 {
@@ -101,32 +101,83 @@ int ncu_add_filters(struct text *lines, const struct ncu_settings *settings, str
     return add_number(lines, "launch-skip-before-match", "skip-before", settings->skip_before, 0, err);
 }
 
-/* [DOMAIN@]RANGE, for a push/pop range with a '/' behind it. A backslash keeps the next character as it is. */
-int ncu_add_range(struct text *out, const struct ncu_settings *settings, struct error *err)
-{
-    const char *value = settings->nvtx_include.count ? settings->nvtx_include.values[0] : NULL, *range = value;
+/* ---- Ranges ---------------------------------------------------------------------------------------------------- */
 
-    if (!value)
-        return 0;
-    if (!settings->from_start)
-        return error_set(err, ERR_BAD_ARGUMENT, "--nvtx-include and --profile-from-start off cannot be used together");
-    int is_wrong = settings->nvtx_include.count > 1 || strncmp(value, "regex:", 6) == 0;
+/* Copies without the backslashes that keep the next character as it is. */
+static void add_unescaped(struct text *out, const char *from, const char *to)
+{
+    for (; from < to; from++) {
+        from += *from == '\\' && from + 1 < to;
+        text_add_char(out, *from);
+    }
+}
+
+/* [DOMAIN@]RANGE, for a push/pop range with a '/' behind it. */
+static int add_range(struct text *lines, const char *option, char what, const char *value, struct error *err)
+{
+    const char *range = value, *end = value + strlen(value);
+    int is_wrong = strncmp(value, "regex:", 6) == 0;
+
     for (const char *at = value; *at; at++) {
         if (*at == '\\' && at[1])
             at++;
         else if (*at == '@' && range == value)
             range = at + 1;
-        else if (strchr("@,[]+*", *at) || (*at == '/' && at[1]))
+        else if (strchr("@,[]+*\t\n", *at) || (*at == '/' && at[1]))
             is_wrong = 1;
     }
-    size_t length = strlen(range);
-    length -= length && range[length - 1] == '/';
-    if (is_wrong || !length)
+    int is_push = end > range && end[-1] == '/';
+    const char *domain_end = range > value ? range - 1 : value;
+    if (is_wrong || end - is_push <= range || domain_end - value >= LONGEST_DOMAIN)
         return error_set(err, ERR_BAD_ARGUMENT,
-                         "--nvtx-include takes one range, RANGE/ or DOMAIN@RANGE/: lists, positions in the stack and "
-                         "expressions are not supported");
-    text_add_bytes(out, range, length);
-    if (range > value)
-        text_addf(out, "@%.*s", (int)(range - value) - 1, value);
+                         "--%s takes one range, [DOMAIN@]RANGE/ (push/pop) or [DOMAIN@]RANGE (start/end), not '%s': "
+                         "lists, positions in the stack and expressions are not supported",
+                         option, value);
+    text_addf(lines, "%c%c", what, is_push ? 'p' : 's');
+    add_unescaped(lines, value, domain_end);
+    text_add_char(lines, '\t');
+    add_unescaped(lines, range, end - is_push);
+    text_add_char(lines, '\n');
     return 0;
+}
+
+/* ::INSTANCES: numbers and spans of them, with commas between them and brackets around any. */
+static int add_instances(struct text *lines, const char *value, struct error *err)
+{
+    const char *at = strncmp(value, "::", 2) == 0 ? value + 2 : "";
+    size_t start = lines->length;
+    int is_wrong = !*at || strlen(at) > LONGEST_PART;
+
+    text_add_char(lines, 'n');
+    for (char before = ','; *at; before = *at++) {
+        int is_number = *at >= '0' && *at <= '9';
+        is_wrong |= !strchr("0123456789,-[]", *at) || (!is_number && before == '-') || (*at == '-' && before == ',');
+        if (*at != '[' && *at != ']')
+            text_add_char(lines, *at);
+    }
+    text_add_char(lines, '\n');
+    if (!is_wrong)
+        return 0;
+    text_cut(lines, start);
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--range-filter takes instances of NVTX ranges, such as ::2 or ::[1-3],7, not '%s': instances of "
+                     "cudaProfilerStart() are not supported",
+                     value);
+}
+
+int ncu_add_ranges(struct text *lines, const struct ncu_settings *settings, struct error *err)
+{
+    if (settings->nvtx_include.count + settings->nvtx_exclude.count > MOST_RANGES)
+        return error_set(err, ERR_BAD_ARGUMENT, "at most %d ranges can be included and excluded", MOST_RANGES);
+    for (size_t i = 0; i < settings->nvtx_include.count; i++)
+        if (add_range(lines, "nvtx-include", 'i', settings->nvtx_include.values[i], err) != 0)
+            return err->code;
+    for (size_t i = 0; i < settings->nvtx_exclude.count; i++)
+        if (add_range(lines, "nvtx-exclude", 'e', settings->nvtx_exclude.values[i], err) != 0)
+            return err->code;
+    if (!settings->range_filter)
+        return 0;
+    if (!settings->nvtx_include.count)
+        return error_set(err, ERR_BAD_ARGUMENT, "--range-filter needs --nvtx-include");
+    return add_instances(lines, settings->range_filter, err);
 }

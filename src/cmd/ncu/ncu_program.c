@@ -9,13 +9,13 @@
 #include "cmd/profile/profile_run.h"
 #include "ncu_command.h"
 
-enum { WORDS_BEFORE_PROGRAM = 32 };
+enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
 
 struct job {
     const struct command *self;
     const struct ncu_settings *settings;
     char folder[256]; /* of a temporary report; "": there is none */
-    struct text report, counters, filters, range, replay, max_time;
+    struct text report, counters, filters, ranges, replay, max_time;
 };
 
 static void note(const struct job *job, const char *sentence)
@@ -142,7 +142,7 @@ static int prepare(struct job *job, struct error *err)
     if (check_metrics(&settings->metrics, err) != 0 ||
         (settings->max_time && option_seconds("max-time", settings->max_time, &seconds, err) != 0) ||
         check_replay(settings->replay_mode, err) != 0 || ncu_add_filters(&job->filters, settings, err) != 0 ||
-        ncu_add_range(&job->range, settings, err) != 0)
+        ncu_add_ranges(&job->ranges, settings, err) != 0)
         return err->code;
     add_names(&job->counters, &settings->sets);
     add_names(&job->counters, &settings->sections);
@@ -185,7 +185,7 @@ static int run_profile(struct job *job, const char *const *program, size_t count
                                   "-s",
                                   "none",
                                   "-t",
-                                  settings->nvtx || job->range.length ? "cuda,nvtx" : "cuda",
+                                  settings->nvtx || job->ranges.length ? "cuda,nvtx" : "cuda",
                                   "-f",
                                   settings->overwrite ? "true" : "false",
                                   "-o",
@@ -203,12 +203,13 @@ static int run_profile(struct job *job, const char *const *program, size_t count
         words[at++] = (char *)text_string(&job->replay);
     if (job->max_time.length)
         words[at++] = (char *)text_string(&job->max_time);
-    if (job->range.length) {
-        words[at++] = (char *)"--nvtx-capture";
-        words[at++] = (char *)text_string(&job->range);
+    for (char *rule = job->ranges.bytes, *stop; rule && (stop = strchr(rule, '\n')); rule = stop + 1) {
+        *stop = 0;
+        words[at++] = (char *)"--gpu-counters-range";
+        words[at++] = rule;
     }
-    if (job->range.length || !settings->from_start) {
-        words[at++] = (char *)(job->range.length ? "--capture-range=nvtx" : "--capture-range=cudaProfilerApi");
+    if (!settings->from_start) {
+        words[at++] = (char *)"--capture-range=cudaProfilerApi";
         words[at++] = (char *)"--capture-range-end=repeat";
     }
     for (size_t i = 0; i < count; i++)
@@ -236,7 +237,7 @@ int ncu_run_program(const struct command *self, const struct ncu_settings *setti
     text_free(&job.report);
     text_free(&job.counters);
     text_free(&job.filters);
-    text_free(&job.range);
+    text_free(&job.ranges);
     text_free(&job.replay);
     text_free(&job.max_time);
     return status;

@@ -14,6 +14,7 @@
 struct answer {
     struct list_columns columns;
     struct text missing; /* a line each */
+    struct text chips;   /* on one line */
     struct gpu_config config;
     int has_metrics;     /* the table is that of metrics, not of chips */
     char refusal[GPU_MESSAGE_BYTES];
@@ -37,14 +38,12 @@ static void take_metric(struct answer *answer, const struct gpu_frame *frame, co
 static void take_chip(struct answer *answer, const struct gpu_frame *frame, const void *payload)
 {
     const char *name;
-    char capability[16] = "";
-    const struct gpu_chip *chip = payload;
 
-    if (gpu_frame_texts(frame, payload, sizeof *chip, &name, 1))
+    if (gpu_frame_texts(frame, payload, sizeof(struct gpu_chip), &name, 1))
         return;
-    if (chip->capability)
-        snprintf(capability, sizeof capability, "%u.%u", chip->capability / 10, chip->capability % 10);
-    list_columns_add(&answer->columns, (const char *const[]){ name, capability });
+    text_add(&answer->chips, answer->chips.length ? ", " : "");
+    for (; *name; name++)
+        text_add_char(&answer->chips, (char)tolower((unsigned char)*name)); /* ncu spells them gh100 */
 }
 
 static void take(void *context, const struct gpu_frame *frame, const void *payload)
@@ -80,17 +79,17 @@ static void free_answer(struct answer *answer)
 {
     text_free(&answer->columns.cells);
     text_free(&answer->missing);
+    text_free(&answer->chips);
 }
 
 int ncu_list_chips(struct text *out, struct error *err)
 {
-    struct answer answer = { .columns.count = 2 };
-
-    list_columns_add(&answer.columns, (const char *const[]){ "Chip", "Compute Capability" });
+    struct answer answer = { 0 };
     int code = ask(&answer, "chips", (const char *const[]){ NULL }, err);
+
     if (code)
         goto failed;
-    list_columns_print(&answer.columns, out);
+    text_addf(out, "%s\n", text_string(&answer.chips));
 failed:
     free_answer(&answer);
     return code;

@@ -16,6 +16,7 @@ struct settings {
     const char *replay;
     double max_seconds;
     uint64_t max_bytes;
+    struct option_list ranges;
 };
 
 static void add_name(struct text *list, const char *name)
@@ -121,6 +122,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         return error_set(err, ERR_BAD_ARGUMENT, "--gpu-counters and --pc-sampling exclude each other: profile twice");
     counters->filters = own->filters;
     counters->max_bytes = own->max_bytes;
+    own->ranges.values[own->ranges.count < OPTION_LIST_MAX ? own->ranges.count : OPTION_LIST_MAX - 1] = NULL;
+    counters->ranges = own->ranges.count ? own->ranges.values : NULL;
     counters->replay = own->replay;
     counters->max_seconds = own->max_seconds;
     return 0;
@@ -154,6 +157,8 @@ static const struct option options[] = {
               "Default: 4G." },
     { .name = "gpu-counters-filter", .kind = OPTION_TEXT, .offset = FIELD(filters), .value = "LINES", .hidden = 1,
       .help = "Filters of launches, one per line (set by `tacho ncu`)." },
+    { .name = "gpu-counters-range", .kind = OPTION_LIST, .offset = FIELD(ranges), .value = "RULE", .hidden = 1,
+      .help = "NVTX range that launches must, or must not, be in (set by `tacho ncu`)." },
     { 0 },
 };
 /* clang-format on */

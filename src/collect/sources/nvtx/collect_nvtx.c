@@ -19,6 +19,7 @@ static void arena(const struct collector *collector, struct collect_arena_texts 
     shared->domain_exclude = arena_put_list(texts, options->nvtx_domain_exclude);
     shared->capture_range = arena_put_text(texts, options->range_text);
     shared->capture_domain = arena_put_text(texts, options->range_domain);
+    shared->launch_ranges = arena_put_list(texts, options->kernel_counters.ranges);
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
