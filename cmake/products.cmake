@@ -109,6 +109,7 @@ function(tacho_stub_object name)
 endfunction()
 if(agent_sources)
   tacho_stub_object(libraries) # cuBLAS and its like
+  tacho_stub_object(mpi WORDS HIDDEN)
 endif()
 
 # ---- lib/tacho/libtacho-nccl.so: the profiler plugin that NCCL loads, if it is asked for.

@@ -304,6 +304,8 @@ static void tell_if_nothing_was_recorded(struct collector *collector)
         collector_warn(collector, 0,
                        "Nothing was recorded: the program called neither cudaProfilerStart(), cuProfilerStart() nor "
                        "tacho_start().");
+    else if (options->range == COLLECT_RANGE_MPI)
+        collector_warn(collector, 0, "Nothing was recorded: the program did not call MPI_Pcontrol(1).");
     else if (options->delay_ns > 0)
         collector_warn(collector, 0, "Nothing was recorded: the program exited before --delay had passed.");
 }

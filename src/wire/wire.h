@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 14 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 15 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -44,6 +44,7 @@ static inline const char *wire_source_name(enum wire_source source)
 #define WIRE_FATES(X)                                                                                                  \
     X(BELOW_THRESHOLD, "below-threshold", "")                                                                          \
     X(UNTIMED, "untimed", "") /* the lock was free, so the hook read no clock */                                       \
+    X(EMPTY_POLL, "empty-poll", "") /* the program asked whether something has ended, and it had not */                \
     X(LOST_BUFFER_FULL, "lost", "buffer-full")                                                                         \
     /* The program jumped out of a signal handler and left the record unfinished, or a handler interrupted another */  \
     /* handler while that wrote a record. */                                                                           \
@@ -74,13 +75,14 @@ enum wire_fate {
 
 enum wire_clock { WIRE_CLOCK_COUNTER = 1, WIRE_CLOCK_MONOTONIC = 2 };
 
-/* What starts recording: the start of the program, an NVTX range, or an API call. PROFILER occurs only as the cause of
- * a switch: cudaProfilerStart() and cudaProfilerStop(), which take effect in captures of kind API. */
+/* What starts recording: the start of the program, an NVTX range, an API call, or MPI_Pcontrol(). PROFILER occurs only
+ * as the cause of a switch: cudaProfilerStart() and cudaProfilerStop(), which take effect in captures of kind API. */
 #define WIRE_CAPTURES(X)                                                                                               \
     X(ALWAYS, "start")                                                                                                 \
     X(NVTX, "nvtx")                                                                                                    \
     X(API, "api")                                                                                                      \
-    X(PROFILER, "cudaProfilerApi")
+    X(PROFILER, "cudaProfilerApi")                                                                                     \
+    X(MPI, "mpi")
 
 enum wire_capture {
 #define WIRE_CAPTURE_ID(name, text) WIRE_CAPTURE_##name,
@@ -190,6 +192,12 @@ enum wire_thread_state { WIRE_THREAD_FREE, WIRE_THREAD_LIVE, WIRE_THREAD_ENDED }
  * while it wrote a record. */
 enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
 
+/* A call that a thread is in. ticks 0: none. */
+struct wire_open_call {
+    _Atomic uint64_t ticks;
+    _Atomic uint32_t function;
+};
+
 /* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */
 struct wire_thread {
     _Alignas(2048) _Atomic uint32_t state;    /* slots are aligned so that a page holds whole slots */
@@ -202,6 +210,7 @@ struct wire_thread {
     _Atomic uint32_t call_function;
     uint32_t priority;
     char name[16];
+    struct wire_open_call open_calls[WIRE_SOURCE_COUNT]; /* the same for sources other than OS calls */
     _Atomic uint64_t counts[WIRE_SOURCE_COUNT][WIRE_FATE_COUNT];
 };
 _Static_assert(sizeof(struct wire_thread) == 2048, "slots are laid out back to back");

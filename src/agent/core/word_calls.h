@@ -14,8 +14,9 @@
 
 /* A call in progress, on the stack of its stub. stub_words_*.S knows its layout. */
 struct word_call {
-    uint64_t registers[8];       /* the first arguments. A word of an int has garbage in its upper half. */
-    uint64_t *stack;             /* the others: a copy, which the real function gets */
+    uint64_t registers[8]; /* the first arguments. A word of an int has garbage in its upper half. */
+    /* The others: in begin() a copy, which the real function gets; in end() those of the caller. */
+    uint64_t *stack;
     uint64_t result;             /* of the real function, in end() */
     uint32_t function;           /* number of the stub */
     uint32_t is_recorded;        /* what begin() returned */

@@ -36,6 +36,7 @@ static const struct loss_words words[] = {
     { "osrt", "OS calls", "lost", "counts", "low", { "OSRT_*" }, { { 0 } } },
     { "cuda", "CUDA records", "lost", "counts", "low", { "CUPTI_*", "CUDA_*" }, { { 0 } } },
     { "libraries", "library calls", "lost", "counts", "low", { "NVTX_*" }, { { 0 } } },
+    { "mpi", "MPI calls", "lost", "counts", "low", { "MPI_*", "TACHO_MPI_MESSAGE" }, { { 0 } } },
     { "pytorch", "PyTorch records", "lost", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
     { "openacc", "OpenACC events", "lost", "counts", "low", { "CUPTI_ACTIVITY_KIND_OPENACC_*" }, { { 0 } } },
     { "samples", "CPU samples", "lost", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },

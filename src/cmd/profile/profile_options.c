@@ -117,7 +117,8 @@ static const struct option first_options[] = {
     { .name = "capture-range", .letter = 'c', .kind = OPTION_CUSTOM, .value = "WHAT",
       .choices = profile_window_ranges, .take = profile_window_take_range,
       .help = "Event that starts recording: none (the start of the program), nvtx (the range of --nvtx-capture), "
-              "cudaProfilerApi or api (a call of cudaProfilerStart() or tacho_start()). Default: none." },
+              "cudaProfilerApi or api (a call of cudaProfilerStart() or tacho_start()), mpi (a call of "
+              "MPI_Pcontrol(1), until MPI_Pcontrol(0)). Default: none." },
     { .name = "capture-range-end", .kind = OPTION_CUSTOM, .value = "WHAT", .choices = profile_window_range_ends,
       .take = profile_window_take_range_end,
       .help = "Action at the end of the range: none (keep recording), stop (stop recording), stop-shutdown (also send "

@@ -28,7 +28,7 @@ int profile_window_take_duration(void *settings, const char *value, struct error
 
 const char *const *profile_window_ranges(void)
 {
-    static const char *const names[] = { "none", "nvtx", "cudaProfilerApi", "api", NULL };
+    static const char *const names[] = { "none", "nvtx", "cudaProfilerApi", "api", "mpi", NULL };
 
     return names;
 }
@@ -43,12 +43,14 @@ int profile_window_take_range(void *context, const char *value, struct error *er
         settings->collect.range = COLLECT_RANGE_NVTX;
     else if (strcmp(value, "cudaProfilerApi") == 0 || strcmp(value, "api") == 0)
         settings->collect.range = COLLECT_RANGE_API;
+    else if (strcmp(value, "mpi") == 0)
+        settings->collect.range = COLLECT_RANGE_MPI;
     else if (strcmp(value, "hotkey") == 0)
         text_add(&settings->warnings, "--capture-range=hotkey has no effect: a terminal has no hot keys; use "
                                       "--capture-range=api\n");
     else
-        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range must be none, nvtx, cudaProfilerApi or api, not '%s'",
-                         value);
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--capture-range must be none, nvtx, cudaProfilerApi, api or mpi, not '%s'", value);
     return 0;
 }
 

@@ -17,6 +17,7 @@ enum collect_range {
     COLLECT_RANGE_NONE = WIRE_CAPTURE_ALWAYS, /* the start of the program, or the end of the delay */
     COLLECT_RANGE_NVTX = WIRE_CAPTURE_NVTX,   /* a push or start of range_text in range_domain */
     COLLECT_RANGE_API = WIRE_CAPTURE_API,     /* tacho_start() or cudaProfilerStart() */
+    COLLECT_RANGE_MPI = WIRE_CAPTURE_MPI,     /* MPI_Pcontrol(1) */
 };
 
 /* --capture-range-end: what the end of a range does. */
@@ -94,6 +95,7 @@ struct collect_options {
     /* Bits by row of libraries.def; the upper half: verbose. */
     uint32_t libraries;
     uint32_t nccl_level;  /* enum wire_nccl_level: the events of NCCL's profiler plugin interface */
+    uint32_t mpi_flavour; /* enum wire_mpi_flavour; 0: the agent finds out */
 
     uint32_t torch_flags; /* enum wire_torch_flag */
     /* 1: operators are NVTX ranges too, with the texts of torch.autograd.profiler.emit_nvtx. */

@@ -91,6 +91,8 @@ stub_words_enter:
     mov sp, x29
     str x0, [x29, CALL + WORDS_RESULT]
     str x1, [x29, SECOND]
+    add x9, x29, FRAME_BYTES    /* the copy was the real function's, which may have changed it */
+    str x9, [x29, CALL + WORDS_STACK]
     ldr w9, [x29, HAS_VECTORS]
     cbz w9, 5f
     add x9, x29, VECTORS

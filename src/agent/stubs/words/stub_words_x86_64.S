@@ -101,6 +101,8 @@ stub_words_enter:
     leaq -FRAME_BYTES(%rbp), %rsp
     movq %rax, CALL+WORDS_RESULT(%rbp)
     movq %rdx, SECOND(%rbp)
+    leaq 16(%rbp), %rax         /* the copy was the real function's, which may have changed it */
+    movq %rax, CALL+WORDS_STACK(%rbp)
     cmpl $0, HAS_VECTORS(%rbp)
     je 5f
     move_vectors 1, 1

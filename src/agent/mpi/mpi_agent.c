@@ -1,0 +1,353 @@
+/* Records calls to MPI. The stubs of libtacho-mpi.so call begin() and end() here.
+ *
+ * The outermost call of a thread counts: MPI calls itself, and Fortran's bindings call C's. Sizes are found before the
+ * call, because a program may free a datatype or a communicator as soon as a request is started. A call that finds
+ * nothing (MPI_Test() with a flag of 0) is counted, not recorded: it reads the clock once. */
+#include "agent/core/capture_control.h"
+#include "agent/core/own_process.h"
+#include "agent/core/source.h"
+#include "mpi_call.h"
+#include "wire/wire_mpi.h"
+
+AGENT_THREAD_STATE(MPI, struct mpi_thread, mpi_of)
+
+static _Atomic uint32_t is_over; /* MPI_Finalize() has begun, or this is a forked child: no local calls any more */
+
+static void write_words(struct agent_thread *thread, struct word_call *call, uint32_t type, uint32_t flags,
+                        const uint64_t *words, uint32_t count)
+{
+    const struct mpi_call *own = mpi_call_of(call);
+    struct agent_lane *lane;
+    uint64_t now = agent_ticks();
+    struct wire_record *record = emit_begin(thread, &lane, WIRE_SOURCE_MPI, type, WIRE_HEAD_WORDS + 1 + count);
+    if (!record)
+        return;
+    record->flags = (uint8_t)flags;
+    record->a = (uint16_t)mpi_function_of(call);
+    record->ticks = own->begin;
+    record->body[0] = now - own->begin;
+    for (uint32_t i = 0; i < count; i++)
+        record->body[1 + i] = words[i];
+    emit_commit(lane, record);
+}
+
+/* The report has the call even if the process dies inside. */
+static void set_open(struct agent_thread *thread, const struct word_call *call, uint64_t ticks)
+{
+    struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
+    atomic_store_explicit(&open->function, mpi_function_of(call), memory_order_relaxed);
+    atomic_store_explicit(&open->ticks, ticks, memory_order_release);
+}
+
+/* ---- Begin ----------------------------------------------------------------------------------------------------- */
+
+/* A frame below this one that has not ended was left by a jump or an exception. */
+static int is_nested(const struct mpi_thread *state, uintptr_t frame)
+{
+    return state->frame && !(state->frame <= frame && agent_is_on_this_stack(state->frame));
+}
+
+static int is_ready(void)
+{
+    if (likely(atomic_load_explicit(&mpi.is_ready, memory_order_acquire)))
+        return 1;
+    if (!atomic_load(&is_over))
+        mpi_library_find(0);
+    return atomic_load(&mpi.is_ready) != 0;
+}
+
+static void take_sizes(struct word_call *call, const struct mpi_shape *shape)
+{
+    struct mpi_call *own = mpi_call_of(call);
+    if (shape->comm && shape->action != MPI_DOES_COMM_FREED) {
+        own->comm_handle = mpi_handle(mpi_word(call, shape->comm));
+        own->comm = mpi_comm_of(own->comm_handle, 0);
+    }
+    if (shape->table == MPI_TABLE_COLLECTIVE) {
+        struct mpi_amounts amounts = mpi_collective_bytes(call, shape, &own->comm);
+        own->sent = amounts.sent;
+        own->received = amounts.received;
+        return;
+    }
+    own->sent = mpi_bytes_sent(call, shape);
+    own->received = mpi_bytes_wanted(call, shape);
+    if (shape->table != MPI_TABLE_P2P)
+        return;
+    if (shape->message && shape->action != MPI_DOES_PROBE) {
+        own->message_comm = mpi_message_take(mpi_load_handle(mpi_word(call, shape->message), 0));
+        own->comm.number = own->message_comm;
+    }
+    if (shape->status)
+        mpi_want_status(call, shape);
+}
+
+static void begin_recorded(struct mpi_thread *state, struct word_call *call, const struct mpi_shape *shape)
+{
+    struct mpi_call *own = mpi_call_of(call);
+    own->comm = (struct mpi_comm){ .rank = -1 };
+    own->handle = own->comm_handle = 0;
+    own->request = (struct mpi_request){ 0 };
+    own->count = own->message_comm = 0;
+    own->status = NULL;
+    own->sent = own->received = WIRE_MPI_NO_SIZE;
+    if (shape->table == MPI_TABLE_START_WAIT)
+        mpi_wait_begin(state, call, shape);
+    else if ((shape->comm || shape->message || shape->send_count || shape->receive_count) && is_ready())
+        take_sizes(call, shape);
+}
+
+/* What must happen whether or not anything is recorded. */
+static void begin_always(struct word_call *call, const struct mpi_shape *shape)
+{
+    if (shape->action == MPI_DOES_PCONTROL) {
+        if (mpi_int(call, shape->level) > 0)
+            agent_capture_begin(WIRE_CAPTURE_MPI);
+        else
+            agent_capture_end(WIRE_CAPTURE_MPI);
+    } else if (shape->action == MPI_DOES_COMM_FREED) {
+        uint64_t at = mpi_word(call, shape->comm);
+        if (at && atomic_load(&mpi.is_ready))
+            mpi_comm_forget(mpi_load_handle(at, 0));
+    } else if (shape->action == MPI_DOES_FINALIZE) {
+        atomic_store(&is_over, 1);
+        mpi_library_end();
+    }
+}
+
+static int must_see(const struct mpi_shape *shape)
+{
+    return shape->new_comm || (shape->action != MPI_DOES_NOTHING && shape->action <= MPI_DOES_COMM_FREED);
+}
+
+static int begin(struct word_call *call)
+{
+    const struct mpi_shape *shape = &mpi_shapes[mpi_function_of(call)];
+    struct agent_thread *thread = agent_enter(WIRE_BIT(MPI));
+    if (unlikely(!thread) && (!must_see(shape) || !(thread = agent_thread())))
+        return 0;
+    struct mpi_thread *state = mpi_of(thread);
+    if (is_nested(state, (uintptr_t)call))
+        return 0;
+    state->frame = (uintptr_t)call;
+    if (unlikely(must_see(shape)))
+        begin_always(call, shape);
+    begin_recorded(state, call, shape);
+    mpi_call_of(call)->begin = agent_ticks();
+    if (shape->action == MPI_DOES_ABORT) { /* it does not return */
+        state->frame = 0;
+        call->result = 0;
+        write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+        return 0;
+    }
+    set_open(thread, call, mpi_call_of(call)->begin);
+    return 1;
+}
+
+/* ---- End ------------------------------------------------------------------------------------------------------- */
+
+static int is_empty_poll(const struct word_call *call, const struct mpi_shape *shape)
+{
+    if ((int32_t)call->result != 0)
+        return 0;
+    if (shape->flag)
+        return !*(const int32_t *)mpi_word(call, shape->flag);
+    return shape->out_count && !*(const int32_t *)mpi_word(call, shape->out_count);
+}
+
+/* Remembers the request that the call has started or made; its number is in own->request. */
+static void take_request(struct word_call *call, const struct mpi_shape *shape)
+{
+    struct mpi_call *own = mpi_call_of(call);
+    uint64_t at = shape->request ? mpi_word(call, shape->request) : 0;
+    if (!at || (int32_t)call->result != 0 || mpi.kind == WIRE_MPI_UNKNOWN ||
+        (shape->action != MPI_DOES_REQUEST && shape->action != MPI_DOES_PERSISTENT))
+        return;
+    int receives = shape->table == MPI_TABLE_P2P && (shape->source || shape->message);
+    uint32_t bits = (receives ? MPI_REQUEST_RECEIVES : 0) |
+                    (shape->action == MPI_DOES_PERSISTENT ? MPI_REQUEST_PERSISTS : 0) |
+                    (mpi.kind != WIRE_MPI_OPEN_MPI && !receives ? MPI_REQUEST_SHARES : 0);
+    own->handle = mpi_load_handle(at, 0);
+    own->request.number = mpi_request_add(own->handle, bits);
+}
+
+static uint32_t pending_flags(const struct mpi_shape *shape)
+{
+    return shape->action == MPI_DOES_REQUEST      ? WIRE_MPI_IS_PENDING
+           : shape->action == MPI_DOES_PERSISTENT ? WIRE_MPI_IS_PENDING | WIRE_MPI_PERSISTS
+                                                  : 0;
+}
+
+static void write_message(struct agent_thread *thread, struct word_call *call, uint32_t flags, uint64_t bytes,
+                          uint64_t peer_and_tag)
+{
+    const struct mpi_call *own = mpi_call_of(call);
+    const uint64_t words[] = {
+        bytes, peer_and_tag, wire_mpi_pair(own->comm.number, 0), own->comm_handle, own->request.number, own->handle
+    };
+    write_words(thread, call, WIRE_MPI_P2P, flags, words, sizeof words / sizeof *words);
+}
+
+static int is_peer(int32_t rank)
+{
+    return rank != mpi.flavour.proc_null || mpi.kind == WIRE_MPI_UNKNOWN;
+}
+
+static void end_receive(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape,
+                        uint32_t flags)
+{
+    const struct mpi_call *own = mpi_call_of(call);
+    int32_t source = shape->source ? mpi_int(call, shape->source) : WIRE_MPI_NO_RANK;
+    int32_t tag = shape->receive_tag ? mpi_int(call, shape->receive_tag) : WIRE_MPI_NO_RANK;
+    uint64_t bytes = WIRE_MPI_NO_SIZE; /* of a request: not known yet */
+    if (own->status && (int32_t)call->result == 0) {
+        source = mpi_status_int(own->status, mpi.flavour.source_at);
+        tag = mpi_status_int(own->status, mpi.flavour.tag_at);
+        bytes = mpi_status_bytes(own->status);
+    }
+    int is_there = is_peer(source) && (int32_t)call->result == 0;
+    if (!is_there)
+        write_message(thread, call, flags, 0, wire_mpi_pair(WIRE_MPI_NO_RANK, WIRE_MPI_NO_RANK));
+    else
+        write_message(thread, call, flags | (shape->action == MPI_DOES_PROBE ? 0 : WIRE_MPI_RECEIVES), bytes,
+                      wire_mpi_pair(source, tag));
+}
+
+static void end_p2p(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape)
+{
+    uint32_t flags = pending_flags(shape) | WIRE_MPI_IS_EVENT;
+    take_request(call, shape);
+    if (shape->action == MPI_DOES_PROBE && shape->message && (int32_t)call->result == 0)
+        mpi_message_add(mpi_load_handle(mpi_word(call, shape->message), 0), mpi_call_of(call)->comm.number);
+    if (shape->peer) {
+        int32_t peer = mpi_int(call, shape->peer);
+        int moves = is_peer(peer) && (int32_t)call->result == 0;
+        write_message(thread, call, flags | (moves ? WIRE_MPI_SENDS : 0), mpi_call_of(call)->sent,
+                      wire_mpi_pair(is_peer(peer) ? peer : WIRE_MPI_NO_RANK, mpi_int(call, shape->tag)));
+        flags &= ~(uint32_t)WIRE_MPI_IS_EVENT;
+    }
+    if (shape->source || shape->message)
+        end_receive(thread, call, shape, flags);
+}
+
+static void end_collective(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape)
+{
+    const struct mpi_call *own = mpi_call_of(call);
+    take_request(call, shape);
+    const uint64_t words[] = {
+        own->sent,
+        own->received,
+        wire_mpi_pair(own->comm.number, shape->root ? mpi_int(call, shape->root) : WIRE_MPI_NO_RANK),
+        own->comm_handle,
+        own->request.number,
+        own->handle,
+    };
+    write_words(thread, call, WIRE_MPI_COLLECTIVE, pending_flags(shape), words, sizeof words / sizeof *words);
+}
+
+static void end_other(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape)
+{
+    const struct mpi_call *own = mpi_call_of(call);
+    take_request(call, shape);
+    const uint64_t words[] = { own->sent,
+                               wire_mpi_pair(shape->peer ? mpi_int(call, shape->peer) : WIRE_MPI_NO_RANK, 0) };
+    write_words(thread, call, WIRE_MPI_OTHER, 0, words, shape->send_count ? 2 : 0);
+}
+
+/* MPI is ready: tells the rank, and describes MPI_COMM_WORLD. */
+static void tell_rank(uint64_t session)
+{
+    int32_t rank = WIRE_MPI_NO_RANK, size = 0;
+    mpi_library_find(session);
+    if (mpi.is_ready && mpi.has_world &&
+        (MPI_LOCAL(Comm_rank, mpi.flavour.world, &rank) != 0 || MPI_LOCAL(Comm_size, mpi.flavour.world, &size) != 0))
+        rank = WIRE_MPI_NO_RANK;
+    uint64_t pair = wire_mpi_pair(rank, size);
+    emit_note(WIRE_MPI_RANK, (uint16_t)mpi.kind, &pair, 1, NULL);
+    if (mpi.is_ready && mpi.has_world)
+        mpi_comm_of(mpi.flavour.world, 0);
+}
+
+static void end_always(struct word_call *call, const struct mpi_shape *shape)
+{
+    if ((int32_t)call->result != 0)
+        return;
+    if (shape->action == MPI_DOES_INIT) {
+        tell_rank(0);
+    } else if (shape->action == MPI_DOES_SESSION_INIT) {
+        uint64_t session = 0;
+        memcpy(&session, (const void *)word_call_word(call, 2), sizeof(void *));
+        tell_rank(session);
+    } else if (shape->new_comm && shape->action == MPI_DOES_NOTHING && is_ready()) {
+        mpi_comm_of(mpi_load_handle(mpi_word(call, shape->new_comm), 0), mpi_call_of(call)->comm.number);
+    }
+}
+
+static void record_end(struct agent_thread *thread, struct mpi_thread *state, struct word_call *call,
+                       const struct mpi_shape *shape)
+{
+    if (is_empty_poll(call, shape))
+        agent_count(thread, WIRE_SOURCE_MPI, WIRE_EMPTY_POLL);
+    else if (shape->table == MPI_TABLE_START_WAIT)
+        mpi_wait_end(thread, state, call, shape);
+    else if (shape->table == MPI_TABLE_P2P)
+        end_p2p(thread, call, shape);
+    else if (shape->table == MPI_TABLE_COLLECTIVE)
+        end_collective(thread, call, shape);
+    else
+        end_other(thread, call, shape);
+}
+
+static void end(struct word_call *call)
+{
+    const struct mpi_shape *shape = &mpi_shapes[mpi_function_of(call)];
+    struct agent_thread *thread = agent_thread();
+    struct mpi_thread *state = thread ? mpi_of(thread) : NULL;
+    if (!state || state->frame != (uintptr_t)call) /* this is another process by now */
+        return;
+    if (unlikely(must_see(shape)))
+        end_always(call, shape);
+    if (agent_recording(WIRE_BIT(MPI)))
+        record_end(thread, state, call, shape);
+    set_open(thread, call, 0);
+    state->frame = 0;
+}
+
+/* ---- The source ------------------------------------------------------------------------------------------------ */
+
+static void prepare(void)
+{
+    if (agent.sources & WIRE_BIT(MPI))
+        agent_add_preload(WIRE_MPI_FILE);
+}
+
+/* MPI does not work in a forked child of a process that has initialised it. */
+static void forked(void)
+{
+    if (atomic_exchange(&mpi.is_ready, 0))
+        atomic_store(&is_over, 1);
+    mpi.world_group = 0;
+    mpi_comm_forget_all();
+    mpi_requests_forget();
+}
+
+/* Requests may have been completed unseen. */
+static void switched(void)
+{
+    if (agent_recording(WIRE_BIT(MPI)))
+        mpi_requests_forget();
+}
+
+static void thread_end(struct agent_thread *thread)
+{
+    mpi_wait_free(mpi_of(thread));
+}
+
+static const struct word_calls calls = { .begin = begin, .end = end };
+
+const struct agent_source agent_source_mpi = {
+    .word_calls = &calls,
+    .prepare = prepare,
+    .forked = forked,
+    .switched = switched,
+    .thread_end = thread_end,
+};

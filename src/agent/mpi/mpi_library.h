@@ -1,0 +1,99 @@
+/* The MPI library of the process: which one it is, what differs between them, and the calls that the agent makes.
+ *
+ * The agent makes local calls only: one that communicates could hang a program of which only some ranks are profiled.
+ * It makes none before MPI_Init() has returned and after MPI_Finalize() has begun, and passes no null handles, so that
+ * no error handler of the program runs because of it. */
+#ifndef TACHO_AGENT_MPI_MPI_LIBRARY_H
+#define TACHO_AGENT_MPI_MPI_LIBRARY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "wire/wire_mpi.h"
+
+#define MPI_STATUS_MAX 32 /* bytes of the largest status */
+#define MPI_ASK_BYTES 255
+
+struct mpi_flavour {
+    uint8_t handle_bytes;
+    uint8_t status_bytes, source_at, tag_at;
+    uint8_t bytes_at;      /* MPI_ASK_BYTES: by a call */
+    uint8_t counts_halves; /* 1: the upper half of the bytes is shifted by one */
+    uint8_t cancelled_at;  /* its lowest bit; 0: not known */
+    int8_t any_source, proc_null, root;
+    int64_t in_place;
+    uintptr_t status_ignore;
+    uint64_t world, null_comm, null_type, byte; /* handles; Open MPI's are addresses, found when it is loaded */
+};
+
+/* The words of the calls are handles, as wide as they come, and addresses. */
+typedef int mpi_local_call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+enum mpi_local {
+    MPI_LOCAL_Type_size_x,
+    MPI_LOCAL_Type_size,
+    MPI_LOCAL_Comm_size,
+    MPI_LOCAL_Comm_rank,
+    MPI_LOCAL_Comm_test_inter,
+    MPI_LOCAL_Comm_remote_size,
+    MPI_LOCAL_Comm_group,
+    MPI_LOCAL_Comm_remote_group,
+    MPI_LOCAL_Group_translate_ranks,
+    MPI_LOCAL_Group_free,
+    MPI_LOCAL_Initialized,
+    MPI_LOCAL_Finalized,
+    MPI_LOCAL_Get_elements_x,
+    MPI_LOCAL_Topo_test,
+    MPI_LOCAL_Cartdim_get,
+    MPI_LOCAL_Graph_neighbors_count,
+    MPI_LOCAL_Dist_graph_neighbors_count,
+    MPI_LOCAL_Group_from_session_pset,
+    MPI_LOCAL_COUNT
+};
+
+extern struct mpi_library {
+    struct mpi_flavour flavour;
+    uint32_t kind;             /* enum wire_mpi_flavour */
+    _Atomic uint32_t is_ready; /* local calls may be made */
+    uint32_t has_world;        /* MPI_COMM_WORLD may be used; not so in a program with sessions alone */
+    uint64_t world_group;      /* 0: none */
+    mpi_local_call *calls[MPI_LOCAL_COUNT];
+} mpi;
+
+/* MPI_Init() has returned, or may have: finds the library, and sets is_ready if calls may be made. session: the one
+ * that MPI_Session_init() returned; 0: none. */
+void mpi_library_find(uint64_t session);
+void mpi_library_end(void); /* MPI_Finalize() begins */
+
+/* Calls a function of enum mpi_local; the result is 0 or an MPI error. */
+#define MPI_WORD(value) ((uint64_t)(uintptr_t)(value))
+#define MPI_LOCAL_5(local, a, b, c, d, e, ...)                                                                         \
+    (mpi.calls[MPI_LOCAL_##local] ? mpi.calls[MPI_LOCAL_##local](MPI_WORD(a), MPI_WORD(b), MPI_WORD(c), MPI_WORD(d),   \
+                                                                 MPI_WORD(e))                                          \
+                                  : -1)
+#define MPI_LOCAL(local, ...) MPI_LOCAL_5(local, __VA_ARGS__, 0, 0, 0, 0, 0)
+
+static inline uint64_t mpi_handle(uint64_t word)
+{
+    return mpi.flavour.handle_bytes == 4 ? (uint32_t)word : word;
+}
+static inline uint64_t mpi_load_handle(uint64_t address, uint64_t index)
+{
+    uint64_t handle = 0;
+    memcpy(&handle, (const char *)address + index * mpi.flavour.handle_bytes, mpi.flavour.handle_bytes);
+    return handle;
+}
+
+static inline int32_t mpi_status_int(const void *status, uint32_t at)
+{
+    int32_t value;
+    memcpy(&value, (const char *)status + at, sizeof value);
+    return value;
+}
+static inline int mpi_status_is_cancelled(const void *status)
+{
+    return mpi.flavour.cancelled_at && (mpi_status_int(status, mpi.flavour.cancelled_at) & 1);
+}
+uint64_t mpi_status_bytes(const void *status); /* or WIRE_MPI_NO_SIZE */
+uint64_t mpi_type_bytes(uint64_t type);        /* 0 for the null handle */
+
+#endif

@@ -1,0 +1,55 @@
+/* libtacho-mpi.so: interposes the functions of mpi_calls.def, each under its name and its profiling name. The agent
+ * records the outermost call of a thread, so a call through both counts once. */
+#include "agent/stubs/words/stub_words.h"
+#include "wire/wire_mpi.h"
+
+const struct stub_function stub_functions[] = {
+#define MPI_CALL(name, words, ...) { "MPI_" #name, 0, 0, words },
+#include "wire/mpi_calls.def"
+#undef MPI_CALL
+#define MPI_CALL(name, words, ...) { "PMPI_" #name, 0, 0, words },
+#include "wire/mpi_calls.def"
+#undef MPI_CALL
+};
+#define COUNT (sizeof stub_functions / sizeof *stub_functions)
+_Static_assert(COUNT == 2 * MPI_FUNCTION_COUNT, "the agent takes the number modulo MPI_FUNCTION_COUNT");
+
+const uint8_t stub_stack_pairs[] = {
+#define MPI_CALL(name, words, ...) STUB_STACK_PAIRS(words),
+#include "wire/mpi_calls.def"
+#undef MPI_CALL
+};
+
+_Atomic(void *) stub_real[COUNT];
+const uint32_t stub_words_source = WIRE_SOURCE_MPI;
+
+static const char *const files[][STUB_FILES] = { { "libmpi.so", "libmpich.so", "libmpi" } };
+static const char *const vendors[] = { "libmpi", "libopen-", "libpmpi", "mca_", NULL };
+
+/* No MPI is loaded, so the program has a weak reference, which would be NULL without the stubs. A program that asks
+ * whether MPI is initialised learns that it is not; all else fails. */
+static int fails(void)
+{
+    return 16; /* an error code in all MPIs */
+}
+
+static int says_no(int *flag)
+{
+    *flag = 0;
+    return 0;
+}
+
+static void *missing(uint32_t number)
+{
+    uint32_t function = number % MPI_FUNCTION_COUNT;
+    int asks = function == MPI_FUNCTION_Initialized || function == MPI_FUNCTION_Finalized;
+    return asks ? (void *)(uintptr_t)says_no : (void *)(uintptr_t)fails;
+}
+
+const struct stub_object stub_object = {
+    .count = COUNT,
+    .is_hidden = 1,
+    .files = files,
+    .vendors = vendors,
+    .missing = missing,
+};

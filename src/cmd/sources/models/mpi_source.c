@@ -1,0 +1,75 @@
+/* MPI: which calls each rank makes, and to whom it sends. */
+#include <string.h>
+
+#include "cmd/cmd_source.h"
+#include "cmd/doctor/finding.h"
+#include "cmd/profile/profile_settings.h"
+#include "cmd/summary/source_summary.h"
+#include "wire/wire_mpi.h"
+
+static const char *const implementations[] = { "auto", "openmpi", "mpich", "abi", NULL };
+
+static const char *const *choices(void)
+{
+    return implementations;
+}
+
+/* The names stand in the order of enum wire_mpi_flavour. */
+static int take_implementation(void *context, const char *value, struct error *err)
+{
+    struct profile_settings *settings = context;
+
+    for (uint32_t i = 0; implementations[i]; i++)
+        if (strcmp(value, implementations[i]) == 0) {
+            settings->collect.mpi_flavour = i;
+            return 0;
+        }
+    return error_set(err, ERR_BAD_ARGUMENT, "--mpi-impl must be auto, openmpi, mpich or abi, not '%s'", value);
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "mpi-impl", .kind = OPTION_CUSTOM, .value = "NAME", .choices = choices, .take = take_implementation,
+      .help = "MPI library of the program: openmpi, mpich (also Intel MPI, MVAPICH and Cray MPICH), abi (the standard "
+              "ABI of MPI 5.0), or auto. Rarely needed. Default: auto." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct cmd_source_trace traces[] = { { .name = "mpi" }, { 0 } };
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    if (collect->range == COLLECT_RANGE_MPI && !(collect->sources & WIRE_BIT(MPI)))
+        return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=mpi needs MPI: add mpi to --trace");
+    return 0;
+}
+
+static void look(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        text_add(&finding->why,
+                 "-t mpi records calls to any MPI that is a shared library; the program needs no rebuild.");
+}
+
+static const struct doctor_examination examinations[] = { { "MPI", look }, { 0 } };
+
+static const struct cmd_source_table tables[] = {
+    { "mpi", "MPI_P2P_EVENTS" },
+    { "mpi", "MPI_COLLECTIVES_EVENTS" },
+    { "mpi", "MPI_START_WAIT_EVENTS" },
+    { "mpi", "MPI_OTHER_EVENTS" },
+    { 0 },
+};
+
+static const struct source_summary summary = { .analysis = "mpi_event_sum", .heading = "MPI calls" };
+
+const struct cmd_source cmd_source_mpi = {
+    .events = WIRE_BIT(MPI),
+    .traces = traces,
+    .options = options,
+    .finish = finish,
+    .examinations = examinations,
+    .tables = tables,
+    .summary = &summary,
+};

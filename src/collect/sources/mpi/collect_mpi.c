@@ -1,0 +1,187 @@
+/* MPI as a source: its row. */
+#include <stdlib.h>
+
+#include "collect/core/collector.h"
+#include "collect/core/record.h"
+#include "collect/core/stub_file.h"
+#include "collect/process/process.h"
+#include "mpi_collect.h"
+
+struct mpi {
+    struct mpi_names names;
+    uint32_t processes, ranks; /* that called MPI; that have a rank */
+};
+
+static struct mpi *mpi_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_MPI];
+}
+
+static int is_wanted(const struct collect_options *options)
+{
+    return (options->sources & WIRE_BIT(MPI)) != 0;
+}
+
+static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
+{
+    if (is_wanted(options))
+        stub_file_preload(to, agent_path, WIRE_MPI_FILE);
+}
+
+static void check(struct collector *collector, const char *agent_path)
+{
+    if (is_wanted(collector->options))
+        stub_file_check(collector, agent_path, WIRE_MPI_FILE, "MPI calls");
+}
+
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+{
+    wire_mpi(texts->arena)->chosen = collector->options->mpi_flavour;
+}
+
+static struct mpi_process *process_of(struct process *process)
+{
+    struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
+    if (state || !(state = calloc(1, sizeof *state)))
+        return state;
+    state->writer = process->collector->writer;
+    state->clock = &process->collector->clock;
+    state->names = &mpi_of(process->collector)->names;
+    state->global_pid = process->global_pid;
+    state->rank = WIRE_MPI_NO_RANK;
+    process->state[COLLECT_SOURCE_MPI] = state;
+    mpi_of(process->collector)->processes++;
+    return state;
+}
+
+static void write_rank(const struct collect_origin *origin, int64_t rank)
+{
+    struct row_MPI_RANKS row = { 0 };
+    ROW_SET(&row, MPI_RANKS, globalTid, process_global_tid(origin->process, origin->reader->tid));
+    ROW_SET(&row, MPI_RANKS, rank, rank);
+    writer_append(origin->collector->writer, TABLE_MPI_RANKS, &row);
+}
+
+/* Each thread that calls MPI has a row with its rank. */
+static void note_thread(const struct collect_origin *origin, const struct mpi_process *state)
+{
+    static char is_told;
+    if (state->rank == WIRE_MPI_NO_RANK || origin->reader->state[COLLECT_SOURCE_MPI])
+        return;
+    origin->reader->state[COLLECT_SOURCE_MPI] = &is_told;
+    write_rank(origin, state->rank);
+}
+
+static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct mpi_process *state = process_of(origin->process);
+    struct process_counts *counts = &origin->process->counts[WIRE_SOURCE_MPI];
+    uint32_t rows = 0;
+    if (!state ||
+        mpi_record_call(state, process_global_tid(origin->process, origin->reader->tid), record, words, &rows) != 0) {
+        counts->damaged++;
+        return;
+    }
+    counts->recorded += rows;
+    note_thread(origin, state);
+}
+
+static void communicator(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct mpi_process *state = process_of(origin->process);
+    if (!state || mpi_record_communicator(state, record, words) != 0)
+        origin->process->counts[WIRE_SOURCE_MPI].damaged++;
+}
+
+/* The numbers of communicators are not reused. */
+static void freed(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+}
+
+static void ranked(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
+{
+    struct mpi_process *state = process_of(origin->process);
+    if (!state || words < WIRE_HEAD_WORDS + 1) {
+        origin->process->counts[WIRE_SOURCE_MPI].damaged++;
+        return;
+    }
+    if (record->a == WIRE_MPI_UNKNOWN)
+        collector_warn(origin->collector, origin->process->global_pid,
+                       "%s (pid %d): its MPI library is not known: calls are recorded without sizes and ranks; "
+                       "--mpi-impl names the library it is like.",
+                       origin->process->name, (int)origin->process->pid);
+    int32_t rank = wire_mpi_upper(record->body[0]);
+    if (rank < 0)
+        return;
+    state->rank = rank;
+    mpi_of(origin->collector)->ranks++;
+    note_thread(origin, state);
+}
+
+/* The call that a thread is in when it is read for the last time gets a row, too. */
+static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
+{
+    const struct wire_open_call *open = &slot->open_calls[WIRE_SOURCE_MPI];
+    uint64_t ticks = atomic_load_explicit(&open->ticks, memory_order_acquire);
+    uint32_t function = atomic_load_explicit(&open->function, memory_order_relaxed);
+    struct mpi_process *state = ticks && function < MPI_FUNCTION_COUNT ? process_of(origin->process) : NULL;
+    if (!state)
+        return;
+    mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), function, ticks);
+    origin->process->counts[WIRE_SOURCE_MPI].recorded++;
+}
+
+static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+{
+    reader->state[COLLECT_SOURCE_MPI] = NULL;
+}
+
+static void process_end(struct process *process)
+{
+    struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
+    if (!state)
+        return;
+    mpi_process_finish(state);
+    free(state);
+    process->state[COLLECT_SOURCE_MPI] = NULL;
+}
+
+static void finish(struct collector *collector)
+{
+    if (is_wanted(collector->options) && !collector->options->no_preload && !mpi_of(collector)->processes &&
+        collector->recorded_ns > 0)
+        collector_warn(collector, 0,
+                       "No call to MPI was recorded: the program made none, or is linked statically with its MPI "
+                       "library, whose calls cannot be traced.");
+}
+
+static const struct collect_records records[] = {
+    { WIRE_MPI_OTHER, WIRE_MPI_DONE, call },
+    { WIRE_MPI_COMMUNICATOR, WIRE_MPI_COMMUNICATOR, communicator },
+    { WIRE_MPI_COMMUNICATOR_FREED, WIRE_MPI_COMMUNICATOR_FREED, freed },
+    { WIRE_MPI_RANK, WIRE_MPI_RANK, ranked },
+    { 0 },
+};
+static const struct collect_table tables[] = {
+    { TABLE_MPI_P2P_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
+    { TABLE_MPI_COLLECTIVES_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
+    { TABLE_MPI_START_WAIT_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
+    { TABLE_MPI_OTHER_EVENTS, "mpi", COLLECT_RECORDED_OF(MPI) },
+    { 0 },
+};
+
+const struct collect_source collect_source_mpi = {
+    .state_bytes = sizeof(struct mpi),
+    .records = records,
+    .tables = tables,
+    .agent_file = WIRE_MPI_FILE,
+    .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 1, .counted_ns = 15 },
+    .preload = preload,
+    .check = check,
+    .arena = arena,
+    .finish = finish,
+    .process_end = process_end,
+    .process_free = process_end,
+    .thread_cut = thread_cut,
+    .thread_end = thread_end,
+};

@@ -1,0 +1,17 @@
+/* Records of MPI calls to rows. */
+#ifndef TACHO_COLLECT_SOURCES_MPI_MPI_COLLECT_H
+#define TACHO_COLLECT_SOURCES_MPI_MPI_COLLECT_H
+
+#include "mpi_process.h"
+
+/* Each returns 0, or -1 if the record is malformed. rows: the number of events that the record is. */
+int mpi_record_call(struct mpi_process *process, int64_t global_tid, const struct wire_record *record, uint32_t words,
+                    uint32_t *rows);
+int mpi_record_communicator(struct mpi_process *process, const struct wire_record *record, uint32_t words);
+
+/* A call that the process died in. */
+void mpi_incomplete(struct mpi_process *process, int64_t global_tid, uint32_t function, uint64_t ticks);
+/* Writes the rows of requests that were never completed; frees all. */
+void mpi_process_finish(struct mpi_process *process);
+
+#endif
