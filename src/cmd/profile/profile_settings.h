@@ -7,7 +7,7 @@
 
 struct cmd_source;
 
-enum { PROFILE_EXPORTS_MAX = 64, PROFILE_SOURCES_BYTES = 1024 };
+enum { PROFILE_EXPORTS_MAX = 64, PROFILE_SOURCES_BYTES = 2048 };
 
 /* Filled by the options; call profile_options_init() first. */
 struct profile_settings {
