@@ -311,8 +311,12 @@ static int write_rows(struct cut *cut, struct cut_overview *overview, struct err
 {
     int code;
 
-    if ((code = copy_tables(cut, err)) != 0 || !overview)
+    if ((code = copy_tables(cut, err)) != 0)
         return code;
+    if (cut->part->more)
+        cut->part->more(cut->writer, cut->part->more_context);
+    if (!overview)
+        return 0;
     overview->writer = cut->writer;
     write_detail(cut->writer, cut->part);
     return cut_overview_write(overview, err);

@@ -9,6 +9,8 @@
 struct filter;
 
 /* {0} with lazy set exports the whole report, unchanged. */
+struct writer;
+
 struct export_options {
     int lazy;                   /* tables without rows are left out */
     int append;                 /* adds to a file that is there */
@@ -29,6 +31,8 @@ struct export_options {
     const char *page_folder;    /* html: the folder of the page's files */
     const char *name;           /* html: the name of the report on the page; NULL: report.tacho */
     struct text *note;          /* gets a sentence on the part that was left out to stay below max_bytes; may be NULL */
+    void (*more)(struct writer *writer, void *context); /* tacho: adds rows behind those of the report; NULL: none */
+    void *more_context;
     const struct filter *filter; /* of the analyses, open; events that it rejects are left out. NULL: none are */
 };
 

@@ -180,7 +180,7 @@ struct gpu_metric {
 
 enum { GPU_MISSING_NAME, GPU_MISSING_WHY, GPU_MISSING_TEXTS };
 struct gpu_missing {
-    uint64_t reserved;
+    uint64_t needs_pass; /* 1: it could be counted alone */
     char texts[];
 };
 

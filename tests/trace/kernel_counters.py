@@ -16,6 +16,9 @@ VALUES = """SELECT k.launchId, s.value, m.name, v.value FROM TACHO_KERNEL_COUNTE
 SEVERAL = "light,sm__throughput.avg.pct_of_peak_sustained_elapsed,odd__things.sum"  # more than the stand-in counts in one pass
 
 
+FIVE = "sm__inst_executed.sum,sm__inst_executed.avg,sm__cycles_active.avg,sm__cycles_active.sum,sm__warps_active.avg"  # of one unit: two passes
+
+
 class Counters(fakelib.Case):
     samples = False
     waits_in_callbacks = True
@@ -72,6 +75,35 @@ class Counters(fakelib.Case):
         report = self.capture("kernels", counters=SEVERAL, options=["--gpu-counters-replay=application"])
         self.assertFalse(report.has("TACHO_KERNEL_COUNTERS"))
         self.assertRegex("".join(self.diagnostics(report)), r"need \d+ passes, and the program runs once")
+
+    def ncu(self, *arguments, metrics, program="cuda_work", options=()):
+        environment = self.environment({"nested": 1}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), TMPDIR=self.folder)
+        command = [os.environ["TACHO"], "ncu", "--replay-mode", "application", "--cache-control", "none", "--metrics", metrics, *options,
+                   lib.program(program), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    def test_a_run_for_each_pass(self):
+        """Five counters of a unit need two passes of the stand-in: in each run, counters have the values that this run's configuration gives them."""
+        five = FIVE.split(",")
+        path = os.path.join(self.folder, "runs.tacho")
+        done = self.ncu("launch", "a", "b", metrics=FIVE, options=["-o", path])
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("the program runs 2 times", done.stderr)
+        self.assertEqual(4, sum("\"what\": \"kernel\"" in line for line in done.stdout.splitlines()))
+        report = self.report(path)
+        rows = report.rows(VALUES)
+        self.assertEqual({(launch, name) for launch in (0, 1) for name in "ab" if name == "ab"[launch]}, {row[:2] for row in rows})
+        self.assertEqual({name: 2 for name in five}, {name: sum(row[2] == name for row in rows) for name in five})
+        self.assertEqual([("GH100", "application")], report.rows("SELECT DISTINCT chip, replayMode FROM TACHO_METRICS, TACHO_KERNEL_COUNTERS"))
+        self.assertEqual({0: 1, 1: 2}, {launch: int(value) // 1000 for launch, _, _, value in rows})
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])
+
+    def test_runs_that_differ(self):
+        """A program that launches other kernels when it runs again: said, and nothing is mixed."""
+        program = os.path.join(self.folder, "other")
+        done = self.ncu("once", os.path.join(self.folder, "mark"), metrics=FIVE, options=["-o", program])
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn("launched other kernels in run 1 (launch 0 was first_time, not again)", done.stderr)
 
     def test_more_kernels_than_an_image_has_room_for(self):
         report = self.capture("threads", 1, 1200)

@@ -129,7 +129,8 @@ static const struct option options[] = {
     { .name = "replay-mode", .kind = OPTION_CHOICE, .offset = FIELD(replay_mode), .value = "MODE",
       .choices = replay_modes,
       .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
-              "or refuse them (application). Default: kernel, or no replay if one pass is enough." },
+              "or by a run of the program for each pass (application). Default: kernel, or no replay if one pass is "
+              "enough." },
     { .name = "cache-control", .kind = OPTION_CHOICE, .offset = FIELD(cache_control), .value = "WHAT",
       .choices = cache_controls,
       .help = "Accepted as ncu has it: caches are not flushed between passes, which a note says unless none is "

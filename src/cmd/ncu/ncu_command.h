@@ -49,6 +49,9 @@ int ncu_list_chips(struct text *out, struct error *err);
  * with those that it lacks and the number of passes. */
 int ncu_list_metrics(struct text *out, const struct ncu_settings *settings, struct error *err);
 
+/* "name=a,b" of a list, an option of tacho-gpu; the caller frees it. */
+char *ncu_list_option(const char *name, const struct option_list *list);
+
 /* The metrics of chips, by CUPTI. */
 int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, struct error *err);
 

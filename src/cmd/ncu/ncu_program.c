@@ -1,13 +1,16 @@
 /* tacho ncu PROGRAM: runs it as `tacho profile --gpu-counters` does, and prints the page of the report. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/profile/profile_run.h"
 #include "ncu_command.h"
+#include "ncu_replay.h"
 
 enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
 
@@ -15,6 +18,10 @@ struct job {
     const struct command *self;
     const struct ncu_settings *settings;
     char folder[256]; /* of a temporary report; "": there is none */
+    char runs[256];   /* folder of the reports of runs before the last; "": there are none */
+    struct ncu_groups groups;
+    size_t run;       /* of the groups, from 0 */
+    int failed;       /* exit status, if the runs do not fit together */
     struct text report, counters, filters, ranges, replay, max_time;
 };
 
@@ -69,14 +76,43 @@ static void remove_temporary(struct job *job)
     *job->folder = 0;
 }
 
+static void path_of_run(const struct job *job, size_t run, char *path, size_t room)
+{
+    snprintf(path, room, "%s/%zu.tacho", job->runs, run);
+}
+
+/* The values of the runs before this one are added to its report. */
+static void add_runs(struct job *job, const char *report)
+{
+    char paths[NCU_RUNS_MOST][300];
+    const char *others[NCU_RUNS_MOST];
+    struct error err = { 0 };
+
+    for (size_t i = 0; i < job->run; i++) {
+        path_of_run(job, i, paths[i], sizeof paths[i]);
+        others[i] = paths[i];
+    }
+    if (job->run && *report && ncu_replay_merge(report, others, job->run, &err) != 0)
+        job->failed = command_fail(job->self, &err);
+    for (size_t i = 0; i < job->run; i++)
+        unlink(paths[i]);
+    if (*job->runs)
+        rmdir(job->runs);
+    *job->runs = 0;
+}
+
 static void take_report(void *context, const struct collect_result *result, const char *path)
 {
     struct job *job = context;
     const struct ncu_settings *settings = job->settings;
+    int is_last = job->run + 1 >= job->groups.count;
 
-    for (size_t i = 0; i < result->warning_count; i++)
+    for (size_t i = 0; i < result->warning_count && is_last; i++)
         note(job, result->warnings[i]);
-    if (!settings->export || settings->page || settings->csv)
+    if (!is_last)
+        return;
+    add_runs(job, path);
+    if (!job->failed && (!settings->export || settings->page || settings->csv))
         print_page(job, path);
     remove_temporary(job);
 }
@@ -93,15 +129,20 @@ static void add_names(struct text *out, const struct option_list *list)
     }
 }
 
+static const char *temporary_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && *folder ? folder : "/tmp";
+}
+
 static int name_report(struct job *job, struct error *err)
 {
-    const char *parent = getenv("TMPDIR");
-
     if (job->settings->export) {
         text_add(&job->report, job->settings->export);
         return 0;
     }
-    snprintf(job->folder, sizeof job->folder, "%.200s/tacho-ncu-XXXXXX", parent && *parent ? parent : "/tmp");
+    snprintf(job->folder, sizeof job->folder, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
     if (!mkdtemp(job->folder)) {
         error_set(err, ERR_IO, "cannot make a folder for the report, '%s': %s", job->folder, strerror(errno));
         *job->folder = 0;
@@ -220,6 +261,97 @@ static int run_profile(struct job *job, const char *const *program, size_t count
     return status;
 }
 
+/* ---- Several runs ---------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int signal)
+{
+    if (child > 0)
+        kill((pid_t)child, signal);
+}
+
+/* Runs the program in a process of its own, because tacho ends as the program does. Returns its exit status; negative:
+ * a signal ended it. */
+static int run_apart(struct job *job, const char *const *program, size_t count)
+{
+    struct sigaction action = { .sa_handler = pass_on }, before[2];
+    int status = 0;
+
+    fflush(NULL);
+    child = (sig_atomic_t)fork();
+    if (child == 0) {
+        status = run_profile(job, program, count);
+        fflush(NULL);
+        _exit(status);
+    }
+    if (child < 0)
+        return EXIT_FAILED;
+    sigaction(SIGTERM, &action, &before[0]);
+    action.sa_handler = SIG_IGN; /* the terminal sends it to the child, too */
+    sigaction(SIGINT, &action, &before[1]);
+    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    sigaction(SIGTERM, &before[0], NULL);
+    sigaction(SIGINT, &before[1], NULL);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_group(struct job *job, const char *const *program, size_t count)
+{
+    struct text report = job->report;
+    char path[300];
+
+    text_clear(&job->counters);
+    text_add(&job->counters, job->groups.metrics[job->run]);
+    if (job->run + 1 == job->groups.count)
+        return run_profile(job, program, count);
+    path_of_run(job, job->run, path, sizeof path);
+    job->report = (struct text){ 0 };
+    text_add(&job->report, path);
+    int status = run_apart(job, program, count);
+    text_free(&job->report);
+    job->report = report;
+    return status;
+}
+
+/* Once for each group of metrics; a run that a signal ends is the last. */
+static int run_groups(struct job *job, const char *const *program, size_t count)
+{
+    char sentence[96];
+    int status = 0;
+
+    snprintf(job->runs, sizeof job->runs, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
+    if (!mkdtemp(job->runs))
+        return EXIT_FAILED;
+    snprintf(sentence, sizeof sentence, "the program runs %zu times (--replay-mode application)", job->groups.count);
+    note(job, sentence);
+    for (; job->run < job->groups.count && status >= 0; job->run++)
+        status = run_group(job, program, count);
+    if (status < 0) {
+        struct error err = { 0 };
+        error_set(&err, ERR_UNSUPPORTED, "signal %d ended the program in run %zu of %zu", -status, job->run,
+                  job->groups.count);
+        add_runs(job, "");
+        return command_fail(job->self, &err);
+    }
+    return job->failed ? job->failed : status;
+}
+
+/* Without tacho-gpu or a GPU, one run says why nothing is counted. */
+static int run(struct job *job, const char *const *program, size_t count)
+{
+    const char *mode = job->settings->replay_mode;
+    struct error err = { 0 };
+    int is_replayed = mode && strcmp(mode, "application") == 0;
+
+    if (is_replayed && ncu_replay_groups(&job->groups, job->settings, &err) == 0 && job->groups.count > 1)
+        return run_groups(job, program, count);
+    ncu_replay_free(&job->groups);
+    return run_profile(job, program, count);
+}
+
 int ncu_run_program(const struct command *self, const struct ncu_settings *settings, const char *const *program,
                     size_t count)
 {
@@ -231,7 +363,8 @@ int ncu_run_program(const struct command *self, const struct ncu_settings *setti
         status = command_fail(self, &err);
     } else {
         tell_differences(&job);
-        status = run_profile(&job, program, count);
+        status = run(&job, program, count);
+        ncu_replay_free(&job.groups);
         remove_temporary(&job);
     }
     text_free(&job.report);

@@ -98,8 +98,7 @@ failed:
 /* ---- For each chip ------------------------------------------------------------------------------------------------
  */
 
-/* "name=a,b" of a list; the caller frees it. */
-static char *list_option(const char *name, const struct option_list *list)
+char *ncu_list_option(const char *name, const struct option_list *list)
 {
     struct text text = { 0 };
 
@@ -133,9 +132,9 @@ static int print_chip(struct text *out, const struct ncu_settings *settings, con
     char query[32];
     int is_default = !settings->sets.count && !settings->sections.count && !settings->metrics.count;
     int is_query = strcmp(mode, "metrics") == 0;
-    char *sets = list_option("sets", is_default ? &basic : &settings->sets);
-    char *sections = list_option("sections", &settings->sections);
-    char *metrics = list_option(is_query ? "names" : "metrics", &settings->metrics);
+    char *sets = ncu_list_option("sets", is_default ? &basic : &settings->sets);
+    char *sections = ncu_list_option("sections", &settings->sections);
+    char *metrics = ncu_list_option(is_query ? "names" : "metrics", &settings->metrics);
     int code = ERR_NO_MEMORY;
 
     if (!sets || !sections || !metrics) {

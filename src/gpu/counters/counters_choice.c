@@ -35,15 +35,17 @@ static int configure(const struct counters_host *like, const char **names, size_
     return result;
 }
 
-/* Every metric that needs this counter. */
+/* Every metric that needs this counter. why: NULL for those that need another pass. */
 static void drop(struct counters_list *list, const char *counter, const char *why)
 {
     char name[COUNTER_NAME_BYTES];
 
     snprintf(name, sizeof name, "%s", counter);
     for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->entries[i].counter, name) == 0)
+        if (strcmp(list->entries[i].counter, name) == 0 && why)
             counters_list_miss(list, list->entries[i].name, why);
+        else if (strcmp(list->entries[i].counter, name) == 0)
+            counters_list_miss_pass(list, list->entries[i].name);
 }
 
 /* Counters of the whole GPU do not go with those of kernels: leaves them out if there are both. Samples are of the
@@ -88,7 +90,7 @@ static size_t keep_one_pass(struct counters_list *list, const char **names, size
     for (size_t i = 0; i < count; i++) {
         names[kept++] = names[i];
         if (configure(list->host, names, kept, &config) != CUPTI_RESULT_SUCCESS || config.passes > 1) {
-            drop(list, names[--kept], "It needs a second pass beside the metrics before it.");
+            drop(list, names[--kept], NULL);
         }
         free(config.image);
     }

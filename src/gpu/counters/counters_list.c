@@ -37,9 +37,9 @@ static struct counters_entry *entry_of(struct counters_list *list, const char *n
     return entry;
 }
 
-void counters_list_miss(struct counters_list *list, const char *name, const char *why)
+static void miss(struct counters_list *list, const char *name, const char *why, uint64_t needs_pass)
 {
-    struct gpu_missing head = { 0 };
+    struct gpu_missing head = { .needs_pass = needs_pass };
     struct text frame = { 0 };
     struct counters_entry *entry = entry_of(list, name);
 
@@ -53,6 +53,16 @@ void counters_list_miss(struct counters_list *list, const char *name, const char
     if (!text_failed(&frame))
         frames_add(GPU_FRAME_MISSING, frame.bytes, frame.length);
     text_free(&frame);
+}
+
+void counters_list_miss(struct counters_list *list, const char *name, const char *why)
+{
+    miss(list, name, why, 0);
+}
+
+void counters_list_miss_pass(struct counters_list *list, const char *name)
+{
+    miss(list, name, "It needs a second pass beside the metrics before it.", 1);
 }
 
 /* ---- One name ---------------------------------------------------------------------------------------------------- */

@@ -34,5 +34,7 @@ void counters_list_free(struct counters_list *list);
 
 /* Sends the frame, once for each name. */
 void counters_list_miss(struct counters_list *list, const char *name, const char *why);
+/* The same, of a metric that does not fit into one pass with those before it. */
+void counters_list_miss_pass(struct counters_list *list, const char *name);
 
 #endif

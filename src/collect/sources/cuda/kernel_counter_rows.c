@@ -82,8 +82,9 @@ static void counter_row(struct cuda_process *cuda, const struct cuda_counted *co
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, passes, counted->passes);
     if (cuda->setup.process)
         ROW_SET(&row, TACHO_KERNEL_COUNTERS, processName, text_id(cuda, cuda->setup.process->name));
-    if (counted->passes > 1)
-        ROW_SET(&row, TACHO_KERNEL_COUNTERS, replayMode, text_id(cuda, "kernel"));
+    const char *asked = cuda->setup.gpus->counters->collector->options->kernel_counters.replay;
+    if (counted->passes > 1 || (asked && strcmp(asked, "application") == 0))
+        ROW_SET(&row, TACHO_KERNEL_COUNTERS, replayMode, text_id(cuda, counted->passes > 1 ? "kernel" : asked));
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, cacheControl, text_id(cuda, "none"));
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, clockControl, text_id(cuda, "none"));
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, source, text_id(cuda, "tacho"));
