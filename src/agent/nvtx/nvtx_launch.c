@@ -85,7 +85,8 @@ static void read_rule(const char *text)
 
 int nvtx_launch_read(const char *list)
 {
-    launch.rule_count = launch.included = launch.span_count = launch.open_count = 0;
+    launch.rule_count = launch.included = launch.span_count = 0;
+    atomic_store(&launch.open_count, 0);
     for (; list && *list; list += strlen(list) + 1)
         read_rule(list);
     nvtx_launch_domain(0, NULL);
