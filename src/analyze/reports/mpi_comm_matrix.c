@@ -1,6 +1,8 @@
 /* mpi_comm_matrix: how many messages, and how many bytes, each rank sent to each other. A row is a cell of the matrix
  * that is not empty.
  *
+ * Captures of Tacho have a table of messages. In those of nsys, messages are found in calls, as follows.
+ *
  * Only senders count, so that a message is counted once when both ends were recorded. A peer is a rank of the
  * communicator; its members say which rank of MPI_COMM_WORLD that is. A persistent request sends with each start: the
  * start names the request, and the call that made it has peer and size. */
@@ -61,6 +63,8 @@ static inline int is_same_pair(struct pair a, struct pair b)
     return a.rank == b.rank && a.peer == b.peer;
 }
 MAP(sent_map, struct sent, struct pair, pair, messages, hash_pair, is_same_pair)
+
+static const char messages_table[] = "TACHO_MPI_MESSAGE";
 
 struct matrix {
     struct report *report;
@@ -331,6 +335,46 @@ static int take_table(struct matrix *matrix, const char *table,
     return code;
 }
 
+/* The whole matrix of a capture that has a table of messages. */
+static int take_messages(struct matrix *matrix, struct error *err)
+{
+    enum { SENT_START, SENT_END, SENT_THREAD, SENT_RANK, SENT_PEER, SENT_SIZE, IS_RECEIVED };
+    static const char *const names[] = { "start", "end", "globalTid", "rank", "peer", "size", "isReceived", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, matrix->report, messages_table, names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t start = row_int(&rows, SENT_START), thread = row_int_or(&rows, SENT_THREAD, 0);
+        struct pair pair = { row_int_or(&rows, SENT_RANK, MPI_RANK_UNKNOWN),
+                             row_int_or(&rows, SENT_PEER, MPI_RANK_UNKNOWN) };
+        if (row_int_or(&rows, IS_RECEIVED, 0) ||
+            !filter_thread(&matrix->filter, thread, start, row_int_or(&rows, SENT_END, start)))
+            continue;
+        if ((code = count_message(matrix, pair, row_int_or(&rows, SENT_SIZE, 0))) != 0)
+            break;
+    }
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int take_calls(struct matrix *matrix, struct error *err)
+{
+    int code = mpi_ranks_read(&matrix->ranks, matrix->report, err);
+
+    if (code != 0)
+        return code;
+    if ((code = read_communicators(matrix, err)) != 0)
+        return code;
+    if ((code = take_table(matrix, "MPI_P2P_EVENTS", take_call, err)) != 0)
+        return code;
+    if ((code = take_table(matrix, "MPI_COLLECTIVES_EVENTS", take_call, err)) != 0)
+        return code;
+    sort_meanings(&matrix->of_requests);
+    return take_table(matrix, "MPI_START_WAIT_EVENTS", take_start, err);
+}
+
 enum { CELL_RANK, CELL_PEER, CELL_MESSAGES, CELL_BYTES, CELL_MEAN, CELL_LEAST, CELL_MOST, CELLS };
 
 static int compare_rows(const struct table_cell *a, const struct table_cell *b, void *context)
@@ -388,21 +432,14 @@ static int mpi_comm_matrix(struct report *report, const struct analysis_request 
         [CELL_MOST] = { "Max", CELL_INT, UNIT_BYTES, 0 },
     };
     struct matrix matrix = { .report = report };
+    const struct report_table *messages = report_table(report, messages_table);
     struct table *table = table_new(columns, CELLS);
     int code;
 
     if ((code = filter_open(&matrix.filter, report, request, err)) != 0)
         goto done;
-    if ((code = mpi_ranks_read(&matrix.ranks, report, err)) != 0)
-        goto done;
-    if ((code = read_communicators(&matrix, err)) != 0)
-        goto done;
-    if ((code = take_table(&matrix, "MPI_P2P_EVENTS", take_call, err)) != 0)
-        goto done;
-    if ((code = take_table(&matrix, "MPI_COLLECTIVES_EVENTS", take_call, err)) != 0)
-        goto done;
-    sort_meanings(&matrix.of_requests);
-    if ((code = take_table(&matrix, "MPI_START_WAIT_EVENTS", take_start, err)) != 0)
+    code = messages && messages->rows ? take_messages(&matrix, err) : take_calls(&matrix, err);
+    if (code != 0)
         goto done;
     code = table ? fill_table(&matrix, table) : ERR_NO_MEMORY;
 done:

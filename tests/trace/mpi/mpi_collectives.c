@@ -73,7 +73,8 @@ static void reducing(void)
     COLL(MPI_Exscan, (sent, got, 11, MPI_INT, MPI_SUM, MPI_COMM_WORLD), .bytes = 44, .received = 44, .members = world);
 }
 
-/* The data is in the receive buffer already: what is sent is that block. */
+/* The data is in the receive buffer already: what is sent is that block. The root of a gather or scatter moves nothing
+ * to itself. */
 static void in_place(void)
 {
     int is_root = rank == ROOT;
@@ -86,10 +87,10 @@ static void in_place(void)
          .received = 16 * size, .members = world);
     COLL(MPI_Alltoall, (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, 2, MPI_INT, MPI_COMM_WORLD), .bytes = 8 * size,
          .received = 8 * size, .members = world);
-    COLL(MPI_Gather, (is_root ? MPI_IN_PLACE : sent, 3, MPI_INT, got, 3, MPI_INT, ROOT, MPI_COMM_WORLD), .bytes = 12,
-         .received = is_root ? 12 * size : 0, .root = ROOT, .members = world);
+    COLL(MPI_Gather, (is_root ? MPI_IN_PLACE : sent, 3, MPI_INT, got, 3, MPI_INT, ROOT, MPI_COMM_WORLD),
+         .bytes = is_root ? 0 : 12, .received = is_root ? 12 * size : 0, .root = ROOT, .members = world);
     COLL(MPI_Scatter, (sent, 5, MPI_INT, is_root ? MPI_IN_PLACE : got, 5, MPI_INT, ROOT, MPI_COMM_WORLD),
-         .bytes = is_root ? 20 * size : 0, .received = 20, .root = ROOT, .members = world);
+         .bytes = is_root ? 20 * size : 0, .received = is_root ? 0 : 20, .root = ROOT, .members = world);
 }
 
 static void nonblocking(void)

@@ -1,0 +1,125 @@
+/* Programs that use MPI in ways that a profiler does not expect, with their ledger. The argument says which. */
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+#include "mpi_ledger.h"
+
+static void exchange(int tag)
+{
+    int partner = rank ^ 1, got = 0;
+
+    P2P(MPI_Sendrecv,
+        (&rank, 1, MPI_INT, partner, tag, &got, 1, MPI_INT, partner, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        .bytes = 4, .peer = partner, .tag = tag, .members = world);
+}
+
+/* MPI is linked, and asked about itself, but never set up. */
+static int never_begun(void)
+{
+    int major, minor, is_begun;
+
+    must(MPI_Get_version(&major, &minor), "MPI_Get_version");
+    must(MPI_Initialized(&is_begun), "MPI_Initialized");
+    printf("begun %d\n", is_begun);
+    return 5;
+}
+
+/* Others wait for rank 1 in a collective when it gives up. */
+static int given_up(void)
+{
+    exchange(1);
+    fflush(ledger);
+    if (rank == 1) {
+        usleep(100000);
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return 0;
+}
+
+/* A child that only computes, and one that exits as programs do. */
+static int forks(void)
+{
+    int status;
+
+    exchange(1);
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(3 + i);
+        if (child < 0 || waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 3 + i)
+            abort();
+    }
+    exchange(2);
+    return end();
+}
+
+/* Handles that are freed while messages still use them, as MPI allows. */
+static int freed_early(void)
+{
+    int partner = rank ^ 1, sent[4] = { rank }, got[4];
+    MPI_Request requests[2];
+    MPI_Datatype pairs;
+    MPI_Comm copy;
+
+    OTHER(MPI_Comm_dup, (MPI_COMM_WORLD, &copy));
+    OTHER(MPI_Type_contiguous, (2, MPI_INT, &pairs));
+    OTHER(MPI_Type_commit, (&pairs));
+    P2P(MPI_Irecv, (got, 2, pairs, partner, 1, copy, &requests[0]), .bytes = 16, .peer = partner, .tag = 1,
+        .members = world);
+    P2P(MPI_Isend, (sent, 2, pairs, partner, 1, copy, &requests[1]), .bytes = 16, .peer = partner, .tag = 1,
+        .members = world);
+    OTHER(MPI_Type_free, (&pairs));
+    OTHER(MPI_Comm_free, (&copy));
+    WAIT(MPI_Waitall, (2, requests, MPI_STATUSES_IGNORE));
+    return end();
+}
+
+/* Another MPI is loaded beside the one that is used, as some Python packages do. */
+static int two_libraries(const char *path)
+{
+    void *other = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*version)(int *, int *) = other ? (int (*)(int *, int *))dlsym(other, "MPI_Get_version") : NULL;
+    int major, minor;
+
+    if (!version)
+        abort();
+    version(&major, &minor);
+    exchange(1);
+    return end();
+}
+
+/* A module is loaded, and says what it finds; then dlsym() is asked. */
+static int probes(const char *path)
+{
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*what)(void) = module ? (int (*)(void))dlsym(module, "what_is_there") : NULL;
+
+    if (!what)
+        abort();
+    exchange(1);
+    if (rank == 0)
+        printf("module %d, dlsym %d %d\n", what(), dlsym(RTLD_DEFAULT, "MPI_Send_c") != NULL,
+               dlsym(RTLD_DEFAULT, "MPI_Send") != NULL);
+    return end();
+}
+
+int main(int argc, char **argv)
+{
+    const char *which = argv[1];
+
+    if (strcmp(which, "never") == 0)
+        return never_begun();
+    begin(&argc, &argv);
+    if (strcmp(which, "abort") == 0)
+        return given_up();
+    if (strcmp(which, "fork") == 0)
+        return forks();
+    if (strcmp(which, "early") == 0)
+        return freed_early();
+    if (strcmp(which, "two") == 0)
+        return two_libraries(argv[2]);
+    if (strcmp(which, "weak") == 0)
+        return probes(argv[2]);
+    return 99;
+}

@@ -1,0 +1,126 @@
+"""Programs that a profiler of MPI does not expect: no MPI, a static one, two of them, one that is never set up or of which nothing is known,
+handles that are freed early, a job that is aborted, children. The program does what it does without Tacho, the events add up, and a sentence says
+what was not recorded.
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace", "mpi"))
+import mpilib  # noqa: E402: it finds the lib of tests/trace
+import lib  # noqa: E402
+
+CC = os.environ["CC"].split()
+# An MPI that nobody knows: it has none of the names that tell Open MPI, MPICH and the standard ABI apart.
+UNKNOWN = """
+#include <stdio.h>
+int MPI_Init(int *argc, char ***argv) { puts("init"); return 0; }
+int MPI_Comm_rank(long long comm, int *rank) { *rank = 0; return 0; }
+int MPI_Send(const void *buffer, int count, long long type, int peer, int tag, long long comm)
+{ printf("send %d %lld %d %d %lld\\n", count, type, peer, tag, comm); return 0; }
+int MPI_Finalize(void) { puts("finalize"); return 0; }
+"""
+USES_IT = """
+int MPI_Init(int *, char ***); int MPI_Comm_rank(long long, int *); int MPI_Finalize(void);
+int MPI_Send(const void *, int, long long, int, int, long long);
+int main(void) { int rank; MPI_Init(0, 0); MPI_Comm_rank(-1, &rank); MPI_Send("", 1, -2, 0, 7, -1); return MPI_Finalize(); }
+"""
+
+
+class Odd(mpilib.Case):
+    def compare(self, mpi, *arguments, ranks=2, program=None):
+        """A job bare, and with a report of all its ranks: same status and output. The report."""
+        command = [program or self.build(mpi, "mpi_odd.c", "-ldl"), *arguments]
+        bare = self.mpirun(mpi, ranks, *command)
+        self.forget()
+        done = self.mpirun(mpi, ranks, *command, before=self.command(options=["-t", "mpi"]))
+        self.assertEqual((done.returncode, done.stdout), (bare.returncode, bare.stdout), done.stderr)
+        self.output = done
+        report = self.report()
+        self.assertEqual(report.count("mpi", "lost"), 0)
+        rows = sum(report.value(f"SELECT count(*) FROM {table}") for table in mpilib.TABLES.values() if report.has(table))
+        self.assertEqual(report.count("mpi", "recorded"), rows, "recorded events are rows")
+        return report
+
+    def calls_are_those_of_the_ledger(self, report):
+        found = mpilib.recorded(report)
+        for pid, (rank, calls, _) in self.ledgers().items():
+            self.assertEqual(found[pid], calls, f"rank {rank}")
+
+    def says(self, *patterns):
+        for pattern in patterns:
+            self.assertRegex(self.output.stderr, pattern)
+
+    def test_no_mpi(self):
+        report = self.profile("true", options=["-t", "mpi"])
+        self.assertEqual(report.produced("mpi"), 0)
+        self.says("No call to MPI was recorded")
+
+    def test_never_begun(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "never")
+                self.assertFalse(report.has("MPI_RANKS"))
+
+    def test_freed_early(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "early"))
+
+    def test_children(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "fork"))
+
+    def test_abort_inside_a_collective(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "abort")
+                found = mpilib.recorded(report)
+                for pid, (rank, calls, _) in self.ledgers().items():
+                    self.assertEqual(calls - found[pid], {}, f"rank {rank}: calls before the abort")
+
+    def test_two_libraries(self):
+        found = {mpi.name: mpi for mpi in mpilib.installed()}
+        paths = {"openmpi": "libmpich.so.12", "mpich": "libmpi.so.40"}
+        if not paths.keys() <= found.keys():
+            self.skipTest("needs Open MPI and MPICH")
+        for name, other in paths.items():
+            with self.subTest(mpi=name):
+                self.calls_are_those_of_the_ledger(self.compare(found[name], "two", other))
+
+    def test_weak_references(self):
+        """A function that the MPI lacks is not there."""
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                module = self.build(mpi, "mpi_weak.c", "-shared", "-fPIC")
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "weak", module))
+
+    def test_static(self):
+        archive = f"/usr/lib/{os.uname().machine}-linux-gnu/libmpich.a"
+        mpi = next((mpi for mpi in mpilib.installed() if mpi.name == "mpich"), None)
+        if not mpi or not os.path.exists(archive):
+            self.skipTest("no static MPICH here")
+        program = self.path("static")
+        include = os.path.join(os.path.dirname(os.path.dirname(archive)), "..", "include", f"{os.uname().machine}-linux-gnu", "mpich")
+        done = subprocess.run([*CC, "-w", "-I", include, "-o", program, os.path.join(mpilib.SOURCES, "mpi_odd.c"), archive, "-lucp", "-lucs", "-luct", "-lucm",
+                               "-lhwloc", "-lpthread", "-lm", "-ldl", "-l:libslurm.so.38"], capture_output=True, text=True)
+        if done.returncode != 0:
+            self.skipTest("MPICH's static library does not link here")
+        report = self.compare(mpi, "early", program=program)
+        self.assertEqual(report.produced("mpi"), 0)
+        self.says("No call to MPI was recorded.*linked statically")
+
+    def test_an_unknown_mpi(self):
+        for name, source, *flags in (("libmpi.so.77", UNKNOWN, "-shared", "-fPIC"), ("unknown", USES_IT, "libmpi.so.77", "-Wl,-rpath," + self.folder)):
+            with open(self.path("source.c"), "w") as file:
+                file.write(source)
+            subprocess.run([*CC, "-w", "source.c", "-o", name, *flags], check=True, cwd=self.folder)
+        report = self.profile(self.path("unknown"), options=["-t", "mpi"])
+        self.assertEqual(self.output.stdout.split("\n"), ["init", "send 1 -2 0 7 -1", "finalize", ""])
+        self.assertEqual({call.function: call[2:4] for calls in mpilib.recorded(report).values() for call in calls},
+                         {name: (None, None) for name in ("MPI_Init", "MPI_Comm_rank", "MPI_Send", "MPI_Finalize")}, "names without sizes")
+        self.says("its MPI library is not known: calls are recorded without sizes and ranks; --mpi-impl")
+
+
+lib.main()
