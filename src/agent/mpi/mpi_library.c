@@ -43,7 +43,8 @@ static const struct mpi_flavour flavours[] = {
                        .status_bytes = 32,
                        .source_at = 0,
                        .tag_at = 4,
-                       .bytes_at = MPI_ASK_BYTES,
+                       .bytes_at = MPI_BY_CALL,
+                       .cancelled_at = MPI_BY_CALL,
                        .any_source = -1,
                        .proc_null = -3,
                        .root = -4,
@@ -77,6 +78,7 @@ static const uint16_t numbers[MPI_LOCAL_COUNT] = {
     [MPI_LOCAL_Graph_neighbors_count] = PROFILING(Graph_neighbors_count),
     [MPI_LOCAL_Dist_graph_neighbors_count] = PROFILING(Dist_graph_neighbors_count),
     [MPI_LOCAL_Group_from_session_pset] = PROFILING(Group_from_session_pset),
+    [MPI_LOCAL_Test_cancelled] = PROFILING(Test_cancelled),
 };
 
 /* The first definition in the loader's order, as a reference binds: a program may have a copy of the variable. */
@@ -171,12 +173,20 @@ uint64_t mpi_status_bytes(const void *status)
 {
     const struct mpi_flavour *flavour = &mpi.flavour;
     uint64_t bytes = 0;
-    if (flavour->bytes_at != MPI_ASK_BYTES) {
+    if (flavour->bytes_at != MPI_BY_CALL) {
         memcpy(&bytes, (const char *)status + flavour->bytes_at, sizeof bytes);
         return flavour->counts_halves ? (uint64_t)(uint32_t)bytes | bytes >> 33 << 32 : bytes;
     }
     return MPI_LOCAL(Get_elements_x, status, flavour->byte, &bytes) == 0 && (int64_t)bytes >= 0 ? bytes
                                                                                                 : WIRE_MPI_NO_SIZE;
+}
+
+int mpi_status_is_cancelled(const void *status)
+{
+    int32_t flag = 0;
+    if (mpi.flavour.cancelled_at != MPI_BY_CALL)
+        return mpi_status_int(status, mpi.flavour.cancelled_at) & 1;
+    return MPI_LOCAL(Test_cancelled, status, &flag) == 0 && flag;
 }
 
 uint64_t mpi_type_bytes(uint64_t type)

@@ -12,14 +12,14 @@
 #include "wire/wire_mpi.h"
 
 #define MPI_STATUS_MAX 32 /* bytes of the largest status */
-#define MPI_ASK_BYTES 255
+#define MPI_BY_CALL 255
 
 struct mpi_flavour {
     uint8_t handle_bytes;
     uint8_t status_bytes, source_at, tag_at;
-    uint8_t bytes_at;      /* MPI_ASK_BYTES: by a call */
+    uint8_t bytes_at;      /* MPI_BY_CALL: by a call */
     uint8_t counts_halves; /* 1: the upper half of the bytes is shifted by one */
-    uint8_t cancelled_at;  /* its lowest bit; 0: not known */
+    uint8_t cancelled_at;  /* its lowest bit; MPI_BY_CALL: by a call */
     int8_t any_source, proc_null, root;
     int64_t in_place;
     uintptr_t status_ignore;
@@ -47,6 +47,7 @@ enum mpi_local {
     MPI_LOCAL_Graph_neighbors_count,
     MPI_LOCAL_Dist_graph_neighbors_count,
     MPI_LOCAL_Group_from_session_pset,
+    MPI_LOCAL_Test_cancelled,
     MPI_LOCAL_COUNT
 };
 
@@ -89,10 +90,7 @@ static inline int32_t mpi_status_int(const void *status, uint32_t at)
     memcpy(&value, (const char *)status + at, sizeof value);
     return value;
 }
-static inline int mpi_status_is_cancelled(const void *status)
-{
-    return mpi.flavour.cancelled_at && (mpi_status_int(status, mpi.flavour.cancelled_at) & 1);
-}
+int mpi_status_is_cancelled(const void *status);
 uint64_t mpi_status_bytes(const void *status); /* or WIRE_MPI_NO_SIZE */
 uint64_t mpi_type_bytes(uint64_t type);        /* 0 for the null handle */
 

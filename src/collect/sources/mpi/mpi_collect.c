@@ -53,6 +53,8 @@ static void fill(struct mpi_message *message, const struct mpi_event *event)
     if (!(message->flags & WIRE_MPI_RECEIVES) || event->bytes == WIRE_MPI_NO_SIZE)
         return;
     message->bytes = event->bytes;
+    if (event->bytes == WIRE_MPI_CANCELLED) /* the status says nothing about whom it was expected from */
+        return;
     message->peer = event->source;
     message->tag = event->tag;
 }
