@@ -229,6 +229,33 @@ static void mpi_messages_by_pair(void **state)
     report_close(report);
 }
 
+/* Captures of Tacho have messages. Those that were received are the same ones again; a peer in another world has no
+ * rank. */
+static void mpi_messages_of_tacho(void **state)
+{
+    static const struct {
+        int64_t rank, peer, size, is_received;
+    } messages[] = { { 0, 1, 10, 0 }, { 1, 0, 10, 1 }, { 0, 1, 20, 0 }, { 1, 0, 30, 0 }, { 1, -1, 4, 0 } };
+    struct writer *writer = start();
+
+    add(writer, "MPI_P2P_EVENTS", "start", number(1), "textId", text(writer, "MPI_Send"), "remoteRank", number(3),
+        NULL);
+    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+        if (messages[i].peer >= 0)
+            add(writer, "TACHO_MPI_MESSAGE", "start", number(5), "end", number(6), "globalTid", number(77),
+                "isReceived", messages[i].is_received, "rank", messages[i].rank, "size", messages[i].size, "peer",
+                messages[i].peer, NULL);
+        else
+            add(writer, "TACHO_MPI_MESSAGE", "start", number(5), "globalTid", number(77), "isReceived",
+                messages[i].is_received, "rank", messages[i].rank, "size", messages[i].size, NULL);
+    }
+    struct report *report = finish(writer);
+    expect(report, "mpi_comm_matrix", NULL,
+           "Rank,PeerRank,Messages,Total (B),Avg (B),Min (B),Max (B)\n"
+           "0,1,2,30,15.0,10,20\n1,0,1,30,30.0,30,30\n1,,1,4,4.0,4,4\n");
+    report_close(report);
+}
+
 static void congestion_is_above_the_threshold(void **state)
 {
     static const char header[] = "Start (ns),End (ns),Duration (ns),Send wait rate,GUID,Name\n";
@@ -343,6 +370,7 @@ int main(void)
         cmocka_unit_test(vulkan_calls_one_by_one),
         cmocka_unit_test(mpi_calls),
         cmocka_unit_test(mpi_messages_by_pair),
+        cmocka_unit_test(mpi_messages_of_tacho),
         cmocka_unit_test(congestion_is_above_the_threshold),
         cmocka_unit_test(the_default_list_is_that_of_nsys),
         cmocka_unit_test(old_names_are_known),
