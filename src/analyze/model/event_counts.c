@@ -23,7 +23,7 @@ struct loss_words {
     } shared_by[LOSS_BOUNDS_MAX];
 };
 
-#define OF_AGENTS "NVTX_*", "OSRT_*", "CUPTI_*", "TACHO_TORCH_*", "CUDA_*"
+#define OF_AGENTS "NVTX_*", "OSRT_*", "CUPTI_*", "TACHO_TORCH_*", "CUDA_*", "OPENMP_*"
 
 static const struct loss_words words[] = {
     { "nvtx",
@@ -39,6 +39,7 @@ static const struct loss_words words[] = {
     { "mpi", "MPI calls", "lost", "counts", "low", { "MPI_*", "TACHO_MPI_MESSAGE" }, { { 0 } } },
     { "pytorch", "PyTorch records", "lost", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
     { "openacc", "OpenACC events", "lost", "counts", "low", { "CUPTI_ACTIVITY_KIND_OPENACC_*" }, { { 0 } } },
+    { "openmp", "OpenMP records", "lost", "counts", "low", { "OPENMP_*" }, { { 0 } } },
     { "samples", "CPU samples", "lost", "sample counts", "low", { "COMPOSITE_EVENTS", "SAMPLING_*" }, { { 0 } } },
     { "nccl", "NCCL events", "lost", "counts", "low", { "TACHO_NCCL_*" }, { { 0 } } },
     { "steps", "times of steps", "lost", "counts", "low", { "TACHO_STEP_TIME" }, { { 0 } } },

@@ -16,7 +16,6 @@ static const char *const only_of_nsys[] = {
     "oshmem",
     "ucx",
     "opengl",
-    "openmp",
     "opengl-annotations",
     "nvvideo",
     "nvmedia",

@@ -94,10 +94,12 @@ struct collect_options {
     struct counter_options kernel_counters;
     /* Bits by row of libraries.def; the upper half: verbose. */
     uint32_t libraries;
-    uint32_t nccl_level;  /* enum wire_nccl_level: the events of NCCL's profiler plugin interface */
-    uint32_t mpi_flavour; /* enum wire_mpi_flavour; 0: the agent finds out */
+    uint32_t nccl_level;     /* enum wire_nccl_level: the events of NCCL's profiler plugin interface */
+    uint32_t mpi_flavour;    /* enum wire_mpi_flavour; 0: the agent finds out */
 
-    uint32_t torch_flags; /* enum wire_torch_flag */
+    uint32_t openmp_details; /* enum wire_openmp_detail */
+
+    uint32_t torch_flags;    /* enum wire_torch_flag */
     /* 1: operators are NVTX ranges too, with the texts of torch.autograd.profiler.emit_nvtx. */
     int torch_nvtx;
     /* 1: functions-trace: calls of torch's Python functions are NVTX ranges. */

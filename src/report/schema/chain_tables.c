@@ -6,7 +6,7 @@
 const char *const chain_tables[CHAIN_TABLES] = {
     [CHAINS_CUDA] = "CUDA_CALLCHAINS",           [CHAINS_OSRT] = "OSRT_CALLCHAINS",
     [CHAINS_SYSCALL] = "SYSCALL_CALLCHAINS",     [CHAINS_SAMPLING] = "SAMPLING_CALLCHAINS",
-    [CHAINS_PYTHON] = "TACHO_PYTHON_CALLCHAINS",
+    [CHAINS_PYTHON] = "TACHO_PYTHON_CALLCHAINS", [CHAINS_OPENMP] = "TACHO_OPENMP_CALLCHAINS",
 };
 
 const struct chain_user chain_users[CHAIN_USERS] = {
@@ -19,6 +19,20 @@ const struct chain_user chain_users[CHAIN_USERS] = {
     { "OSRT_API", "pythonCallchainId", CHAINS_PYTHON, 0 },
     { "COMPOSITE_EVENTS", "pythonCallchainId", CHAINS_PYTHON, 0 },
     { "TACHO_PYTHON_SAMPLE", "callchainId", CHAINS_PYTHON, 0 },
+    { "OPENMP_EVENT_KIND_PARALLEL", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_SYNC_REGION_WAIT", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_SYNC_REGION", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_MASTER", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_REDUCTION", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_TASK_CREATE", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_CANCEL", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_MUTEX_WAIT", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_CRITICAL_SECTION", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_MUTEX_RELEASED", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_LOCK_INIT", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_LOCK_DESTROY", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_WORKSHARE", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "OPENMP_EVENT_KIND_FLUSH", "callchainId", CHAINS_OPENMP, .is_name = 1 },
 };
 
 int chain_table_find(const char *name)

@@ -7,7 +7,15 @@
 
 #include <stddef.h>
 
-enum chain_table { CHAINS_CUDA, CHAINS_OSRT, CHAINS_SYSCALL, CHAINS_SAMPLING, CHAINS_PYTHON, CHAIN_TABLES };
+enum chain_table {
+    CHAINS_CUDA,
+    CHAINS_OSRT,
+    CHAINS_SYSCALL,
+    CHAINS_SAMPLING,
+    CHAINS_PYTHON,
+    CHAINS_OPENMP,
+    CHAIN_TABLES
+};
 extern const char *const chain_tables[CHAIN_TABLES]; /* their names */
 
 /* The table of this name, or -1. */
@@ -38,7 +46,7 @@ struct chain_user {
     enum chain_table chains;
     int is_name; /* the chain is no stack: its one frame names what the row is about */
 };
-enum { CHAIN_USERS = 9 };
+enum { CHAIN_USERS = 23 };
 extern const struct chain_user chain_users[CHAIN_USERS];
 
 #endif

@@ -159,14 +159,26 @@ static uint32_t stack_of(struct process *process, const struct wire_record *reco
     return stack;
 }
 
-int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address)
+static int64_t chain_of_one(struct process *process, enum wire_source source, const struct symbols_chain *chain)
 {
     struct stacks *stacks = stacks_of(process->collector);
-    if (!stacks || !process->space || !symbols_process_has_loaded(process->space, address))
-        return 0;
-    const struct symbols_chain chain = { .addresses = &address, .count = 1 };
-    uint32_t stack = symbols_stack_from_chain(process->space, &chain).stack;
+    uint32_t stack = symbols_stack_from_chain(process->space, chain).stack;
     return stack != SYMBOLS_NO_STACK && note_use(stacks, stack, source) == 0 ? stack : 0;
+}
+
+int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address)
+{
+    if (!stacks_of(process->collector) || !process->space || !symbols_process_has_loaded(process->space, address))
+        return 0;
+    return chain_of_one(process, source, &(struct symbols_chain){ .addresses = &address, .count = 1 });
+}
+
+int64_t stacks_return_address(struct process *process, enum wire_source source, uint64_t address)
+{
+    if (!stacks_of(process->collector) || !process->space || !address)
+        return 0;
+    return chain_of_one(process, source,
+                        &(struct symbols_chain){ .addresses = &address, .count = 1, .first_is_return = 1 });
 }
 
 void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stack)

@@ -24,4 +24,7 @@ void stacks_sample(struct collector *collector, int64_t sample_id, uint32_t stac
  * that the process has loaded (a variable on the heap or on a stack). */
 int64_t stacks_variable(struct process *process, enum wire_source source, uint64_t address);
 
+/* A chain of this source whose only frame is the call that returns to this address: its id, or 0. */
+int64_t stacks_return_address(struct process *process, enum wire_source source, uint64_t address);
+
 #endif

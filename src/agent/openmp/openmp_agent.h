@@ -1,0 +1,55 @@
+/* Events of OpenMP, from OMPT's callbacks (ompt_tool.c) and from the entry points of libgomp, which libtacho-openmp.so
+ * interposes. Both write the same records (wire_openmp.h). */
+#ifndef TACHO_AGENT_OPENMP_OPENMP_AGENT_H
+#define TACHO_AGENT_OPENMP_OPENMP_AGENT_H
+
+#include <stdint.h>
+
+#include "abi/openmp/ompt.h"
+#include "wire/wire_openmp.h"
+
+/* Fields that an event does not have are 0. */
+struct agent_openmp_event {
+    enum wire_openmp_event event;
+    uint32_t kind, index;
+    uint64_t parallel, task, value;
+    const void *address; /* that the runtime returns to */
+};
+
+/* All of these keep errno. Each does nothing if the thread is not recorded. */
+void openmp_begin(const struct agent_openmp_event *event);
+void openmp_point(const struct agent_openmp_event *event);
+/* key: see WIRE_OPENMP_END */
+void openmp_end(enum wire_openmp_event event, uint64_t key);
+/* The same for a construct of this region: if the region has ended, then so has the construct, at that moment. */
+void openmp_end_inside(enum wire_openmp_event event, uint64_t key, uint64_t region);
+void openmp_end_region(uint64_t region);
+
+/* Numbers, from 1. 0: the thread is not recorded. */
+uint64_t openmp_new_region(void);
+uint64_t openmp_new_task(void);
+uint64_t openmp_new_thread(void);
+
+/* OMPT's tool. NULL if OpenMP is not recorded. */
+struct ompt_tool *openmp_tool(void);
+
+/* Why OMPT's events are missing: a sentence for the report, once. */
+void openmp_tell(const char *sentence);
+
+/* What libtacho-openmp.so calls in the agent. Both come from the same build. */
+struct agent_openmp_calls {
+    uint32_t size;
+    struct ompt_tool *(*tool)(void);
+    void (*tell)(const char *sentence);
+    void (*begin)(const struct agent_openmp_event *event);
+    void (*point)(const struct agent_openmp_event *event);
+    void (*end)(enum wire_openmp_event event, uint64_t key);
+    void (*end_region)(uint64_t region);
+    uint64_t (*new_region)(void);
+    uint64_t (*new_task)(void);
+};
+
+/* NULL when this process is not recorded. */
+const struct agent_openmp_calls *tacho_agent_openmp_calls(void);
+
+#endif

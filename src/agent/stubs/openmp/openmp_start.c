@@ -1,0 +1,55 @@
+/* libtacho-openmp.so: the names that OpenMP's runtimes and programs look up. It is preloaded only when OpenMP is
+ * recorded.
+ *
+ * A runtime with OMPT calls ompt_start_tool(), once, when it starts. There can be one tool only, so one that the user
+ * has chosen keeps its place: in OMP_TOOL_LIBRARIES, in a library behind this one, or, for a program that runs under
+ * ThreadSanitizer, the one that LLVM's runtime loads then. A tool in the program itself comes first anyway. */
+#include <stdlib.h>
+
+#include "openmp_stubs.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define OTHER_TOOL "OpenMP's events (OMPT) are not recorded: "
+
+EXPORT ompt_start_tool_function ompt_start_tool;
+
+const struct agent_openmp_calls *tacho_agent_openmp_calls(void) __attribute__((weak));
+
+const struct agent_openmp_calls *openmp_agent(void)
+{
+    const struct agent_openmp_calls *calls = tacho_agent_openmp_calls ? tacho_agent_openmp_calls() : NULL;
+    return calls && calls->size == sizeof *calls ? calls : NULL;
+}
+
+static struct ompt_tool *refuse(const struct agent_openmp_calls *calls, const char *sentence)
+{
+    if (calls)
+        calls->tell(sentence);
+    return NULL;
+}
+
+/* LLVM's runtime has a function of this name itself, which looks for the next one. */
+struct ompt_tool *ompt_start_tool(unsigned omp_version, const char *runtime_version)
+{
+    const struct agent_openmp_calls *calls = openmp_agent();
+    ompt_start_tool_function *next = (ompt_start_tool_function *)openmp_dlsym(RTLD_NEXT, "ompt_start_tool");
+    struct ompt_tool *other = next ? next(omp_version, runtime_version) : NULL;
+    if (other) {
+        refuse(calls, OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
+        return other;
+    }
+    const char *libraries = getenv("OMP_TOOL_LIBRARIES");
+    if (libraries && *libraries)
+        return refuse(calls, OTHER_TOOL "OMP_TOOL_LIBRARIES names another tool, and a runtime takes only one.");
+    if (openmp_dlsym(RTLD_DEFAULT, "__tsan_init"))
+        return refuse(calls, OTHER_TOOL "ThreadSanitizer needs a tool of its own, and a runtime takes only one.");
+    return calls ? calls->tool() : NULL;
+}
+
+/* A program that is its own tool never calls the function above. */
+__attribute__((constructor)) static void look_for_tool_of_program(void)
+{
+    void *first = openmp_dlsym(RTLD_DEFAULT, "ompt_start_tool");
+    if (first && first != (void *)(uintptr_t)ompt_start_tool)
+        refuse(openmp_agent(), OTHER_TOOL "the program has a tool of its own, and a runtime takes only one.");
+}

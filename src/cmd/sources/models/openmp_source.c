@@ -1,0 +1,84 @@
+/* OpenMP: regions, work sharing, waits, locks and tasks. */
+#include <string.h>
+
+#include "cmd/cmd_source.h"
+#include "cmd/doctor/finding.h"
+#include "cmd/profile/profile_settings.h"
+#include "cmd/summary/source_summary.h"
+#include "wire/wire_openmp.h"
+
+struct settings {
+    uint32_t details;
+};
+
+static const struct {
+    const char *name;
+    uint32_t bits;
+} details[] = {
+    { "dispatch", WIRE_OPENMP_DETAIL_DISPATCH },
+    { "flush", WIRE_OPENMP_DETAIL_FLUSH },
+    { "none", 0 },
+};
+
+static int take_details(void *settings, const char *value, struct error *err)
+{
+    struct settings *own = profile_source_settings(settings, &cmd_source_openmp);
+    char **names = profile_own(settings, option_split(value, NULL));
+
+    if (!names)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    own->details = 0;
+    for (; *names; names++) {
+        size_t i = 0;
+        while (i < sizeof details / sizeof *details && strcmp(details[i].name, *names) != 0)
+            i++;
+        if (i == sizeof details / sizeof *details)
+            return error_set(err, ERR_BAD_ARGUMENT, "--openmp-details must be a list of dispatch and flush, not '%s'",
+                             value);
+        own->details |= details[i].bits;
+    }
+    return 0;
+}
+
+static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
+{
+    collect->openmp_details = ((struct settings *)profile_source_settings(settings, &cmd_source_openmp))->details;
+    return 0;
+}
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "openmp-details", .kind = OPTION_CUSTOM, .value = "LIST", .take = take_details,
+      .help = "Record these frequent OpenMP events too: dispatch (chunks of loops, sections), flush. Default: none." },
+    { 0 },
+};
+/* clang-format on */
+
+static const struct cmd_source_trace traces[] = { { .name = "openmp" }, { 0 } };
+
+static void look(struct finding *finding)
+{
+    if (finding_has_agent(finding))
+        text_add(&finding->why, "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's) through their "
+                                "tools interface. LD_PRELOAD loads " WIRE_OPENMP_FILE ".");
+}
+
+static const struct doctor_examination examinations[] = { { "OpenMP", look }, { 0 } };
+
+static const struct cmd_source_table tables[] = {
+    { "openmp", "OPENMP_EVENT_KIND_PARALLEL" },
+    { 0 },
+};
+
+static const struct source_summary summary = { .analysis = "openmp_sum", .heading = "OpenMP" };
+
+const struct cmd_source cmd_source_openmp = {
+    .events = WIRE_BIT(OPENMP),
+    .traces = traces,
+    .options = options,
+    .settings_bytes = sizeof(struct settings),
+    .finish = finish,
+    .examinations = examinations,
+    .tables = tables,
+    .summary = &summary,
+};

@@ -1,0 +1,72 @@
+/* OpenMP as a source: its row. */
+#include "collect/core/chain_row.h"
+#include "collect/core/collector.h"
+#include "collect/core/stub_file.h"
+#include "collect/process/process.h"
+#include "openmp_pairs.h"
+
+static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
+{
+    if (options->sources & WIRE_BIT(OPENMP))
+        stub_file_preload(to, agent_path, WIRE_OPENMP_FILE);
+}
+
+static void check(struct collector *collector, const char *agent_path)
+{
+    if (collector->options->sources & WIRE_BIT(OPENMP))
+        stub_file_check(collector, agent_path, WIRE_OPENMP_FILE, "OpenMP's events");
+}
+
+static void arena(const struct collector *collector, struct collect_arena_texts *texts)
+{
+    wire_openmp(texts->arena)->details = collector->options->openmp_details;
+}
+
+static void chain_row(struct writer *writer, const struct chain_row *from)
+{
+    struct row_TACHO_OPENMP_CALLCHAINS row = { 0 };
+    CHAIN_ROW_SET(TACHO_OPENMP_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_TACHO_OPENMP_CALLCHAINS, &row);
+}
+
+static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
+{
+    openmp_cut(origin, end_ns);
+}
+
+static void thread_end(struct process *process, struct process_reader *reader, int64_t end_ns)
+{
+    const struct collect_origin origin = { process->collector, process, reader };
+    openmp_cut(&origin, reader->end_ns == PROCESS_NO_TIME ? end_ns : reader->end_ns);
+    openmp_forget_thread(reader);
+}
+
+static const struct collect_records records[] = {
+    { WIRE_OPENMP_BEGIN, WIRE_OPENMP_BEGIN, openmp_read_begin },
+    { WIRE_OPENMP_END, WIRE_OPENMP_END, openmp_read_end },
+    { WIRE_OPENMP_POINT, WIRE_OPENMP_POINT, openmp_read_point },
+    { 0 },
+};
+
+static const struct collect_table tables[] = {
+#define OPENMP_EVENT(id, ...) { TABLE_OPENMP_EVENT_KIND_##id, "openmp", COLLECT_RECORDED_OF(OPENMP) },
+#include "wire/openmp_events.def"
+#undef OPENMP_EVENT
+    { 0 },
+};
+
+const struct collect_source collect_source_openmp = {
+    .state_bytes = sizeof(struct openmp_names),
+    .records = records,
+    .tables = tables,
+    .agent_file = WIRE_OPENMP_FILE,
+    .cost = { .recorded_reads = 2, .recorded_ns = 20, .counted_reads = 2, .counted_ns = 20 },
+    .preload = preload,
+    .check = check,
+    .arena = arena,
+    .process_end = openmp_forget_process,
+    .process_free = openmp_forget_process,
+    .chain_row = chain_row,
+    .thread_cut = thread_cut,
+    .thread_end = thread_end,
+};

@@ -1,0 +1,182 @@
+/* OpenMP's events to rows: see openmp_rows.h. The columns of a row are those that openmp_events.def lists. */
+#include "openmp_rows.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/core/collector.h"
+#include "collect/process/process.h"
+#include "collect/sources/stacks/stack_rows.h"
+
+#define EVENT_CLASS_OPENMP 78 /* nsys's number of OpenMP events */
+
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
+
+enum names { NAMES_NONE, NAMES_THREAD, NAMES_SYNC, NAMES_TASK, NAMES_WORK, NAMES_MUTEX };
+
+/* By value of OMPT. */
+static const char *const kind_names[][OPENMP_KINDS] = {
+    [NAMES_THREAD] = { [1] = "Initial", [2] = "Worker" },
+    [NAMES_SYNC] = { [1] = "Barrier",
+                     [2] = "Implicit barrier",
+                     [3] = "Explicit barrier",
+                     [4] = "Implementation barrier",
+                     [5] = "Taskwait",
+                     [6] = "Taskgroup",
+                     [7] = "Reduction",
+                     [8] = "Implicit barrier of work sharing",
+                     [9] = "Implicit barrier of a region",
+                     [10] = "Barrier of teams" },
+    [NAMES_TASK] = { [1] = "Initial", [2] = "Implicit", [4] = "Explicit", [8] = "Target" },
+    [NAMES_WORK] = { [1] = "Loop",
+                     [2] = "Sections",
+                     [3] = "Single",
+                     [4] = "Single (other threads)",
+                     [5] = "Workshare",
+                     [6] = "Distribute",
+                     [7] = "Taskloop",
+                     [8] = "Scope",
+                     [10] = "Loop, static",
+                     [11] = "Loop, dynamic",
+                     [12] = "Loop, guided",
+                     [13] = "Loop, other" },
+    [NAMES_MUTEX] = { [1] = "Lock",
+                      [2] = "Test lock",
+                      [3] = "Nest lock",
+                      [4] = "Test nest lock",
+                      [5] = "Critical",
+                      [6] = "Atomic",
+                      [7] = "Ordered" },
+};
+
+/* What a kind without a name is called. */
+static const char *const other_names[] = {
+    [NAMES_THREAD] = "Other",      [NAMES_SYNC] = "Synchronization", [NAMES_TASK] = "Other",
+    [NAMES_WORK] = "Work sharing", [NAMES_MUTEX] = "Mutex",          [NAMES_NONE] = ""
+};
+
+/* ---- Columns --------------------------------------------------------------------------------------------------- */
+
+enum value {
+    VALUE_KIND,
+    VALUE_INDEX,
+    VALUE_THREADS,
+    VALUE_PARALLEL,
+    VALUE_TASK,
+    VALUE_VALUE,
+    VALUE_PLACE,
+    VALUE_INCOMPLETE
+};
+
+struct column {
+    uint8_t number, value; /* of the table; enum value */
+};
+enum { OWN_COLUMNS = 6 };
+
+static const struct kind {
+    enum table_id table;
+    uint8_t kind, names;
+    const char *text;
+    struct column columns[OWN_COLUMNS + 1]; /* a column 0 ends them */
+} kinds[WIRE_OPENMP_EVENTS] = {
+#define TO(id, column, value) { OPENMP_EVENT_KIND_##id##_##column, VALUE_##value },
+#define OPENMP_EVENT(id, kind, text, names, columns)                                                                   \
+    [WIRE_OPENMP_##id] = { TABLE_OPENMP_EVENT_KIND_##id, kind, NAMES_##names, text, { columns } },
+#include "wire/openmp_events.def"
+#undef TO
+#undef OPENMP_EVENT
+};
+
+/* The first columns are the same in all tables. */
+enum { COLUMN_START, COLUMN_END, COLUMN_CLASS, COLUMN_THREAD, COLUMN_CORRELATION, COLUMN_NAME, COLUMN_KIND };
+#define OPENMP_EVENT(id, ...)                                                                                          \
+    _Static_assert((int)OPENMP_EVENT_KIND_##id##_start == COLUMN_START &&                                              \
+                       (int)OPENMP_EVENT_KIND_##id##_end == COLUMN_END &&                                              \
+                       (int)OPENMP_EVENT_KIND_##id##_eventClass == COLUMN_CLASS &&                                     \
+                       (int)OPENMP_EVENT_KIND_##id##_globalTid == COLUMN_THREAD &&                                     \
+                       (int)OPENMP_EVENT_KIND_##id##_nameId == COLUMN_NAME &&                                          \
+                       (int)OPENMP_EVENT_KIND_##id##_eventKind == COLUMN_KIND &&                                       \
+                       (int)OPENMP_EVENT_KIND_##id##_COLUMN_COUNT <= COLUMN_KIND + 1 + OWN_COLUMNS,                    \
+                   "the common columns, and room for its own");
+#include "wire/openmp_events.def"
+#undef OPENMP_EVENT
+
+struct row {
+    uint64_t present;
+    int64_t values[COLUMN_KIND + 1 + OWN_COLUMNS];
+};
+
+static void set(struct row *row, unsigned column, int64_t value)
+{
+    row->present |= UINT64_C(1) << column;
+    row->values[column] = value;
+}
+
+static int64_t name_id(struct collector *collector, const struct openmp_event *event)
+{
+    struct openmp_names *names = collector->state[COLLECT_SOURCE_OPENMP];
+    const struct kind *kind = &kinds[event->event];
+    uint32_t number = kind->names && event->kind < OPENMP_KINDS ? event->kind : 0;
+    int64_t *id = &names->ids[event->event][number];
+    if (*id == 0) {
+        const char *name = kind->names ? kind_names[kind->names][number] : NULL;
+        struct text text = { 0 };
+        text_addf(&text, "%s%s", name ? name : other_names[kind->names], kind->text);
+        *id = writer_string(collector->writer, text_string(&text), text.length);
+        text_free(&text);
+    }
+    return *id;
+}
+
+static int64_t place_id(const struct collect_origin *origin, uint64_t address)
+{
+    struct openmp_names *names = origin->collector->state[COLLECT_SOURCE_OPENMP];
+    const size_t i = address / 2 % OPENMP_PLACES_KNOWN;
+    if (!address)
+        return 0;
+    if (names->places[i].process != origin->process || names->places[i].address != address) {
+        names->places[i].process = origin->process;
+        names->places[i].address = address;
+        names->places[i].chain = stacks_return_address(origin->process, WIRE_SOURCE_OPENMP, address);
+    }
+    return names->places[i].chain;
+}
+
+/* Values that may be unknown are 0 then, and their column NULL. */
+static void set_own_columns(struct row *row, const struct collect_origin *origin, const struct openmp_event *event,
+                            int is_cut)
+{
+    const int64_t values[] = {
+        [VALUE_KIND] = event->kind,
+        [VALUE_INDEX] = event->index,
+        [VALUE_THREADS] = event->threads,
+        [VALUE_PARALLEL] = (int64_t)event->parallel,
+        [VALUE_TASK] = (int64_t)event->task,
+        [VALUE_VALUE] = (int64_t)event->value,
+        [VALUE_PLACE] = place_id(origin, event->address),
+        [VALUE_INCOMPLETE] = is_cut,
+    };
+    for (const struct column *column = kinds[event->event].columns; column->number; column++) {
+        int is_known = column->value == VALUE_KIND || column->value == VALUE_VALUE ||
+                       (column->value == VALUE_INDEX && wire_openmp_is_implicit(event->task)) ||
+                       (column->value != VALUE_INDEX && values[column->value] != 0);
+        if (is_known)
+            set(row, column->number, values[column->value]);
+    }
+}
+
+void openmp_row(const struct collect_origin *origin, const struct openmp_event *event, int64_t end_ns, int is_cut)
+{
+    struct collector *collector = origin->collector;
+    int64_t start_ns = clock_map_time(&collector->clock, event->ticks);
+    struct row row = { 0 };
+    set(&row, COLUMN_START, start_ns);
+    set(&row, COLUMN_END, end_ns < start_ns ? start_ns : end_ns);
+    set(&row, COLUMN_CLASS, EVENT_CLASS_OPENMP);
+    set(&row, COLUMN_THREAD, process_global_tid(origin->process, origin->reader->tid));
+    set(&row, COLUMN_NAME, name_id(collector, event));
+    set(&row, COLUMN_KIND, kinds[event->event].kind);
+    set_own_columns(&row, origin, event, is_cut);
+    writer_append(collector->writer, kinds[event->event].table, &row);
+    origin->process->counts[WIRE_SOURCE_OPENMP].recorded++;
+}
