@@ -115,14 +115,6 @@ void *library_symbol_of(const struct link_map *object, const char *name)
     return find(object->l_addr, object->l_ld, name);
 }
 
-void *library_entry(const struct dl_phdr_info *object, const char *name)
-{
-    const ElfW(Phdr) *dynamic = find_header(object->dlpi_phdr, object->dlpi_phnum, PT_DYNAMIC);
-    return dynamic
-               ? (void *)find_definition(object->dlpi_addr, (const void *)(object->dlpi_addr + dynamic->p_vaddr), name)
-               : NULL;
-}
-
 int library_defines(const struct link_map *object, const char *name)
 {
     return find_definition(object->l_addr, object->l_ld, name) != NULL;

@@ -13,8 +13,6 @@ void *library_symbol_of(const struct link_map *object, const char *name);
 /* Whether the object exports a symbol of this name. Indirect functions count, though only the loader knows their
  * address. */
 int library_defines(const struct link_map *object, const char *name);
-/* Its entry in the symbol table (ElfW(Sym)), which is mapped read-only; NULL if it has none. */
-void *library_entry(const struct dl_phdr_info *object, const char *name);
 /* The loader's list of objects, found as a debugger finds it: without a call to a function that others may have
  * interposed. NULL if the program's headers do not lead to it. */
 const struct link_map *library_objects(void);

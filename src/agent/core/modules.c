@@ -125,6 +125,7 @@ void agent_note_modules(void)
     }
     module_count = kept;
     atomic_store(&walking, 0);
+    word_objects_changed();
     sources_objects_changed();
 }
 

@@ -97,6 +97,8 @@ enum agent_thread_place {
 /* The object whose stubs call word_calls of this source; NULL: it has not called yet. */
 const struct word_object *agent_word_object(enum wire_source source);
 
+void word_objects_changed(void); /* the program has loaded objects */
+
 /* Adds a library beside the agent to those that programs which this one starts must preload, even if it gives them
  * another environment. For prepare(). */
 void agent_add_preload(const char *file);

@@ -50,6 +50,7 @@ struct word_object {
     uint32_t size;
     /* The real function of this number, so that the agent can call it; NULL if no loaded library has it. */
     void *(*real)(uint32_t number);
+    void (*objects_changed)(void); /* the program has loaded objects */
 };
 
 /* The calls of a source (enum wire_source); NULL if this process is not recorded, or the source is not. The agent keeps

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "own_calls.h"
 #include "source.h"
 
 static const struct word_calls *calls_of(enum wire_source source)
@@ -29,6 +30,18 @@ EXPORT const struct word_calls *tacho_agent_word_calls(uint32_t source, const st
         return NULL;
     atomic_store_explicit(&objects[source], object, memory_order_release);
     return calls;
+}
+
+void word_objects_changed(void)
+{
+    if (!agent_begin_calls())
+        return;
+    for (uint32_t i = 0; i < WIRE_SOURCE_COUNT; i++) {
+        const struct word_object *object = agent_word_object(i);
+        if (object)
+            object->objects_changed();
+    }
+    agent_end_calls();
 }
 
 void agent_add_preload(const char *file)

@@ -6,7 +6,6 @@
 #include "agent/core/capture_control.h"
 #include "agent/core/own_process.h"
 #include "agent/core/source.h"
-#include "mpi_absent.h"
 #include "mpi_call.h"
 #include "wire/wire_mpi.h"
 
@@ -348,8 +347,6 @@ static const struct word_calls calls = { .begin = begin, .end = end };
 const struct agent_source agent_source_mpi = {
     .word_calls = &calls,
     .prepare = prepare,
-    .object_loaded = mpi_object_loaded,
-    .objects_changed = mpi_objects_changed,
     .forked = forked,
     .switched = switched,
     .thread_end = thread_end,

@@ -53,6 +53,18 @@ static void *search_all(const struct stub_function *function)
     return search.found;
 }
 
+int stub_is_there(uint32_t number)
+{
+    if (atomic_load_explicit(&stub_real[number], memory_order_acquire))
+        return 1;
+    uintptr_t own_base = library_own_base();
+    for (const struct link_map *object = library_objects(); object; object = object->l_next)
+        if (object->l_addr != own_base && library_defines(object, stub_functions[number].name) &&
+            !library_defines(object, "tacho_stub_of"))
+            return 1;
+    return 0;
+}
+
 typedef void *open_function(const char *path, int flags);
 
 /* Opens the library once more and never closes it, so that it stays. It must not use the agent's dlopen(), which would

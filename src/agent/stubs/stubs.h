@@ -14,9 +14,8 @@
  * Packages and tests find lib/tacho/libtacho-*.so by themselves.
  *
  * A program must not notice the stubs: every register and every word of the stack that can hold an argument or a result
- * arrives unchanged, and dlsym() answers as without them if no loaded library has the function. One thing differs: a
- * *weak* reference of a program to an interposed function is not NULL, even if no library has the function. A call
- * through it ends in stub_object.missing(). */
+ * arrives unchanged, and dlsym() answers as without them if no loaded library has the function. Weak references to a
+ * function that no library has are NULL in objects with words (words/stub_weak.c). */
 #ifndef TACHO_AGENT_STUBS_STUBS_H
 #define TACHO_AGENT_STUBS_STUBS_H
 
@@ -53,6 +52,8 @@ extern const struct stub_object {
 
 /* The real function, or NULL while no loaded library has it. Keeps errno. */
 void *stub_resolve(uint32_t number);
+/* The same question where the loader holds its lock. */
+int stub_is_there(uint32_t number);
 
 #define STUB_BYTES 16
 extern char stub_rows[]; /* back to back, by number */

@@ -21,7 +21,9 @@ static void *real_function(uint32_t number)
     return real ? real : stub_resolve(number);
 }
 
-static const struct word_object object = { .size = sizeof object, .real = real_function };
+static const struct word_object object = { .size = sizeof object,
+                                           .real = real_function,
+                                           .objects_changed = stub_clear_weak };
 
 static __attribute__((noinline)) const struct word_calls *find_agent(void)
 {
@@ -29,6 +31,13 @@ static __attribute__((noinline)) const struct word_calls *find_agent(void)
     if (calls)
         atomic_store_explicit(&agent_calls, calls, memory_order_release);
     return calls;
+}
+
+/* The agent must know the object before its first call, to tell it of loaded objects. */
+__attribute__((constructor)) static void start(void)
+{
+    find_agent();
+    stub_clear_weak();
 }
 
 void *stub_words_begin(struct word_call *call)

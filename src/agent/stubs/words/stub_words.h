@@ -26,6 +26,9 @@ extern const uint8_t stub_stack_pairs[];
 #define STUB_STACK_PAIRS(words)                                                                                        \
     ((words) > WORD_CALL_REGISTERS ? ((words)-WORD_CALL_REGISTERS + 1) / 2 : 0)
 
+/* Weak references to functions that no library has become NULL, in objects that were loaded since the last call. */
+void stub_clear_weak(void);
+
 void *stub_words_begin(struct word_call *call); /* the function to call */
 void stub_words_end(struct word_call *call);
 #endif
