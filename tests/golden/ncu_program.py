@@ -51,6 +51,9 @@ def what_is_counted():
     check("a limit", start + "basic --gpu-counters-max-time=1.5 /bin/true", command_of("--max-time", "1.5"))
     check("from the program's call on", start + "basic --capture-range=cudaProfilerApi --capture-range-end=repeat /bin/true",
           command_of("--profile-from-start", "off"))
+    got = command_of("--range-filter", "no:[1-3],5:").removesuffix("…")
+    wanted = start.replace("-t cuda", "-t cuda,nvtx") + "basic --gpu-counters-range c1-3,5 --capture-range=cudaProfilerApi --capture-range-end=repeat"
+    check("ranges of cudaProfilerStart()", wanted[:len(got)], got)
     for options, rules in ((["--nvtx-include", "step/"], [r"'ip\tstep'"]), (["--nvtx-include", "step"], [r"'is\tstep'"]),
                            (["--nvtx-include", "My domain@step/"], [r"'ipMy domain\tstep'"]), (["--nvtx-include", r"a\[i\]/"], [r"'ip\ta[i]'"]),
                            (["--nvtx-exclude", "a/", "--nvtx-include", "b/"], [r"'ip\tb'", r"'ep\ta'"]),
@@ -97,9 +100,9 @@ def refusals():
             (["--import", "x.csv", "--csv"], "--import and lists take no program, not './nothing'"),
             *[(["--nvtx-include", value], "--nvtx-include takes one range, [DOMAIN@]RANGE/ (push/pop) or [DOMAIN@]RANGE (start/end), not '")
               for value in ("A/B", "A/*/B/", "[A", "A]", "A,B", "regex:A/", "D@", "", "D@A@B")],
-            (["--range-filter", "::2"], "--range-filter needs --nvtx-include"),
-            *[(["--nvtx-include", "A/", "--range-filter", value], "--range-filter takes instances of NVTX ranges, such as ::2 or ::[1-3],7, not '")
-              for value in ("", "2", ":1:2", "yes::2", "::", "::x", "::1--2", "::-2")],
+            (["--range-filter", "::2"], "--range-filter needs --nvtx-include for instances of NVTX ranges"),
+            *[(["--nvtx-include", "A/", "--range-filter", value], "--range-filter takes instances of ranges of cudaProfilerStart() and of NVTX, such as ")
+              for value in ("", "2", ":", "yes::2", "::", "::x", "::1--2", "::-2", ":x:", ":1:2:3x")],
             *[([f"--{name}", "x"], f"--{name} is not supported: ") for name in (
                 "mode", "hostname", "preload-library", "kill", "target-processes-filter", "nvtx-push-pop-scope", "graph-profiling", "native-include",
                 "native-exclude", "python-include", "python-exclude", "range-replay-options",

@@ -40,6 +40,12 @@ int main(void)
     nvtx_domain_push(domain, &attributes);
     launch("own_a", NULL);
     nvtx_domain_pop(domain);
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = { "profiled_1", "profiled_2", "profiled_3" };
+        MUST(cudaProfilerStart());
+        launch(names[i], NULL);
+        MUST(cudaProfilerStop());
+    }
     launch("after", NULL);
     truth_counters();
     return 0;

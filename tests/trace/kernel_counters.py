@@ -175,7 +175,7 @@ class Counters(fakelib.Case):
 
     def test_ranges(self):
         """Push/pop ranges count for launches of their own thread, start/end ranges for all; any of those that are included, none that is excluded."""
-        everything = ["before", "a1", "ab", "thread_a", "a2", "s", "thread_s", "own_a", "after"]
+        everything = ["before", "a1", "ab", "thread_a", "a2", "s", "thread_s", "own_a", "profiled_1", "profiled_2", "profiled_3", "after"]
         variables = {"TACHO_GPU_HELPER": HELPER, "TACHO_CUPTI": fakelib.cupti("13.0")}
         for rules, wanted in ((["ip\tA"], ["a1", "ab", "a2"]), (["is\tS"], ["s", "thread_s"]), (["ipown\tA"], ["own_a"]), (["is\tA"], []),
                               (["ip\tA", "is\tS"], ["a1", "ab", "a2", "s", "thread_s"]), (["ip\tA", "ep\tB"], ["a1", "a2"]),
@@ -187,6 +187,13 @@ class Counters(fakelib.Case):
                                    settings={"nested": 1})
                 self.assertEqual(wanted, self.counted(report) if report.has("TACHO_KERNEL_COUNTERS") else [])
                 self.assertEqual(len(everything), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
+        capture = ["--capture-range=cudaProfilerApi", "--capture-range-end=repeat"]
+        for rules, wanted in ((["c2"], ["profiled_2"]), (["c1,3-4"], ["profiled_1", "profiled_3"])):
+            with self.subTest(rules):
+                options = [option for rule in rules for option in ("--gpu-counters-range", rule)]
+                report = self.cuda("cuda_ranges", source="cuda,nvtx", options=["--gpu-counters=light", *capture, *options], variables=variables,
+                                   settings={"nested": 1})
+                self.assertEqual(wanted, self.counted(report))
 
     def test_metrics_name_their_chip(self):
         report = self.capture("kernels")

@@ -6,6 +6,7 @@
 
 #include "agent/core/capture_control.h"
 #include "agent/core/libc_loader.h"
+#include "agent/nvtx/nvtx_launch.h"
 #include "cuda_agent.h"
 
 /* The runtime's call may make the driver's: that is one range, not two. */
@@ -24,8 +25,10 @@ static int pass_on(const char *symbol)
 
 void cuda_range_begin(void)
 {
-    if (!atomic_exchange(&is_open, 1))
-        agent_capture_begin(WIRE_CAPTURE_PROFILER);
+    if (atomic_exchange(&is_open, 1))
+        return;
+    nvtx_launch_profiler_starts();
+    agent_capture_begin(WIRE_CAPTURE_PROFILER);
 }
 
 void cuda_range_end(void)

@@ -1,9 +1,10 @@
 /* NVTX ranges that decide which launches are counted (tacho ncu --nvtx-include, --nvtx-exclude, --range-filter).
  *
  * Rules are texts of the settings: "ip" DOMAIN TAB NAME includes launches in a push/pop range, "is…" in a start/end
- * range; "ep" and "es" exclude them; "n2-3,7" names the instances of included ranges that count. A range that matches
- * a rule is noted under its key (nvtx_agent.c) while it is open. Push/pop ranges count for launches of their own
- * thread, start/end ranges for all. The lock is held for a few comparisons, with the program's signals blocked. */
+ * range; "ep" and "es" exclude them; "n2-3,7" names the instances of included ranges that count, "c2-3,7" those of
+ * ranges that cudaProfilerStart() begins. A range that matches a rule is noted under its key (nvtx_agent.c) while it is
+ * open. Push/pop ranges count for launches of their own thread, start/end ranges for all. The lock is held for a few
+ * comparisons, with the program's signals blocked. */
 #include "nvtx_launch.h"
 
 #include "agent/core/small_text.h"
@@ -29,10 +30,13 @@ static struct {
         uint16_t rules;             /* whose name it is */
     } strings[STRINGS_MOST];
     uint32_t string_count;
-    struct {
-        uint32_t from, to;
-    } spans[SPANS_MOST]; /* of instances */
-    uint32_t span_count;
+    struct spans {
+        struct {
+            uint32_t from, to;
+        } list[SPANS_MOST];
+        uint32_t count;               /* 0: all */
+    } instances, profiler;
+    _Atomic uint32_t profiler_ranges; /* that began */
     struct {
         uint64_t key;
         uint32_t rules;
@@ -56,16 +60,16 @@ static void release_lock(uint64_t signals)
 
 /* ---- Rules ----------------------------------------------------------------------------------------------------- */
 
-static void read_spans(const char *text)
+static void read_spans(struct spans *spans, const char *text)
 {
-    while (*text && launch.span_count < SPANS_MOST) {
+    while (*text && spans->count < SPANS_MOST) {
         uint32_t from = (uint32_t)small_number(text);
         text += strspn(text, "0123456789");
         uint32_t to = *text == '-' ? (uint32_t)small_number(text + 1) : from;
         text += strcspn(text, ",");
         text += *text == ',';
-        launch.spans[launch.span_count].from = from;
-        launch.spans[launch.span_count++].to = to;
+        spans->list[spans->count].from = from;
+        spans->list[spans->count++].to = to;
     }
 }
 
@@ -73,7 +77,9 @@ static void read_rule(const char *text)
 {
     const char *tab = strchr(text, '\t');
     if (*text == 'n')
-        read_spans(text + 1);
+        read_spans(&launch.instances, text + 1);
+    if (*text == 'c')
+        read_spans(&launch.profiler, text + 1);
     if (!tab || (*text != 'i' && *text != 'e') || launch.rule_count == RULES_MOST ||
         (size_t)(tab - text) - 2 >= NAME_BYTES)
         return;
@@ -85,7 +91,7 @@ static void read_rule(const char *text)
 
 int nvtx_launch_read(const char *list)
 {
-    launch.rule_count = launch.included = launch.span_count = 0;
+    launch.rule_count = launch.included = launch.instances.count = launch.profiler.count = 0;
     atomic_store(&launch.open_count, 0);
     for (; list && *list; list += strlen(list) + 1)
         read_rule(list);
@@ -135,12 +141,17 @@ void nvtx_launch_string(const struct nvtx_text *text, uint32_t id)
 
 /* ---- Ranges ---------------------------------------------------------------------------------------------------- */
 
-static int is_instance(uint32_t number)
+static int is_in(const struct spans *spans, uint32_t number)
 {
-    for (uint32_t i = 0; i < launch.span_count; i++)
-        if (number >= launch.spans[i].from && number <= launch.spans[i].to)
+    for (uint32_t i = 0; i < spans->count; i++)
+        if (number >= spans->list[i].from && number <= spans->list[i].to)
             return 1;
-    return launch.span_count == 0;
+    return spans->count == 0;
+}
+
+void nvtx_launch_profiler_starts(void)
+{
+    atomic_fetch_add(&launch.profiler_ranges, 1);
 }
 
 static void forget(uint64_t key)
@@ -163,7 +174,8 @@ void nvtx_launch_range_begins(const struct nvtx_event *event, uint64_t key)
     uint64_t signals = take_lock();
     for (uint32_t i = 0; i < launch.rule_count; i++) {
         struct rule *rule = &launch.rules[i];
-        if (found >> i & 1 && rule->is_push == key >> 63 && (is_instance(++rule->seen) || rule->is_exclude))
+        if (found >> i & 1 && rule->is_push == key >> 63 &&
+            (is_in(&launch.instances, ++rule->seen) || rule->is_exclude))
             rules |= 1u << i;
     }
     forget(key);
@@ -187,6 +199,8 @@ int nvtx_launch_is_wanted(const struct agent_thread *thread)
 {
     int is_included = 0, is_excluded = 0;
 
+    if (!is_in(&launch.profiler, atomic_load(&launch.profiler_ranges)))
+        return 0;
     if (!launch.rule_count)
         return 1;
     uint64_t signals = take_lock();

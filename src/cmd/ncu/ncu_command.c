@@ -120,9 +120,9 @@ static const struct option options[] = {
               "range. May be repeated: any of them. Lists, positions in the stack and expressions are refused." },
     { .name = "nvtx-exclude", .kind = OPTION_LIST, .offset = FIELD(nvtx_exclude), .value = "[DOMAIN@]RANGE[/]",
       .help = "Do not count launches in this NVTX range. May be repeated." },
-    { .name = "range-filter", .kind = OPTION_TEXT, .offset = FIELD(range_filter), .value = "::INSTANCES",
-      .help = "Count only in these instances of a range of --nvtx-include, such as ::2 or ::[1-3],7. The other two "
-              "parts must be empty." },
+    { .name = "range-filter", .kind = OPTION_TEXT, .offset = FIELD(range_filter), .value = ":LIST:LIST",
+      .help = "Count only in these instances of ranges that cudaProfilerStart() begins, and of ranges of "
+              "--nvtx-include, such as :2: or ::[1-3],7." },
     { .name = "profile-from-start", .kind = OPTION_BOOL, .offset = FIELD(from_start),
       .help = "Count from the start of the program. false: only between cudaProfilerStart() and cudaProfilerStop(). "
               "Default: true." },

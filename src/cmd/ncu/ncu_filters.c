@@ -141,28 +141,43 @@ static int add_range(struct text *lines, const char *option, char what, const ch
     return 0;
 }
 
-/* ::INSTANCES: numbers and spans of them, with commas between them and brackets around any. */
-static int add_instances(struct text *lines, const char *value, struct error *err)
+/* Numbers and spans of them, with commas between them and brackets around any: adds a rule, if there are any. */
+static int add_instances(struct text *lines, char what, const char *from, size_t length)
 {
-    const char *at = strncmp(value, "::", 2) == 0 ? value + 2 : "";
-    size_t start = lines->length;
-    int is_wrong = !*at || strlen(at) > LONGEST_PART;
+    int is_wrong = length > LONGEST_PART;
+    char before = ',';
 
-    text_add_char(lines, 'n');
-    for (char before = ','; *at; before = *at++) {
+    if (!length)
+        return 0;
+    text_add_char(lines, what);
+    for (const char *at = from; at < from + length; before = *at++) {
         int is_number = *at >= '0' && *at <= '9';
         is_wrong |= !strchr("0123456789,-[]", *at) || (!is_number && before == '-') || (*at == '-' && before == ',');
         if (*at != '[' && *at != ']')
             text_add_char(lines, *at);
     }
     text_add_char(lines, '\n');
-    if (!is_wrong)
-        return 0;
-    text_cut(lines, start);
-    return error_set(err, ERR_BAD_ARGUMENT,
-                     "--range-filter takes instances of NVTX ranges, such as ::2 or ::[1-3],7, not '%s': instances of "
-                     "cudaProfilerStart() are not supported",
-                     value);
+    return is_wrong ? -1 : 0;
+}
+
+/* [no|off]:[INSTANCES of cudaProfilerStart()]:[INSTANCES of NVTX ranges] */
+static int add_range_filter(struct text *lines, const struct ncu_settings *settings, struct error *err)
+{
+    const char *value = settings->range_filter, *first = strchr(value, ':'), *last = strrchr(value, ':');
+    size_t length = first ? (size_t)(first - value) : 0;
+    int is_no = length == 0 || (length == 2 && strncmp(value, "no", 2) == 0) ||
+                (length == 3 && strncmp(value, "off", 3) == 0);
+
+    if (!first || first == last || !is_no || (last == first + 1 && !last[1]) ||
+        add_instances(lines, 'c', first + 1, (size_t)(last - first) - 1) != 0 ||
+        add_instances(lines, 'n', last + 1, strlen(last + 1)) != 0)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--range-filter takes instances of ranges of cudaProfilerStart() and of NVTX, such as :2: or "
+                         "::[1-3],7, not '%s': NVTX ranges are not counted anew in each range",
+                         value);
+    if (last[1] && !settings->nvtx_include.count)
+        return error_set(err, ERR_BAD_ARGUMENT, "--range-filter needs --nvtx-include for instances of NVTX ranges");
+    return 0;
 }
 
 int ncu_add_ranges(struct text *lines, const struct ncu_settings *settings, struct error *err)
@@ -175,9 +190,5 @@ int ncu_add_ranges(struct text *lines, const struct ncu_settings *settings, stru
     for (size_t i = 0; i < settings->nvtx_exclude.count; i++)
         if (add_range(lines, "nvtx-exclude", 'e', settings->nvtx_exclude.values[i], err) != 0)
             return err->code;
-    if (!settings->range_filter)
-        return 0;
-    if (!settings->nvtx_include.count)
-        return error_set(err, ERR_BAD_ARGUMENT, "--range-filter needs --nvtx-include");
-    return add_instances(lines, settings->range_filter, err);
+    return settings->range_filter ? add_range_filter(lines, settings, err) : 0;
 }

@@ -211,6 +211,14 @@ static void tell_differences(const struct job *job)
         note(job, "--target-processes application-only has no effect: kernels of all processes are counted");
 }
 
+/* --range-filter chooses ranges of cudaProfilerStart(). */
+static int has_profiler_ranges(const struct ncu_settings *settings)
+{
+    const char *first = settings->range_filter ? strchr(settings->range_filter, ':') : NULL;
+
+    return first && first[1] != ':';
+}
+
 static int run_profile(struct job *job, const char *const *program, size_t count)
 {
     const struct ncu_settings *settings = job->settings;
@@ -249,7 +257,7 @@ static int run_profile(struct job *job, const char *const *program, size_t count
         words[at++] = (char *)"--gpu-counters-range";
         words[at++] = rule;
     }
-    if (!settings->from_start) {
+    if (!settings->from_start || has_profiler_ranges(settings)) {
         words[at++] = (char *)"--capture-range=cudaProfilerApi";
         words[at++] = (char *)"--capture-range-end=repeat";
     }
