@@ -68,12 +68,39 @@ struct checkup {
     size_t count, verdicts[VERDICT_NOTE + 1];
 };
 
-/* Adds what a list of examinations finds, and counts the verdicts. */
-static void examine(struct checkup *checkup, const struct doctor_examination *list)
+/* The lists of examinations, in the order of the output. */
+enum { LISTS = CMD_SOURCE_COUNT + 2 };
+typedef const struct doctor_examination *examination_lists[LISTS];
+
+static const struct doctor_examination *find_examination(const struct doctor_examination *list, const char *name)
 {
-    for (const struct doctor_examination *at = list; at && at->name; at++) {
+    for (const struct doctor_examination *at = list; at && at->name; at++)
+        if (strcmp(at->name, name) == 0)
+            return at;
+    return NULL;
+}
+
+/* Looks at one thing with all examinations of this name; 0 if an earlier list had one. */
+static int look_with_all(struct finding *finding, const examination_lists lists, size_t list, const char *name)
+{
+    for (size_t i = 0; i < list; i++)
+        if (find_examination(lists[i], name))
+            return 0;
+    for (size_t i = list; i < LISTS; i++) {
+        const struct doctor_examination *found = find_examination(lists[i], name);
+        if (found)
+            found->look(finding);
+    }
+    return 1;
+}
+
+/* Adds what a list of examinations finds, and counts the verdicts. */
+static void examine(struct checkup *checkup, const examination_lists lists, size_t list)
+{
+    for (const struct doctor_examination *at = lists[list]; at && at->name; at++) {
         struct finding finding = { .verdict = VERDICT_WORKS };
-        at->look(&finding);
+        if (!look_with_all(&finding, lists, list, at->name))
+            continue;
         if (checkup->is_json) {
             text_add(&checkup->out, checkup->count ? ",\n  " : "\n  ");
             add_json_finding(&checkup->out, at->name, &finding);
@@ -133,6 +160,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = { 0 };
     struct checkup checkup = { .colours = isatty(STDOUT_FILENO) };
     const struct cmd_source *sources[CMD_SOURCE_COUNT];
+    examination_lists lists = { [0] = doctor_program, [LISTS - 1] = doctor_machine };
     const char *operands[argc];
     size_t count;
     int status;
@@ -148,10 +176,10 @@ static int run(const struct command *self, int argc, char **argv)
     checkup.is_json = settings.format && strcmp(settings.format, "json") == 0;
     text_add(&checkup.out, checkup.is_json ? "{\"checks\": [" : "");
     cmd_sources_order(SOURCE_LAST_IN_DOCTOR, sources);
-    examine(&checkup, doctor_program);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
-        examine(&checkup, sources[i]->examinations);
-    examine(&checkup, doctor_machine);
+        lists[1 + i] = sources[i]->examinations;
+    for (size_t i = 0; i < LISTS; i++)
+        examine(&checkup, lists, i);
     add_conclusion(&checkup);
     status = command_write(self, &checkup.out);
     text_free(&checkup.out);

@@ -19,7 +19,8 @@ struct finding {
     struct text allow;
 };
 
-/* One check per row, in the order of the output; a row without a name ends a list. */
+/* One check per row, in the order of the output; a row without a name ends a list. Checks of the same name in several
+ * lists add to one finding, which is shown at the place of the first. */
 struct doctor_examination {
     const char *name;
     void (*look)(struct finding *finding);

@@ -1,0 +1,255 @@
+/* Programming models (abi/models/models.def): what `doctor` finds of each, which ones the processes of a report had
+ * loaded, and in the summary a line about one that is in use and was not recorded.
+ *
+ * The line is for captures without -t: who names sources has chosen. It needs a sign that the program itself uses the
+ * model (TACHO_MODEL.usedBy), since many libraries are loaded for the sake of others. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/models/models.h"
+#include "base/human.h"
+#include "cmd/cmd_source.h"
+#include "cmd/doctor/finding.h"
+#include "cmd/small_table.h"
+#include "cmd/summary/source_summary.h"
+
+/* Whether this version has the -t that records a model. */
+static int is_known(enum model model)
+{
+    for (size_t i = 0; cmd_sources[i]; i++)
+        for (const struct cmd_source_trace *trace = cmd_sources[i]->traces; trace && trace->name; trace++)
+            if (strcmp(trace->name, model_rows[model].trace) == 0)
+                return 1;
+    return 0;
+}
+
+/* ---- What a report has ----------------------------------------------------------------------------------------- */
+
+enum { PROCESS, MODEL_NAME, IMPLEMENTATION, USED_BY };
+static const char *const names[] = { "globalPid", "model", "implementation", "usedBy", NULL };
+
+struct model_use {
+    uint64_t loaded, used;      /* processes */
+    const char *implementation; /* of the first process that uses it, else of the first one */
+};
+
+static void count_uses(struct model_use uses[MODEL_COUNT], const struct small_table *rows)
+{
+    memset(uses, 0, MODEL_COUNT * sizeof *uses);
+    for (size_t i = 0; i < rows->columns.rows; i++) {
+        enum model model = model_find(small_table_text(rows, i, MODEL_NAME, NULL));
+        if (model == MODEL_COUNT)
+            continue;
+        int is_used = !small_table_is_null(rows, i, USED_BY);
+        if (!uses[model].loaded || (is_used && !uses[model].used))
+            uses[model].implementation = small_table_text(rows, i, IMPLEMENTATION, NULL);
+        uses[model].loaded++;
+        uses[model].used += (uint64_t)is_used;
+    }
+}
+
+/* Whether a name is in a list with commas. */
+static int is_in_list(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; *at;) {
+        size_t own = strcspn(at, ",");
+        if (own == length && memcmp(at, name, length) == 0)
+            return 1;
+        at += own + (at[own] == ',');
+    }
+    return 0;
+}
+
+/* Events of the model in the report. */
+static uint64_t recorded(const struct report_sources *sources, enum model model)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sources->count; i++)
+        if (is_in_list(model_rows[model].sources, sources->list[i].name))
+            sum += sources->list[i].recorded;
+    return sum;
+}
+
+/* ---- tacho info ------------------------------------------------------------------------------------------------ */
+
+static void add_processes(struct text *out, uint64_t count)
+{
+    human_count(out, count);
+    text_add(out, count == 1 ? " process" : " processes");
+}
+
+static void add_model(struct text *out, enum model model, const struct model_use *use, uint64_t events)
+{
+    enum { LABEL_WIDTH = 18 };
+    size_t length = strlen(model_rows[model].name);
+
+    text_add(out, model_rows[model].name);
+    text_add_repeat(out, ' ', length < LABEL_WIDTH ? LABEL_WIDTH - length : 1);
+    if (strcmp(use->implementation, model_rows[model].name) != 0)
+        text_addf(out, "%s, ", use->implementation);
+    if (use->used) {
+        text_add(out, "in use by ");
+        add_processes(out, use->used);
+    } else {
+        text_add(out, "loaded by ");
+        add_processes(out, use->loaded);
+        text_add(out, ", perhaps for another library");
+    }
+    if (events) {
+        text_add(out, "; recorded: ");
+        human_count(out, events);
+        text_add(out, events == 1 ? " event" : " events");
+    } else if (!is_known(model)) {
+        text_add(out, "; this version cannot record it");
+    } else {
+        text_addf(out, "; not recorded (-t %s)", model_rows[model].trace);
+    }
+    text_add_char(out, '\n');
+}
+
+static int info(struct text *out, struct report *report, struct error *err)
+{
+    struct report_sources *sources = malloc(sizeof *sources);
+    struct model_use uses[MODEL_COUNT];
+    struct small_table rows;
+    int code = sources ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+
+    if (code != 0 || (code = small_table_read(&rows, report, "TACHO_MODEL", names, err)) != 0)
+        goto free_sources;
+    if ((code = report_sources_read(sources, report, err)) != 0)
+        goto free_rows;
+    count_uses(uses, &rows);
+    if (rows.columns.rows)
+        text_add(out, "\nProgramming models\n");
+    for (enum model model = 0; model < MODEL_COUNT; model++)
+        if (uses[model].loaded)
+            add_model(out, model, &uses[model], recorded(sources, model));
+free_rows:
+    small_table_free(&rows);
+free_sources:
+    free(sources);
+    return code;
+}
+
+/* ---- The summary ----------------------------------------------------------------------------------------------- */
+
+static void add_notes(struct text *out, const struct summary *summary, const void *finding)
+{
+    struct model_use uses[MODEL_COUNT];
+    struct small_table rows;
+    struct error err;
+
+    (void)finding;
+    if (*summary->facts.requested || small_table_read(&rows, summary->request->report, "TACHO_MODEL", names, &err) != 0)
+        return;
+    count_uses(uses, &rows);
+    for (enum model model = 0; model < MODEL_COUNT; model++) {
+        const struct model_row *row = &model_rows[model];
+        if (!uses[model].used || !is_known(model) || recorded(&summary->facts.sources, model))
+            continue;
+        text_addf(out, "  %s is in use", row->name);
+        if (strcmp(uses[model].implementation, row->name) != 0)
+            text_addf(out, " (%s)", uses[model].implementation);
+        text_addf(out, "; record its calls with -t %s\n", row->trace);
+    }
+    small_table_free(&rows);
+}
+
+static const struct source_summary summary = { .add_notes = add_notes };
+
+/* ---- tacho doctor ---------------------------------------------------------------------------------------------- */
+
+/* Adds the first implementation that lies in this folder. Returns 1 if there is one. */
+static int look_into(struct text *out, enum model model, const char *folder, size_t length)
+{
+    char path[4096];
+    DIR *open_folder;
+    int found = 0;
+
+    if (!length || length >= sizeof path)
+        return 0;
+    memcpy(path, folder, length);
+    path[length] = 0;
+    if (!(open_folder = opendir(path)))
+        return 0;
+    for (struct dirent *entry; !found && (entry = readdir(open_folder)) != NULL;) {
+        const char *name = model_implementation(model, entry->d_name);
+        found = name && strstr(entry->d_name, ".so");
+        if (found)
+            text_addf(out, " Found: %s/%s (%s).", path, entry->d_name, name);
+    }
+    closedir(open_folder);
+    return found;
+}
+
+static int find_library(struct text *out, enum model model)
+{
+#if defined(__x86_64__)
+    static const char system[] = "/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/lib:/usr/local/lib:/usr/local/lib64";
+#else
+    static const char system[] = "/usr/lib/aarch64-linux-gnu:/usr/lib64:/usr/lib:/usr/local/lib:/usr/local/lib64";
+#endif
+    const char *own = getenv("LD_LIBRARY_PATH");
+    const char *const lists[] = { own ? own : "", system };
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const char *at = lists[i]; *at; at += strspn(at, ":")) {
+            size_t length = strcspn(at, ":");
+            if (look_into(out, model, at, length))
+                return 1;
+            at += length;
+        }
+    return 0;
+}
+
+/* For models whose source has no examination of its own. */
+static void look_at_source(struct finding *finding, enum model model)
+{
+    const struct model_row *row = &model_rows[model];
+
+    if (!is_known(model)) {
+        finding->verdict = VERDICT_LATER;
+        text_addf(&finding->why, "This version does not record calls of %s.", row->name);
+        return;
+    }
+    if (!finding_has_agent(finding))
+        return;
+    text_addf(&finding->why, "Calls of programs that load %s are recorded with -t %s.", row->name, row->trace);
+    for (const struct model_variable *at = model_variables; at->variable; at++) {
+        const char *value = at->model == model ? getenv(at->variable) : NULL;
+        if (!value || !*value || (at->value && strcmp(value, at->value) != 0))
+            continue;
+        finding->verdict = VERDICT_PARTLY;
+        text_addf(&finding->why, " %s is set: %s.", at->variable, at->effect);
+        text_addf(&finding->allow, "unset %s\n", at->variable);
+    }
+}
+
+static void look_at(struct finding *finding, enum model model)
+{
+    if (!finding->why.length)
+        look_at_source(finding, model);
+    if (!find_library(&finding->why, model) && finding->verdict != VERDICT_LATER)
+        text_add(&finding->why, " No library of it is in LD_LIBRARY_PATH or in the system's folders.");
+}
+
+#define MODEL(id, ...)                                                                                                 \
+    static void look_at_##id(struct finding *finding)                                                                  \
+    {                                                                                                                  \
+        look_at(finding, MODEL_##id);                                                                                  \
+    }
+#include "abi/models/models.def"
+
+static const struct doctor_examination examinations[] = {
+#define MODEL(id, name, ...) { name, look_at_##id },
+#include "abi/models/models.def"
+    { 0 },
+};
+
+const struct cmd_source cmd_source_models = {
+    .examinations = examinations,
+    .info = info,
+    .summary = &summary,
+};

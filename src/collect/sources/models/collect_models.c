@@ -1,0 +1,143 @@
+/* Programming models as a source: it has no events, but says in the report which models each process could use, and
+ * whether it is likely to (TACHO_MODEL). A library that is merely loaded is no sign: PyTorch brings libgomp, Open MPI
+ * brings libucp. The file of the program itself importing functions of the model is one. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/models/models.h"
+#include "base/path.h"
+#include "collect/core/collector.h"
+#include "collect/process/process.h"
+#include "symbols/elf/elf_image.h"
+#include "symbols/symbols.h"
+
+struct models {
+    uint32_t seen, imported; /* bits by model */
+    int is_read;             /* imported is known */
+    char *program;           /* owned; path of its file, for when the process is gone */
+};
+
+/* ---- Imports of a program -------------------------------------------------------------------------------------- */
+
+/* The names of undefined symbols among the dynamic ones. */
+static uint32_t imports_in(const struct elf_piece *symbols, const struct elf_piece *names)
+{
+    uint32_t models = 0;
+    for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols->size; at += sizeof(Elf64_Sym)) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, symbols->bytes + at, sizeof symbol);
+        if (symbol.st_shndx != SHN_UNDEF || symbol.st_name >= names->size)
+            continue;
+        const char *name = (const char *)names->bytes + symbol.st_name;
+        if (memchr(name, 0, names->size - symbol.st_name))
+            models |= model_imports(name);
+    }
+    return models;
+}
+
+/* A section of a sane size; the program's file may say anything. */
+static int read_section(const struct elf_image *image, const char *name, struct elf_piece *piece)
+{
+    const uint64_t most = UINT64_C(64) << 20;
+    const Elf64_Shdr *section = elf_image_section(image, name);
+    return section && section->sh_size <= most ? elf_image_section_piece(image, section, piece) : -1;
+}
+
+static uint32_t imports_of(int file)
+{
+    struct elf_image image;
+    struct elf_piece symbols = { 0 }, names = { 0 };
+    uint32_t models = 0;
+    if (elf_image_open(&image, file) != 0)
+        return 0;
+    if (read_section(&image, ".dynsym", &symbols) == 0 && read_section(&image, ".dynstr", &names) == 0)
+        models = imports_in(&symbols, &names);
+    elf_piece_free(&symbols);
+    elf_piece_free(&names);
+    elf_image_close(&image);
+    return models;
+}
+
+/* Reads the file of the program once. The process may have ended; then the file is found by its path. */
+static uint32_t imported(struct process *process, struct models *models)
+{
+    char link[32];
+    if (models->is_read)
+        return models->imported;
+    models->is_read = 1;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)process->pid);
+    int file = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && models->program)
+        file = open(models->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0)
+        models->imported = imports_of(file);
+    return models->imported;
+}
+
+/* ---- The row --------------------------------------------------------------------------------------------------- */
+
+/* The process waits: only its name is read. */
+static void take_process(struct process *process)
+{
+    char link[32], path[4096];
+    struct models *models = calloc(1, sizeof *models);
+    if (!models)
+        return;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)process->pid);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length > 0) {
+        path[length] = 0;
+        models->program = strdup(path);
+    }
+    process->state[COLLECT_SOURCE_MODELS] = models;
+}
+
+static void free_process(struct process *process)
+{
+    struct models *models = process->state[COLLECT_SOURCE_MODELS];
+    if (models)
+        free(models->program);
+    free(models);
+    process->state[COLLECT_SOURCE_MODELS] = NULL;
+}
+
+static const char *used_by(struct process *process, struct models *models, enum model model)
+{
+    if (imported(process, models) & 1u << model)
+        return "program";
+    return model_rows[model].of_ranks && process->rank.source && process->rank.world_size > 1 ? "ranks" : NULL;
+}
+
+static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+{
+    struct models *models = process->state[COLLECT_SOURCE_MODELS];
+    struct collector *collector = process->collector;
+    const char *file = path_base_name(mapping->path);
+    int is_counted = 0;
+    for (enum model model = 0; models && model < MODEL_COUNT; model++) {
+        const char *implementation = model_implementation(model, file);
+        const char *use = implementation ? used_by(process, models, model) : NULL;
+        if (!implementation || (models->seen & 1u << model) || (is_counted && !use))
+            continue;
+        is_counted = 1;
+        models->seen |= 1u << model;
+        struct row_TACHO_MODEL row = { 0 };
+        ROW_SET(&row, TACHO_MODEL, globalPid, process->global_pid);
+        ROW_SET(&row, TACHO_MODEL, model, collector_string(collector, model_rows[model].name));
+        ROW_SET(&row, TACHO_MODEL, implementation, collector_string(collector, implementation));
+        ROW_SET(&row, TACHO_MODEL, pathId, collector_string(collector, mapping->path));
+        if (use)
+            ROW_SET(&row, TACHO_MODEL, usedBy, collector_string(collector, use));
+        writer_append(collector->writer, TABLE_TACHO_MODEL, &row);
+    }
+}
+
+const struct collect_source collect_source_models = {
+    .process_attach = take_process,
+    .process_end = free_process,
+    .process_free = free_process,
+    .module_begin = module_begin,
+};

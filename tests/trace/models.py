@@ -1,0 +1,98 @@
+"""Programming models that a process has loaded: TACHO_MODEL, the lines of `tacho info` and `tacho doctor`, and the line of the summary
+that says how to record one that is in use. Libraries are stand-ins with the names of real ones."""
+import json
+import os
+import re
+import subprocess
+
+import lib
+
+CC = os.environ["CC"].split()
+# Model to its -t, the file of a library, and a function of it.
+MODELS = {"MPI": ("mpi", "libmpi.so.40", "MPI_Barrier"), "OpenMP": ("openmp", "libgomp.so.1", "GOMP_barrier"),
+          "OpenACC": ("openacc", "libacchost.so", "acc_init"), "UCX": ("ucx", "libucp.so.0", "ucp_cleanup"),
+          "OpenSHMEM": ("oshmem", "liboshmem.so.40", "shmem_quiet"), "NCCL": ("nccl", "libnccl.so.2", "ncclGroupStart")}
+
+
+def doctor(**variables):
+    done = subprocess.run([lib.TACHO, "doctor", "-f", "json"], capture_output=True, text=True, check=True, env={**os.environ, **variables})
+    return {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+class Models(lib.Case):
+    samples = False
+
+    def build(self, name, source, *arguments):
+        path = self.path(name)
+        subprocess.run([*CC, "-w", "-x", "c", "-", "-o", path, "-Wl,--no-as-needed", f"-Wl,-rpath,{self.folder}", "-fPIC", *arguments, "-ldl"],
+                       input=source, text=True, check=True)
+        return path
+
+    def library(self, model, *needed):
+        _, name, function = MODELS[model]
+        return self.build(name, f"int {function}(void) {{ return 0; }}", "-shared", f"-Wl,-soname,{name}", "-x", "none", *needed)
+
+    def caller(self, models, *loaded):
+        """A program that calls a function of each of these, and has loaded others."""
+        functions = [MODELS[model][2] for model in models]
+        source = "".join(f"int {name}(void);\n" for name in functions) + "int main(void) { " + "".join(f"{name}(); " for name in functions) + "return 0; }"
+        return self.build("caller", source, "-x", "none", *[self.library(model) for model in models], *loaded)
+
+    def rows(self, report):
+        return report.rows("SELECT model, implementation, usedBy FROM TACHO_MODEL ORDER BY model") if report.has("TACHO_MODEL") else []
+
+    def hints(self):
+        return re.findall(r"^  (\w+) is in use.*record its calls with -t (\w+)$", self.output.stderr, re.M)
+
+    def test_a_model_that_the_program_calls_is_in_use(self):
+        known = {name for name, check in doctor().items() if check["verdict"] != "later"}
+        self.assertIn("NCCL", known)
+        for model, (trace, _, _) in MODELS.items():
+            with self.subTest(model=model):
+                report = self.profile(self.caller([model]))
+                self.assertIn((model, "program"), [(name, use) for name, _, use in self.rows(report)])
+                self.assertEqual(self.hints(), [(model, trace)] if model in known else [])
+                info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
+                self.assertRegex(info, rf"Programming models\n(.*\n)*{model} +.*in use by 1 process; " +
+                                 (rf"not recorded \(-t {trace}\)" if model in known else "this version cannot record it"))
+
+    def test_a_library_that_another_one_needs_is_no_sign(self):
+        other = self.build("libother.so", "int GOMP_barrier(void); int ucp_cleanup(void); int other(void) { return GOMP_barrier() + ucp_cleanup(); }",
+                           "-shared", "-Wl,-soname,libother.so", "-x", "none", self.library("OpenMP"), self.library("UCX"))
+        report = self.profile(self.caller([], other))
+        self.assertEqual(self.rows(report), [("OpenMP", "GNU", None), ("UCX", "UCX", None)])
+        self.assertEqual(self.hints(), [])
+
+    def test_a_library_of_two_models_counts_for_the_one_in_use(self):
+        gomp = self.build("libgomp.so.1", "int GOACC_wait(void) { return 0; }", "-shared", "-Wl,-soname,libgomp.so.1")
+        program = self.build("acc", "int GOACC_wait(void); int main(void) { return GOACC_wait(); }", "-x", "none", gomp)
+        self.assertEqual(self.rows(self.profile(program)), [("OpenACC", "GNU", "program"), ("OpenMP", "GNU", None)])
+
+    def test_a_library_that_is_loaded_later(self):
+        program = self.build("loads", '#include <dlfcn.h>\nint main(void) { return !dlopen("' + self.library("NCCL") + '", RTLD_NOW); }')
+        self.assertEqual(self.rows(self.profile(program)), [("NCCL", "NCCL", None)])
+
+    def test_a_job_of_several_ranks_uses_what_is_for_such_jobs(self):
+        program = self.caller([], self.library("MPI"), self.library("OpenMP"))
+        for size, use in (("2", "ranks"), ("1", None)):
+            report = self.profile(program, options=["-eOMPI_COMM_WORLD_RANK=0", f"-eOMPI_COMM_WORLD_SIZE={size}"])
+            self.assertEqual(self.rows(report), [("MPI", "Open MPI", use), ("OpenMP", "GNU", None)])
+
+    def test_who_names_sources_gets_no_line(self):
+        report = self.profile(self.caller(["NCCL"]), options=["-t", "nvtx"])
+        self.assertEqual(self.rows(report), [("NCCL", "NCCL", "program")])
+        self.assertEqual(self.hints(), [])
+
+    def test_doctor_names_each_model(self):
+        checks = doctor(NCCL_PROFILER_PLUGIN="mine", LD_LIBRARY_PATH=self.folder)
+        self.library("NCCL")
+        self.assertLessEqual(set(MODELS), set(checks))
+        self.assertEqual(checks["NCCL"]["verdict"], "partly")
+        self.assertIn("NCCL_PROFILER_PLUGIN", checks["NCCL"]["why"])
+        self.assertEqual(checks["NCCL"]["allow"], ["unset NCCL_PROFILER_PLUGIN"])
+        found = doctor(LD_LIBRARY_PATH=self.folder)["NCCL"]
+        self.assertIn(self.path("libnccl.so.2"), found["why"])
+
+
+if __name__ == "__main__":
+    lib.main()
