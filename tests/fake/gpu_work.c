@@ -1,5 +1,6 @@
 /* What the modelled GPU can be given: kernels, copies, fills, graphs; and memory and modules,
  * which only leave records. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,11 +28,22 @@ EXPORT const char *gpu_symbol(const void *kernel)
     return kernel ? ((const struct gpu_kernel *)kernel)->name : NULL;
 }
 
+/* In the middle of a launch: its caller has been told that it began. */
+static void linger(void)
+{
+    if (fake_take("raise"))
+        raise(SIGUSR1);
+    if (fake_take("meet"))
+        while (fake_get("meet"))
+            usleep(1000);
+}
+
 EXPORT int gpu_launch(const struct gpu_launch *launch, void *stream_handle, int per_thread)
 {
     const struct gpu_kernel *kernel = launch->kernel;
     struct gpu_stream *stream = stream_of(stream_handle, per_thread);
     struct fake_work work = { .kind = KIND_KERNEL };
+    linger();
     for (unsigned i = 0; i < 3; i++) {
         work_set(&work, FIELD_gridX + i, launch->grid[i]);
         work_set(&work, FIELD_blockX + i, launch->block[i]);

@@ -422,6 +422,8 @@ static void *launch_partner(void *unused)
 {
     (void)unused;
     MUST(cudaSetDevice(1));
+    while (fake_get("meet") > 1) /* until the other launch has begun */
+        usleep(1000);
     launch_named("partner");
     return NULL;
 }

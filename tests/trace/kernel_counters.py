@@ -139,6 +139,7 @@ class Counters(fakelib.Case):
                 report = self.capture(how)
                 self.assertEqual([], [text for text in self.diagnostics(report) if "ten seconds" in text])
                 self.assertEqual(["later"] * 3, self.with_values(report)[-3:])
+                self.assertEqual({"first": 1, "later": 3}, fakelib.kernels(report), "the launch was not left")
 
     def test_kernels_that_wait_for_each_other(self):
         """While a kernel is counted on a GPU, launches on another GPU that are not counted do not wait for it."""
