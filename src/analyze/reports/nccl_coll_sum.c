@@ -55,7 +55,7 @@ static uint64_t key_of(int64_t thread_or_process, int64_t number)
 static int read_comms(struct coll_report *all, struct error *err)
 {
     static const char *const names[] = { "globalPid", "commId", "ranks" };
-    struct report_columns comms;
+    struct report_columns comms = { 0 };
     int code = columns_read(all->report, "TACHO_NCCL_COMM", names, 3, &comms, err);
 
     if (code != 0)
@@ -346,7 +346,7 @@ static int read_operations(struct coll_report *all, struct error *err)
 {
     int code = columns_read(all->report, "TACHO_NCCL_OP", column_names, COLUMNS, &all->ops, err);
 
-    if (code != 0)
+    if (code != 0 || !all->ops.rows)
         return code;
     if (all->ops.rows >= UINT32_MAX || !(all->order = malloc((all->ops.rows + 1) * sizeof *all->order)))
         return ERR_NO_MEMORY;

@@ -208,9 +208,14 @@ static void add_environment(struct text *out, const struct command *command)
         struct entry entry;
         const struct command *commands[6];
     } variables[] = {
+        { { "ACC_PROFLIB", "Another tool of OpenACC, which keeps its place: -t openacc has no effect then." },
+          { &command_profile, &command_doctor } },
         { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, { &command_view } },
         { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
         { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
+          { &command_profile, &command_doctor } },
+        { { "NCCL_PROFILER_PLUGIN",
+            "Another plugin of NCCL, which keeps its place: --nccl-plugin has no effect then." },
           { &command_profile, &command_doctor } },
         { { "NO_COLOR", "If set, the output has no colors and no bold text." }, { NULL } },
         { { "TACHO_AGENT", "The agent library. Default: libtacho-agent.so in ../lib/tacho, seen from the program." },
