@@ -109,6 +109,7 @@ function(tacho_stub_object name)
 endfunction()
 if(agent_sources)
   tacho_stub_object(libraries) # cuBLAS and its like
+  tacho_stub_object(openmp WORDS) # libgomp, and OMPT's entry point
   tacho_stub_object(mpi WORDS HIDDEN)
 endif()
 
@@ -126,16 +127,6 @@ if(openacc_sources)
   target_link_options(tacho-openacc PRIVATE -Wl,-z,nodelete)
   tacho_for_old_glibc(tacho-openacc)
   install(TARGETS tacho-openacc LIBRARY DESTINATION lib/tacho)
-endif()
-
-# ---- lib/tacho/libtacho-openmp.so: OMPT's entry point, and stands before libgomp; preloaded only when asked for.
-file(GLOB openmp_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/stubs/openmp/*.c)
-if(openmp_sources)
-  add_library(tacho-openmp SHARED ${openmp_sources} ${CMAKE_SOURCE_DIR}/src/agent/core/elf_lookup.c)
-  target_compile_options(tacho-openmp PRIVATE -fexceptions -fno-semantic-interposition -Wframe-larger-than=768)
-  target_link_options(tacho-openmp PRIVATE -Wl,-z,nodelete)
-  tacho_for_old_glibc(tacho-openmp)
-  install(TARGETS tacho-openmp LIBRARY DESTINATION lib/tacho)
 endif()
 
 # ---- lib/tacho/tacho-gpu: a program that loads NVML and CUPTI, which bin/tacho cannot. The start file of today's glibc works on 2.28:

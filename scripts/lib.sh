@@ -171,6 +171,13 @@ install_pypi() {
     for wanted in $pypi_mpi; do
         fetch_pypi "$folder" "$wanted.done" --no-deps --ignore-installed --prefix "$folder/mpi/$wanted" "$wanted"
     done
+    # Other versions of LLVM's OpenMP runtime: Debian's packages, unpacked, because only one can be installed.
+    for version in 16 19; do
+        [ -d "$folder/libomp/$version" ] && continue
+        (cd "$folder" && apt-get download -q "libomp5-$version" && mkdir -p libomp/$version unpacked && dpkg -x libomp5-$version*.deb unpacked &&
+            cp -a unpacked/usr/lib/llvm-$version/lib/libomp*.so* libomp/$version/ && rm -rf unpacked libomp5-$version*.deb) >/dev/null 2>&1 || true
+    done
+    export TACHO_TEST_LIBOMP="${TACHO_TEST_LIBOMP:-$folder/libomp}"
     export TACHO_TEST_MPI="${TACHO_TEST_MPI:-$folder/mpi}"
 }
 

@@ -73,6 +73,7 @@ static const struct {
     { &analysis_osrt_sum, "OS calls" },
     { &analysis_nvtx_sum, "NVTX" },
     { &analysis_mpi_event_sum, NULL },
+    { &analysis_openmp_region_sum, NULL },
     { &analysis_openmp_sum, NULL },
     { &analysis_openacc_sum, NULL },
     { &analysis_um_total_sum, NULL },

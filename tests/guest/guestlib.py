@@ -30,6 +30,7 @@ TRACES = {
     "cuda": "cuda",
     "libraries": "cublas,cudnn,cusolver,cusparse,nccl",
     "python": "python-gil",
+    "openmp": "openmp",
 }
 MORE = {
     "osrt": ["--osrt-threshold=0", "--osrt-backtrace-threshold=0"],
@@ -57,7 +58,7 @@ def combination(name):
 GATE = ["none", "osrt+nvtx+perf", "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
 
 # With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too.
-SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", "python", "perf", "timers"]
+SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", "openmp", "python", "perf", "timers"]
 EACH = [*GATE, *SOURCES, "cuda", "pytorch", "no-preload+nvtx+cuda+standin", "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin"]
 PAIRS = [*EACH, *("+".join(pair) for pair in itertools.combinations(SOURCES, 2) if pair != ("perf", "timers"))]
 

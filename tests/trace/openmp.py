@@ -1,4 +1,4 @@
-"""OpenMP through OMPT: what a program counts of its own constructs is what the report has, with its functions and lines."""
+"""OpenMP, through OMPT and through libgomp's entry points: what a program counts of its own constructs is what the report has, with its functions and lines."""
 import glob
 import os
 import shutil
@@ -60,6 +60,16 @@ LLVM_COUNTS = {
 }
 
 
+def between_clock_readings(self):
+    report = self.record(self.build("openmp_counts"))
+    told = self.told()
+    start, end = report.rows(f"SELECT start, end FROM {table('PARALLEL')} ORDER BY start LIMIT 1")[0]
+    zero, error = report.rows("SELECT monotonicNs - timestamp, errorNs FROM TACHO_CLOCK ORDER BY timestamp LIMIT 1")[0]
+    self.assertGreaterEqual(start + zero + error, told["before"])
+    self.assertLessEqual(end + zero - error, told["after"])
+    self.assertGreater(end, start)
+
+
 class Llvm(Programs):
     def compare_counts(self, **more):
         report = self.record(self.build("openmp_counts"), **more)
@@ -80,13 +90,7 @@ class Llvm(Programs):
         self.assertEqual(report.rows(f"SELECT DISTINCT threads FROM {table('PARALLEL')}"), [(told["threads"],)])
         self.assertEqual(report.rows(f"SELECT DISTINCT threadIndex FROM {table('TASK')} WHERE kind = 2 ORDER BY 1"), [(0,), (1,), (2,)])
 
-    def test_times_lie_between_the_programs_clock_readings(self):
-        report, told = self.compare_counts()
-        start, end = report.rows(f"SELECT start, end FROM {table('PARALLEL')} ORDER BY start LIMIT 1")[0]
-        zero, error = report.rows("SELECT monotonicNs - timestamp, errorNs FROM TACHO_CLOCK ORDER BY timestamp LIMIT 1")[0]
-        self.assertGreaterEqual(start + zero + error, told["before"])
-        self.assertLessEqual(end + zero - error, told["after"])
-        self.assertGreater(end, start)
+    test_times_lie_between_the_programs_clock_readings = between_clock_readings
 
     def test_functions_and_lines(self):
         report = self.record(self.build("openmp_counts"))
@@ -111,6 +115,140 @@ class Llvm(Programs):
         for folder in folders:
             with self.subTest(folder):
                 self.compare_counts(env={**os.environ, "LD_LIBRARY_PATH": folder})
+
+
+class Gcc(Programs):
+    """libgomp has no OMPT: its entry points are interposed. An explicit barrier and that of a loop are the same call."""
+    compiler, flags = shutil.which("gcc"), ["-fopenmp"]
+    counts = {**LLVM_COUNTS, "barriers": ("SYNC_REGION", 1)}
+    del counts["masters"]
+
+    def test_counts_are_the_programs(self):
+        report = self.record(self.build("openmp_counts"))
+        told = self.told()
+        singles = told["singles"] * told["threads"]  # their implicit barriers
+        for name, which in self.counts.items():
+            self.assertEqual(self.count(report, *which), told[name] + (singles if name == "barriers" else 0), name)
+        self.assertEqual(self.count(report, "MUTEX_WAIT", 5), told["criticals"])
+        self.assertEqual(self.count(report, "LOCK_INIT"), 2)
+        self.assertEqual(self.count(report, "LOCK_DESTROY"), 2)
+        self.assertEqual(report.rows(f"SELECT DISTINCT threads FROM {table('PARALLEL')}"), [(told["threads"],)])
+        self.assertEqual(report.rows(f"SELECT DISTINCT threadIndex FROM {table('TASK')} WHERE kind = 2 ORDER BY 1"), [(0,), (1,), (2,)])
+        late = report.value(f"""SELECT count(*) FROM {table('TASK')} t JOIN {table('PARALLEL')} p USING (parallelId)
+                                WHERE t.kind = 2 AND (t.start < p.start OR t.end > p.end)""")
+        self.assertEqual(late, 0)
+
+    test_times_lie_between_the_programs_clock_readings = between_clock_readings
+
+    def test_functions(self):
+        report = self.record(self.build("openmp_counts"))
+        functions = {name for name, in report.rows(f"""SELECT s.value FROM {table('PARALLEL')} p JOIN TACHO_OPENMP_CALLCHAINS c ON c.id = p.callchainId
+                                                       JOIN StringIds s ON s.id = c.symbol""")}
+        self.assertGreaterEqual(functions, {"barriers_in_a_region", "locks_in_a_region", "tasks_in_a_region"})
+
+    def test_copies_of_the_runtime(self):
+        """Two copies of libgomp, each for one library: a call must reach the copy that the library reaches without us."""
+        runtime = os.path.realpath(subprocess.run([self.compiler or "gcc", "-print-file-name=libgomp.so.1"], capture_output=True, text=True).stdout.strip())
+        if not os.path.exists(runtime):
+            self.skipTest("there is no libgomp.so.1")
+        libraries = []
+        for name in ("a", "b"):
+            copy, library = self.path(f"libgomp-{name}.so.1"), self.path(f"library_{name}.so")
+            shutil.copy(runtime, copy)
+            if subprocess.run(["patchelf", "--version"], capture_output=True).returncode if shutil.which("patchelf") else 1:
+                self.rename(copy, f"libgomp-{name}.so.1")
+            else:
+                subprocess.run(["patchelf", "--set-soname", f"libgomp-{name}.so.1", copy], check=True)
+            subprocess.run([self.compiler, "-O1", "-g", "-w", "-fopenmp", "-shared", "-fPIC", os.path.join(SOURCES, "openmp_library.c"), "-nodefaultlibs", copy, "-lc",
+                            "-Wl,-rpath," + self.folder, "-o", library], check=True)
+            libraries.append(library)
+        loader = self.path("loader")
+        subprocess.run([self.compiler, "-w", os.path.join(SOURCES, "openmp_loader.c"), "-o", loader, "-ldl"], check=True)
+        subprocess.run([loader, *libraries], check=True)
+        self.assertEqual(self.count(self.record(loader, *libraries), "PARALLEL"), 4)
+
+    def rename(self, path, name):
+        """Gives a library the soname `name`, which is as long as one of its strings after the old one: no tool is needed."""
+        with open(path, "rb") as file:
+            data = file.read()
+        old = b"libgomp.so.1\0"
+        self.assertEqual(data.count(old), 1)
+        short = b"libgomp." + name.encode()[8:9] + b".so"
+        self.assertEqual(len(short) + 1, len(old))
+        with open(path, "wb") as file:
+            file.write(data.replace(old, short + b"\0"))
+        os.symlink(path, os.path.join(self.folder, short.decode()))
+
+
+class Ends:
+    """What programs do that profilers stumble over, for both runtimes."""
+
+    def test_fork(self):
+        report = self.record(self.build("openmp_ends"), "fork")
+        self.assertEqual(self.count(report, "PARALLEL"), 3)
+        self.assertEqual(report.value(f"SELECT count(DISTINCT globalTid >> 24) FROM {table('PARALLEL')}"), 2)
+
+    def test_nested_regions(self):
+        report = self.record(self.build("openmp_ends"), "nested")
+        self.assertEqual(self.count(report, "PARALLEL"), 3)
+        self.assertEqual(self.count(report, "TASK", 2), 6)
+
+    def test_exit_inside_a_region(self):
+        report = self.record(self.build("openmp_ends"), "exit", status=5)
+        self.assertEqual(report.rows(f"SELECT incomplete FROM {table('PARALLEL')}"), [(1,)])
+
+    def test_unload(self):
+        library = self.build("openmp_library", "-shared", "-fPIC")
+        report = self.record(self.build("openmp_ends"), "unload", library)
+        self.assertEqual(self.count(report, "PARALLEL"), 3)
+
+    def test_a_planted_imbalance_comes_first(self):
+        report = self.record(self.build("openmp_balance"))
+        done = subprocess.run([lib.TACHO, "stats", "-r", "openmp_region_sum", "--format", "csv", report.path], capture_output=True, text=True, check=True)
+        lines = [line for line in done.stdout.splitlines() if line]
+        rows = [dict(zip(lines[-3].split(","), line.split(","))) for line in lines[-2:]]
+        self.assertEqual([row["Function"] for row in rows], ["planted", "even"], done.stdout)
+        self.assertEqual([row["Instances"] for row in rows], ["1", "15"])
+        self.assertEqual([row["Threads"] for row in rows], ["3", "3"])
+
+    def test_only_on_request(self):
+        report = self.profile(self.build("openmp_balance"), options=["-t", "osrt"])
+        self.assertFalse(report.has(table("PARALLEL")))
+
+
+class LlvmEnds(Ends, Programs):
+    pass
+
+
+class GccEnds(Ends, Programs):
+    compiler = Gcc.compiler
+
+
+class OtherTools(Programs):
+    """A runtime takes one OMPT tool; the user's keeps its place, and the report says so."""
+
+    def compare(self, program, **more):
+        report = self.record(program, **more)
+        self.assertIn("tool saw ", self.output.stdout)
+        self.assertFalse(report.has(table("PARALLEL")))
+        self.assertEqual(report.value("SELECT count(*) FROM DIAGNOSTIC_EVENT WHERE text LIKE 'OpenMP''s events (OMPT) are not recorded: %'"), 1)
+
+    def test_the_program_is_a_tool(self):
+        self.compare(self.build("openmp_tool", "-DPROGRAM"))
+
+    def test_a_library_that_the_environment_names(self):
+        tool = os.path.join(self.made, "tool.so")
+        program = self.build("openmp_balance")
+        subprocess.run([self.compiler, "-w", "-shared", "-fPIC", os.path.join(SOURCES, "openmp_tool.c"), "-o", tool], check=True)
+        self.compare(program, env={**os.environ, "OMP_TOOL_LIBRARIES": tool})
+
+    def test_a_library_behind_ours(self):
+        tool = os.path.join(self.made, "linked_tool.so")
+        subprocess.run([self.compiler, "-w", "-shared", "-fPIC", os.path.join(SOURCES, "openmp_tool.c"), "-o", tool], check=True)
+        self.build("openmp_balance")
+        linked = os.path.join(self.made, "linked")
+        subprocess.run([self.compiler, "-w", "-fopenmp", os.path.join(SOURCES, "openmp_balance.c"), "-Wl,--no-as-needed", tool, "-o", linked], check=True)
+        self.compare(linked)
 
 
 if __name__ == "__main__":

@@ -135,31 +135,3 @@ void openmp_tell(const char *sentence)
     if (agent_thread() && !atomic_exchange(&openmp.is_told, 1))
         emit_note(WIRE_DIAGNOSTIC, 2, NULL, 0, sentence);
 }
-
-/* ---- The source ------------------------------------------------------------------------------------------------ */
-
-/* Programs that this one starts must load the library too, even if it gives them another environment. */
-static void prepare(void)
-{
-    if (agent.sources & WIRE_BIT(OPENMP))
-        agent_add_preload(WIRE_OPENMP_FILE);
-}
-
-static const struct agent_openmp_calls calls = {
-    .size = sizeof calls,
-    .tool = openmp_tool,
-    .tell = openmp_tell,
-    .begin = openmp_begin,
-    .point = openmp_point,
-    .end = openmp_end,
-    .end_region = openmp_end_region,
-    .new_region = openmp_new_region,
-    .new_task = openmp_new_task,
-};
-
-EXPORT const struct agent_openmp_calls *tacho_agent_openmp_calls(void)
-{
-    return agent_thread() && (agent.sources & WIRE_BIT(OPENMP)) ? &calls : NULL;
-}
-
-const struct agent_source agent_source_openmp = { .prepare = prepare };

@@ -36,17 +36,18 @@ struct ompt_tool *openmp_tool(void);
 /* Why OMPT's events are missing: a sentence for the report, once. */
 void openmp_tell(const char *sentence);
 
+/* A copy of libgomp. struct word_call of its calls has its address in own[GOMP_OWN_LIBRARY]; 0: not recorded. */
+typedef int gomp_number_function(void);
+struct gomp_library {
+    gomp_number_function *thread_number, *team_size; /* omp_get_thread_num(), omp_get_num_threads() */
+};
+enum { GOMP_OWN_LIBRARY };
+
 /* What libtacho-openmp.so calls in the agent. Both come from the same build. */
 struct agent_openmp_calls {
     uint32_t size;
     struct ompt_tool *(*tool)(void);
     void (*tell)(const char *sentence);
-    void (*begin)(const struct agent_openmp_event *event);
-    void (*point)(const struct agent_openmp_event *event);
-    void (*end)(enum wire_openmp_event event, uint64_t key);
-    void (*end_region)(uint64_t region);
-    uint64_t (*new_region)(void);
-    uint64_t (*new_task)(void);
 };
 
 /* NULL when this process is not recorded. */

@@ -25,6 +25,8 @@
 
 #include "agent/core/elf_lookup.h"
 
+struct word_call;
+
 /* A function of the object. Its stub has the same place in the order of STUB_ROW()s. */
 struct stub_function {
     const char *name;
@@ -48,6 +50,9 @@ extern const struct stub_object {
      * dlsym(), and would call themselves again. NULL ends the list. */
     const char *const *vendors;
     void *(*missing)(uint32_t number); /* what a stub calls if no library has its function */
+    /* Of an object with words: the function for this call, where it depends on the caller; NULL if no library has it.
+     * No function: stub_real[] has one for all callers. */
+    void *(*choose)(struct word_call *call);
 } stub_object;
 
 /* The real function, or NULL while no loaded library has it. Keeps errno. */

@@ -2,14 +2,11 @@
 #ifndef TACHO_AGENT_STUBS_OPENMP_OPENMP_STUBS_H
 #define TACHO_AGENT_STUBS_OPENMP_OPENMP_STUBS_H
 
-#include <dlfcn.h>
-
 #include "agent/openmp/openmp_agent.h"
+#include "agent/stubs/words/stub_words.h"
 
-/* NULL: this process is not recorded. */
-const struct agent_openmp_calls *openmp_agent(void);
-
-/* dlsym() for this library, which must not need libdl. Leaves no error for dlerror(), and keeps errno. */
-void *openmp_dlsym(void *handle, const char *name);
+/* The real function for a call of libgomp's, and in call->own[GOMP_OWN_LIBRARY] the library that has it; 0 there: a
+ * runtime that reports its events itself. NULL: no library has the function. Keeps errno. */
+void *openmp_choose(struct word_call *call);
 
 #endif

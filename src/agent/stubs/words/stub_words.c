@@ -42,8 +42,8 @@ __attribute__((constructor)) static void start(void)
 
 void *stub_words_begin(struct word_call *call)
 {
-    void *real = atomic_load_explicit(&stub_real[call->function], memory_order_acquire);
-    if (__builtin_expect(!real, 0) && !(real = stub_resolve(call->function)))
+    void *real = stub_object.choose ? stub_object.choose(call) : real_function(call->function);
+    if (__builtin_expect(!real, 0))
         return stub_object.missing(call->function);
     const struct word_calls *agent = atomic_load_explicit(&agent_calls, memory_order_acquire);
     if (__builtin_expect(!agent, 0) && !(agent = find_agent()))

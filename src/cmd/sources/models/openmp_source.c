@@ -59,8 +59,9 @@ static const struct cmd_source_trace traces[] = { { .name = "openmp" }, { 0 } };
 static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why, "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's) through their "
-                                "tools interface. LD_PRELOAD loads " WIRE_OPENMP_FILE ".");
+        text_add(&finding->why,
+                 "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp. "
+                 "LD_PRELOAD loads " WIRE_OPENMP_FILE ".");
 }
 
 static const struct doctor_examination examinations[] = { { "OpenMP", look }, { 0 } };

@@ -146,10 +146,10 @@ static struct openmp_event event_of(const struct collect_origin *origin, const s
     };
     struct thread_state *thread = thread_of(origin);
     const struct openmp_event *task = thread ? current_task(thread) : NULL;
-    if (task && event.event != WIRE_OPENMP_TASK && event.event != WIRE_OPENMP_PARALLEL) {
-        event.parallel = event.parallel ? event.parallel : task->parallel;
-        event.task = event.task ? event.task : task->task;
-    }
+    if (task && event.event != WIRE_OPENMP_PARALLEL && !event.parallel && !wire_openmp_is_implicit(event.task))
+        event.parallel = task->parallel;
+    if (task && event.event != WIRE_OPENMP_TASK && !event.task)
+        event.task = task->task;
     return event;
 }
 
@@ -165,7 +165,8 @@ void openmp_read_begin(const struct collect_origin *origin, const struct wire_re
     if (event.event == WIRE_OPENMP_MUTEX_WAIT && thread->count &&
         thread->open[thread->count - 1].event == WIRE_OPENMP_MUTEX_WAIT)
         thread->count--;
-    if (event.event == WIRE_OPENMP_TASK && (other = find(thread, WIRE_OPENMP_PARALLEL, event.parallel)))
+    if (event.event == WIRE_OPENMP_TASK && wire_openmp_is_implicit(event.task) &&
+        (other = find(thread, WIRE_OPENMP_PARALLEL, event.parallel)))
         other->threads = (uint32_t)event.value;
     push(origin, &event);
 }

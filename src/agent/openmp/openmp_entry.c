@@ -1,0 +1,24 @@
+/* OpenMP as a source of the agent: its row, and what libtacho-openmp.so looks up. */
+#include "agent/core/source.h"
+#include "gomp_calls.h"
+#include "openmp_agent.h"
+
+/* Programs that this one starts must load the library too, even if it gives them another environment. */
+static void prepare(void)
+{
+    if (agent.sources & WIRE_BIT(OPENMP))
+        agent_add_preload(WIRE_OPENMP_FILE);
+}
+
+static const struct agent_openmp_calls calls = {
+    .size = sizeof calls,
+    .tool = openmp_tool,
+    .tell = openmp_tell,
+};
+
+EXPORT const struct agent_openmp_calls *tacho_agent_openmp_calls(void)
+{
+    return agent_thread() && (agent.sources & WIRE_BIT(OPENMP)) ? &calls : NULL;
+}
+
+const struct agent_source agent_source_openmp = { .word_calls = &gomp_calls, .prepare = prepare };

@@ -1,0 +1,75 @@
+/* OpenMP programs that end, fork, nest, or unload code in unusual ways; the first argument says which. */
+#include <dlfcn.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile double sink;
+
+static int fork_after_a_region(void)
+{
+    int status = 1;
+#pragma omp parallel num_threads(2)
+    sink += 1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+#pragma omp parallel num_threads(1)
+        sink += 2;
+        _exit(sink > 0 ? 7 : 8);
+    }
+    waitpid(child, &status, 0);
+#pragma omp parallel num_threads(2)
+    sink += 3;
+    return WEXITSTATUS(status) == 7 ? 0 : 1;
+}
+
+static int nested(void)
+{
+    int count = 0;
+    omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(2)
+#pragma omp atomic
+    count++;
+    return count == 4 ? 0 : 1;
+}
+
+static int exit_inside(void)
+{
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+#pragma omp master
+        exit(5);
+    }
+    return 0;
+}
+
+/* A library with a region of its own, and with its own dependence on the runtime. */
+static int unload(const char *path)
+{
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        int (*run)(void) = library ? (int (*)(void))dlsym(library, "run_a_region") : NULL;
+        if (!run || run() != 2)
+            return 1;
+        dlclose(library);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    omp_set_dynamic(0);
+    if (strcmp(argv[1], "fork") == 0)
+        return fork_after_a_region();
+    if (strcmp(argv[1], "nested") == 0)
+        return nested();
+    if (strcmp(argv[1], "exit") == 0)
+        return exit_inside();
+    return unload(argv[2]);
+}
