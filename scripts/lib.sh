@@ -21,7 +21,7 @@ packages_sanitizers="libclang-rt-dev"
 # What the layout of the code is checked with: the version that .clang-format is written for.
 packages_format="clang-format-19"
 # Programs that the tests profile.
-packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libomp-dev libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite"
+packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libomp-dev libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite ucx-utils"
 # Both families of MPI, with their Fortran and Python.
 packages_mpi="openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.

@@ -12,6 +12,7 @@
 #include "agent/core/agent.h"
 #include "agent/cuda/cuda_agent.h"
 #include "wire/wire_openacc.h"
+#include "wire/wire_ucx.h"
 
 #include "../fuzz/fuzz_agent.c"
 
@@ -91,9 +92,35 @@ static void overwritten_records_of_openacc_are_counted(void **state)
     assert_int_equal(host_end(), damaged);
 }
 
+static void overwritten_records_of_ucx_are_counted(void **state)
+{
+    static const uint64_t values[] = { 0, 1, INT64_MAX, UINT64_MAX };
+    const struct collect_options options = { .range = COLLECT_RANGE_NONE };
+    uint64_t damaged = 0, recorded = 0;
+    host_begin(&options, WIRE_BIT(UCX), 64);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint32_t words = 0; words < 7; words++) {
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_WORKER, (uint16_t)words % 2, 0, words, values[i]);
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_PEER, 0, 0, words, values[i]);
+            damaged += 2 * (words < 2 || values[i] == 0); /* a handle is not NULL */
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_CALL, UCX_FUNCTION_ucp_tag_send_nbx, 0, words, values[i]);
+            damaged += words < 5;
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_CALL, UCX_FUNCTION_ucp_worker_progress, 0, words, values[i]);
+            damaged += words < 1;
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_CALL, UCX_FUNCTION_ucp_address_get_uuid, 0, words, values[i]);
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_CALL, UCX_FUNCTION_COUNT, 0, words, values[i]);
+            emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_CALL, UINT16_MAX, 0, words, values[i]);
+            damaged += 3;
+            recorded += words >= 5;
+        }
+    assert_true(recorded > 0);
+    assert_int_equal(host_end(), damaged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overwritten_records_of_ucx_are_counted),
         cmocka_unit_test(overwritten_records_of_openacc_are_counted),
         cmocka_unit_test(cuda_that_cannot_be_started_is_told),
         cmocka_unit_test(whatever_is_called_the_records_make_sense),

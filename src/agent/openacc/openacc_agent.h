@@ -2,7 +2,7 @@
 #ifndef TACHO_AGENT_OPENACC_OPENACC_AGENT_H
 #define TACHO_AGENT_OPENACC_OPENACC_AGENT_H
 
-#include "abi/openacc.h"
+#include "abi/models/openacc.h"
 
 /* An OpenACC runtime has loaded the library that ACC_PROFLIB names: registers a callback for every event, if this
  * process records them. */

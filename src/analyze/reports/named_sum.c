@@ -103,6 +103,17 @@ static int openacc_sum(struct report *report, const struct analysis_request *req
     return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
 }
 
+static int ucx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
+{
+    static const struct event_source sources[] = {
+        { .table = "UCP_SUBMIT_EVENTS", .name = "textId", .named_only = 1 },
+        { .table = "UCP_PROGRESS_EVENTS", .name = "textId", .named_only = 1 },
+        { .table = "UCP_EVENTS", .name = "textId", .named_only = 1 },
+    };
+
+    return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
+}
+
 static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type,
                          struct table **out, struct error *err)
 {
@@ -214,6 +225,7 @@ static const char *const openacc_tables[] = {
     "CUPTI_ACTIVITY_KIND_OPENACC_OTHER",
     NULL,
 };
+static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
 static const char *const khr_tables[] = { "KHR_DEBUG_EVENTS", NULL };
 static const char *const vulkan_mark_tables[] = { "VULKAN_DEBUG_API", NULL };
 static const char *const vulkan_work_tables[] = { "VULKAN_WORKLOAD", NULL };
@@ -243,6 +255,16 @@ const struct analysis analysis_openacc_sum = {
     .needs = { { "OpenACC event data", openacc_tables } },
     .by_default = 19,
     .run = openacc_sum,
+};
+
+const struct analysis analysis_ucx_sum = {
+    .name = "ucx_sum",
+    .title = "UCX Summary",
+    .usage = "",
+    .help = "Time in calls into UCX, by function.",
+    .needs = { { "UCX event data", ucx_tables } },
+    .overlap = "ucp_worker_progress contains the calls that callbacks make",
+    .run = ucx_sum,
 };
 
 const struct analysis analysis_opengl_khr_range_sum = {

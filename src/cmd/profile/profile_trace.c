@@ -14,7 +14,6 @@ static const char *const only_of_nsys[] = {
     "gds",
     "mpi",
     "oshmem",
-    "ucx",
     "opengl",
     "opengl-annotations",
     "nvvideo",

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "abi/openacc.h"
+#include "abi/models/openacc.h"
 #include "base/array.h"
 #include "base/path.h"
 #include "collect/core/collector.h"

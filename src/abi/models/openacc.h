@@ -2,8 +2,8 @@
  * implement it: the events, and the structs that a callback gets.
  *
  * A runtime says in valid_bytes how much of a struct it has filled: read no field beyond. */
-#ifndef TACHO_ABI_OPENACC_H
-#define TACHO_ABI_OPENACC_H
+#ifndef TACHO_ABI_MODELS_OPENACC_H
+#define TACHO_ABI_MODELS_OPENACC_H
 
 #include <stddef.h>
 #include <stdint.h>

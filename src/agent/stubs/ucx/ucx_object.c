@@ -1,0 +1,42 @@
+/* libtacho-ucx.so: interposes the functions of ucx_calls.def. */
+#include "agent/stubs/words/stub_words.h"
+#include "wire/wire_ucx.h"
+
+const struct stub_function stub_functions[] = {
+#define UCX(name, words, ...) { #name, 0, 0, words },
+#include "wire/ucx_calls.def"
+#undef UCX
+};
+
+const uint8_t stub_stack_pairs[] = {
+#define UCX(name, words, ...) STUB_STACK_PAIRS(words),
+#include "wire/ucx_calls.def"
+#undef UCX
+};
+
+_Atomic(void *) stub_real[UCX_FUNCTION_COUNT];
+const uint32_t stub_words_source = WIRE_SOURCE_UCX;
+
+static const char *const files[][STUB_FILES] = { { "libucp.so", "libucp" } };
+static const char *const vendors[] = { "libucp", "libuct", "libucs", "libucm", NULL };
+
+/* No UCX is loaded, so the program has a weak reference, which would be NULL without the stubs. Both a status and a
+ * pointer that is one: the operation is not supported. */
+static intptr_t fails(void)
+{
+    return -22;
+}
+
+static void *missing(uint32_t number)
+{
+    (void)number;
+    return (void *)(uintptr_t)fails;
+}
+
+const struct stub_object stub_object = {
+    .count = UCX_FUNCTION_COUNT,
+    .is_hidden = 1,
+    .files = files,
+    .vendors = vendors,
+    .missing = missing,
+};
