@@ -112,6 +112,7 @@ if(agent_sources)
   tacho_stub_object(openmp WORDS) # libgomp, and OMPT's entry point
   tacho_stub_object(mpi WORDS HIDDEN)
   tacho_stub_object(ucx WORDS HIDDEN)
+  tacho_stub_object(oshmem WORDS HIDDEN)
 endif()
 
 # ---- lib/tacho/libtacho-nccl.so: the profiler plugin that NCCL loads, if it is asked for.

@@ -77,6 +77,7 @@ static const struct {
     { &analysis_openmp_sum, NULL },
     { &analysis_openacc_sum, NULL },
     { &analysis_ucx_sum, NULL },
+    { &analysis_oshmem_sum, NULL },
     { &analysis_um_total_sum, NULL },
     { &analysis_um_sum, NULL },
     { &analysis_um_cpu_page_faults_sum, NULL },

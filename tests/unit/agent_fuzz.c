@@ -12,6 +12,7 @@
 #include "agent/core/agent.h"
 #include "agent/cuda/cuda_agent.h"
 #include "wire/wire_openacc.h"
+#include "wire/wire_oshmem.h"
 #include "wire/wire_ucx.h"
 
 #include "../fuzz/fuzz_agent.c"
@@ -117,9 +118,27 @@ static void overwritten_records_of_ucx_are_counted(void **state)
     assert_int_equal(host_end(), damaged);
 }
 
+static void overwritten_records_of_openshmem_are_counted(void **state)
+{
+    static const uint64_t values[] = { 0, 1, INT64_MAX, UINT64_MAX };
+    const struct collect_options options = { .range = COLLECT_RANGE_NONE };
+    uint64_t damaged = 0;
+    host_begin(&options, WIRE_BIT(OSHMEM), 64);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint32_t words = 0; words < 5; words++) {
+            emit_raw(WIRE_SOURCE_OSHMEM, WIRE_OSHMEM_CALL, OSHMEM_FUNCTION_shmem_long_put, 0, words, values[i]);
+            damaged += words < (values[i] ? 3 : 1); /* the flags promise more words */
+            emit_raw(WIRE_SOURCE_OSHMEM, WIRE_OSHMEM_CALL, OSHMEM_FUNCTION_COUNT, 0, words, values[i]);
+            emit_raw(WIRE_SOURCE_OSHMEM, WIRE_OSHMEM_CALL, UINT16_MAX, 0, words, values[i]);
+            damaged += 2;
+        }
+    assert_int_equal(host_end(), damaged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(overwritten_records_of_openshmem_are_counted),
         cmocka_unit_test(overwritten_records_of_ucx_are_counted),
         cmocka_unit_test(overwritten_records_of_openacc_are_counted),
         cmocka_unit_test(cuda_that_cannot_be_started_is_told),

@@ -77,6 +77,7 @@ static void summaries_by_name(void **state)
     } reports[] = {
         { "openmp_sum", "OPENMP_EVENT_KIND_CRITICAL_SECTION", "nameId", EVENTS, 78, 0 },
         { "openacc_sum", "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "nameId", EVENTS, 0, 0 },
+        { "oshmem_sum", "TACHO_OSHMEM", "nameId", CALLS, 0, 0 },
         { "ucx_sum", "UCP_SUBMIT_EVENTS", "textId", CALLS, 0, 0 },
         { "opengl_khr_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 62, 63 },
         { "opengl_khr_gpu_range_sum", "KHR_DEBUG_EVENTS", "textId", RANGES, 63, 62 },

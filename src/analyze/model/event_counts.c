@@ -38,6 +38,7 @@ static const struct loss_words words[] = {
     { "libraries", "library calls", "lost", "counts", "low", { "NVTX_*" }, { { 0 } } },
     { "mpi", "MPI calls", "lost", "counts", "low", { "MPI_*", "TACHO_MPI_MESSAGE" }, { { 0 } } },
     { "pytorch", "PyTorch records", "lost", "counts", "low", { "TACHO_TORCH_*" }, { { 0 } } },
+    { "oshmem", "OpenSHMEM calls", "lost", "counts", "low", { "TACHO_OSHMEM" }, { { 0 } } },
     { "ucx", "UCX calls", "lost", "counts", "low", { "UCP_*" }, { { 0 } } },
     { "openacc", "OpenACC events", "lost", "counts", "low", { "CUPTI_ACTIVITY_KIND_OPENACC_*" }, { { 0 } } },
     { "openmp", "OpenMP records", "lost", "counts", "low", { "OPENMP_*" }, { { 0 } } },

@@ -114,6 +114,14 @@ static int ucx_sum(struct report *report, const struct analysis_request *request
     return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
 }
 
+static int oshmem_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
+{
+    static const struct event_source sources[] = { { .table = "TACHO_OSHMEM", .name = "nameId" } };
+
+    return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
+}
+
 static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type,
                          struct table **out, struct error *err)
 {
@@ -226,6 +234,7 @@ static const char *const openacc_tables[] = {
     NULL,
 };
 static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
+static const char *const oshmem_tables[] = { "TACHO_OSHMEM", NULL };
 static const char *const khr_tables[] = { "KHR_DEBUG_EVENTS", NULL };
 static const char *const vulkan_mark_tables[] = { "VULKAN_DEBUG_API", NULL };
 static const char *const vulkan_work_tables[] = { "VULKAN_WORKLOAD", NULL };
@@ -265,6 +274,15 @@ const struct analysis analysis_ucx_sum = {
     .needs = { { "UCX event data", ucx_tables } },
     .overlap = "ucp_worker_progress contains the calls that callbacks make",
     .run = ucx_sum,
+};
+
+const struct analysis analysis_oshmem_sum = {
+    .name = "oshmem_sum",
+    .title = "OpenSHMEM Summary",
+    .usage = "",
+    .help = "Time in calls into OpenSHMEM, by function.",
+    .needs = { { "OpenSHMEM event data", oshmem_tables } },
+    .run = oshmem_sum,
 };
 
 const struct analysis analysis_opengl_khr_range_sum = {

@@ -13,7 +13,6 @@ static const char *const only_of_nsys[] = {
     "cudla-verbose",
     "gds",
     "mpi",
-    "oshmem",
     "opengl",
     "opengl-annotations",
     "nvvideo",

@@ -323,7 +323,7 @@ static const struct view_source thread_others[] = {
     ON_THREAD("MPI_P2P_EVENTS", "textId", "MPI"), ON_THREAD("MPI_COLLECTIVES_EVENTS", "textId", "MPI"),
     ON_THREAD("MPI_START_WAIT_EVENTS", "textId", "MPI"), ON_THREAD("MPI_OTHER_EVENTS", "textId", "MPI"),
     ON_THREAD("UCP_SUBMIT_EVENTS", "textId", "UCX"), ON_THREAD("UCP_PROGRESS_EVENTS", "textId", "UCX"),
-    ON_THREAD("UCP_EVENTS", "textId", "UCX"),
+    ON_THREAD("UCP_EVENTS", "textId", "UCX"), ON_THREAD("TACHO_OSHMEM", "nameId", "OpenSHMEM"),
     { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER,
       .key = { "globalTid" }, .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
     { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
