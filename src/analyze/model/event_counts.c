@@ -16,7 +16,7 @@ struct loss_words {
     const char *source;          /* in TACHO_COUNT */
     const char *events, *fate;   /* in a sentence: "CPU samples", "lost" */
     const char *figures, *after; /* the error, around its size: "sample counts", "low"; without a size: NULL */
-    const char *tables[6];       /* made of its events; one that ends with * stands for all that begin so */
+    const char *tables[8];       /* made of its events; one that ends with * stands for all that begin so */
     /* Sources whose events share a buffer. The lost events may all be of any one of them. */
     struct {
         const char *source, *figures;
@@ -67,7 +67,8 @@ static const struct loss_words words[] = {
       "lost",
       "events have no stack, or a part of it",
       NULL,
-      { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS" },
+      { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS",
+        "TACHO_OPENMP_CALLCHAINS" },
       { { 0 } } },
     { "notes",
       "records about processes, threads and modules",
