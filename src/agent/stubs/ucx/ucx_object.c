@@ -20,7 +20,7 @@ const uint32_t stub_words_source = WIRE_SOURCE_UCX;
 static const char *const files[][STUB_FILES] = { { "libucp.so", "libucp" } };
 static const char *const vendors[] = { "libucp", "libuct", "libucs", "libucm", NULL };
 
-/* No UCX is loaded, so the program has a weak reference, which would be NULL without the stubs. Both a status and a
+/* A call of a function that no library has: the library was unloaded. The result is both a status and a
  * pointer that is one: the operation is not supported. */
 static intptr_t fails(void)
 {
