@@ -3,7 +3,7 @@
 
 Two programs (mpi/mpi_pace.c): 8 bytes back and forth between two ranks, and MPI_Test() of a request that is never complete, in one rank. Each runs
 bare and profiled in turn, under every MPI that is found: Debian's Open MPI and MPICH, and those of PyPI under the folder TACHO_TEST_MPI
-(scripts/lib.sh). A run counts with the least of its ten parts. The figures are medians of the differences of pairs, with 95 % intervals, in
+(scripts/lib.sh). A run counts with the 5th percentile of its hundred parts. The figures are medians of the differences of pairs, with 95 % intervals, in
 nanoseconds a call; a round of ping-pong is four calls, of which each rank makes two. TACHO_NSYS=PROGRAM runs nsys -t mpi in the same rounds.
 """
 import argparse

@@ -28,12 +28,12 @@ int main(void) { int rank; MPI_Init(0, 0); MPI_Comm_rank(-1, &rank); MPI_Send(""
 
 
 class Odd(mpilib.Case):
-    def compare(self, mpi, *arguments, ranks=2, program=None):
+    def compare(self, mpi, *arguments, ranks=2, program=None, options=()):
         """A job bare, and with a report of all its ranks: same status and output. The report."""
         command = [program or self.build(mpi, "mpi_odd.c", "-ldl"), *arguments]
         bare = self.mpirun(mpi, ranks, *command)
         self.forget()
-        done = self.mpirun(mpi, ranks, *command, before=self.command(options=["-t", "mpi"]))
+        done = self.mpirun(mpi, ranks, *command, before=self.command(options=["-t", "mpi", *options]))
         self.assertEqual((done.returncode, done.stdout), (bare.returncode, bare.stdout), done.stderr)
         self.output = done
         report = self.report()
@@ -88,6 +88,14 @@ class Odd(mpilib.Case):
         for name, other in paths.items():
             with self.subTest(mpi=name):
                 self.calls_are_those_of_the_ledger(self.compare(found[name], "two", other))
+
+    def test_control(self):
+        """MPI_Pcontrol() counts with -c mpi, and only then."""
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "control"))
+                report = self.compare(mpi, "control", options=["-c", "mpi", "--capture-range-end=repeat"])
+                self.assertEqual(report.rows("SELECT tag, count(*) FROM MPI_P2P_EVENTS GROUP BY tag ORDER BY tag"), [(2, 2), (4, 2)])
 
     def test_weak_references(self):
         """A function that the MPI lacks is not there."""

@@ -8,12 +8,13 @@
 #include "source.h"
 #include "sys.h"
 
-/* Calls that address any profiler count only if the capture waits for an API call. */
+/* Calls that address any profiler count only if the capture waits for them. */
 static int counts(enum wire_capture cause)
 {
     uint32_t capture = agent.arena->capture;
-    return cause == WIRE_CAPTURE_PROFILER ? capture == WIRE_CAPTURE_API
-                                          : capture == WIRE_CAPTURE_ALWAYS || capture == cause;
+    if (cause == WIRE_CAPTURE_PROFILER)
+        return capture == WIRE_CAPTURE_API;
+    return capture == cause || (capture == WIRE_CAPTURE_ALWAYS && cause != WIRE_CAPTURE_MPI);
 }
 
 /* The collector has not read for so long that there is no free switch. The last one counts. */

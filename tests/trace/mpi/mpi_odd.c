@@ -89,6 +89,17 @@ static int two_libraries(const char *path)
     return end();
 }
 
+/* Messages with the tags 1 to 5; those with 2 and 4 are between MPI_Pcontrol(1) and MPI_Pcontrol(0). */
+static int controls(void)
+{
+    for (int tag = 1; tag <= 5; tag++) {
+        if (tag > 1)
+            OTHER(MPI_Pcontrol, (tag % 2 == 0));
+        exchange(tag);
+    }
+    return end();
+}
+
 /* A module is loaded, and says what it finds; then dlsym() is asked. */
 static int probes(const char *path)
 {
@@ -119,6 +130,8 @@ int main(int argc, char **argv)
         return freed_early();
     if (strcmp(which, "two") == 0)
         return two_libraries(argv[2]);
+    if (strcmp(which, "control") == 0)
+        return controls();
     if (strcmp(which, "weak") == 0)
         return probes(argv[2]);
     return 99;
