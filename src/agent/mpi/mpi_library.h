@@ -79,9 +79,7 @@ static inline uint64_t mpi_handle(uint64_t word)
 }
 static inline uint64_t mpi_load_handle(uint64_t address, uint64_t index)
 {
-    uint64_t handle = 0;
-    memcpy(&handle, (const char *)address + index * mpi.flavour.handle_bytes, mpi.flavour.handle_bytes);
-    return handle;
+    return mpi.flavour.handle_bytes == 4 ? ((const uint32_t *)address)[index] : ((const uint64_t *)address)[index];
 }
 
 static inline int32_t mpi_status_int(const void *status, uint32_t at)

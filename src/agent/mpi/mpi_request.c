@@ -27,11 +27,18 @@ static struct entry *set_of(uint64_t key)
 static struct entry *find(uint64_t key)
 {
     struct entry *set = set_of(key), *oldest = NULL;
-    for (uint32_t i = 0; i < WAYS; i++)
-        if (atomic_load_explicit(&set[i].key, memory_order_relaxed) == key &&
-            (!oldest || atomic_load_explicit(&set[i].value, memory_order_relaxed) <
-                            atomic_load_explicit(&oldest->value, memory_order_relaxed)))
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < WAYS; i++) {
+        if (atomic_load_explicit(&set[i].key, memory_order_relaxed) != key)
+            continue;
+        uint64_t value = atomic_load_explicit(&set[i].value, memory_order_relaxed);
+        if (!(value & MPI_REQUEST_SHARES))
+            return &set[i];
+        if (value < least) {
+            least = value;
             oldest = &set[i];
+        }
+    }
     return oldest;
 }
 
