@@ -111,6 +111,9 @@ static void begin_always(struct word_call *call, const struct mpi_shape *shape)
     } else if (shape->action == MPI_DOES_FINALIZE) {
         atomic_store(&is_over, 1);
         mpi_library_end();
+    } else if (shape->action == MPI_DOES_SESSION_FINALIZE && !mpi.has_world) {
+        mpi_library_end(); /* another session may follow */
+        mpi_comm_forget_all();
     }
 }
 

@@ -123,7 +123,7 @@ static const struct option first_options[] = {
       .take = profile_window_take_range_end,
       .help = "Action at the end of the range: none (keep recording), stop (stop recording), stop-shutdown (also send "
               "--kill to the program), repeat[:N] (wait for the next range, at most N times), repeat-shutdown:N "
-              "(repeat, then stop-shutdown). Default: stop-shutdown." },
+              "(repeat, then stop-shutdown). Default: stop-shutdown; repeat with --capture-range=mpi." },
     { .name = "nvtx-capture", .letter = 'p', .kind = OPTION_CUSTOM, .value = "RANGE[@DOMAIN]",
       .take = profile_window_take_nvtx_capture,
       .help = "NVTX range for --capture-range=nvtx; @* matches any domain. Default domain: NVTX's default one." },

@@ -16,6 +16,7 @@ struct profile_settings {
     const char *output;
     int overwrite, redact, show_output, inherit_environment, stop_on_exit, trace_fork, preload;
     int stats, quiet, advise;
+    int has_range_end;          /* --capture-range-end was given */
     const char *attach;         /* "caller", "caller-temporary", or NULL: there is a program */
     struct option_list exports; /* names of exporters, without duplicates */
     struct text unsupported;    /* names of -t that this version does not support, separated by commas */

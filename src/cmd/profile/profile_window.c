@@ -89,6 +89,7 @@ int profile_window_take_range_end(void *context, const char *value, struct error
         if (has_count ? !range_ends[i].may_count : range_ends[i].must_count)
             break;
         settings->collect.range_end = range_ends[i].end;
+        settings->has_range_end = 1;
         settings->collect.range_repeat = (unsigned)count;
         return 0;
     }
@@ -105,6 +106,7 @@ int profile_window_take_stop_on_range_end(void *context, const char *value, stru
     if (stops < 0)
         return error_set(err, ERR_BAD_ARGUMENT, "--stop-on-range-end must be true or false, not '%s'", value);
     ((struct profile_settings *)context)->collect.range_end = stops ? COLLECT_END_STOP_SHUTDOWN : COLLECT_END_NONE;
+    ((struct profile_settings *)context)->has_range_end = 1;
     return 0;
 }
 

@@ -42,6 +42,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 {
     if (collect->range == COLLECT_RANGE_MPI && !(collect->sources & WIRE_BIT(MPI)))
         return error_set(err, ERR_BAD_ARGUMENT, "--capture-range=mpi needs MPI: add mpi to --trace");
+    if (collect->range == COLLECT_RANGE_MPI && !settings->has_range_end) /* the ranks of a job must all go on */
+        collect->range_end = COLLECT_END_REPEAT;
     return 0;
 }
 
