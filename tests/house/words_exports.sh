@@ -20,6 +20,9 @@ names_of() { # table, macro, prefix
 mpi=$(names_of mpi_calls.def MPI_CALL MPI_ && names_of mpi_calls.def MPI_CALL PMPI_)
 [ "$(wc -l <<<"$mpi")" -ge 1000 ] || complain "only $(wc -l <<<"$mpi") functions of MPI: the check itself is broken"
 check mpi "$mpi"
+openmp=$(printf '#define GOMP_CALL(name, ...) name\n#include "%s/src/wire/gomp_functions.def"\n' "$SOURCE" | "$CC" -E -P -x c - | grep .)
+[ "$(wc -l <<<"$openmp")" -ge 90 ] || complain "only $(wc -l <<<"$openmp") functions of libgomp: the check itself is broken"
+check openmp "$openmp"$'\nompt_start_tool' # OMPT's runtimes look for it
 # A version that dlsym() does not see: a program that looks for MPI must not find it where there is none.
 visible=$("$READELF" -W --dyn-syms "$(dirname "$AGENT")/libtacho-mpi.so" | awk '$7 != "UND" && $8 ~ /MPI_/ && $8 !~ /[^@]@TACHO$/ { print $8 }')
 [ -z "$visible" ] || complain "dlsym() sees $(head -n 3 <<<"$visible" | tr '\n' ' ')…"
