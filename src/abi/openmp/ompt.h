@@ -69,6 +69,7 @@ enum ompt_sync_kind {
     OMPT_SYNC_TASKGROUP = 6,
     OMPT_SYNC_BARRIER_WORKSHARE = 8,
     OMPT_SYNC_BARRIER_PARALLEL = 9,
+    OMPT_SYNC_BARRIER_TEAMS = 10,
 };
 
 enum ompt_work_kind {
@@ -76,11 +77,19 @@ enum ompt_work_kind {
     OMPT_WORK_SECTIONS = 2,
     OMPT_WORK_SINGLE_EXECUTOR = 3,
     OMPT_WORK_SINGLE_OTHER = 4,
+    OMPT_WORK_WORKSHARE = 5,
     OMPT_WORK_TASKLOOP = 7,
+    OMPT_WORK_SCOPE = 8,
     OMPT_WORK_LOOP_STATIC = 10,
     OMPT_WORK_LOOP_DYNAMIC = 11,
     OMPT_WORK_LOOP_GUIDED = 12,
     OMPT_WORK_LOOP_OTHER = 13,
+};
+
+enum ompt_dispatch_kind {
+    OMPT_DISPATCH_ITERATION = 1,
+    OMPT_DISPATCH_LOOP_CHUNK = 3,
+    OMPT_DISPATCH_DISTRIBUTE_CHUNK = 5,
 };
 
 enum ompt_mutex_kind {

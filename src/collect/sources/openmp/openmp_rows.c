@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "abi/openmp/ompt.h"
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
@@ -142,12 +143,35 @@ static int64_t place_id(const struct collect_origin *origin, uint64_t address)
     return names->places[i].chain;
 }
 
+/* nsys's enums have the values of OpenMP 5.0. Later versions tell some kinds apart that are one there; the name of the
+ * event still does. */
+static uint32_t kind_of_nsys(const struct openmp_event *event)
+{
+    static const struct {
+        uint8_t event, first, last, kind;
+    } newer[] = {
+        { WIRE_OPENMP_SYNC_REGION, OMPT_SYNC_BARRIER_WORKSHARE, OMPT_SYNC_BARRIER_PARALLEL,
+          OMPT_SYNC_BARRIER_IMPLICIT },
+        { WIRE_OPENMP_SYNC_REGION, OMPT_SYNC_BARRIER_TEAMS, OMPT_SYNC_BARRIER_TEAMS, OMPT_SYNC_BARRIER },
+        { WIRE_OPENMP_SYNC_REGION_WAIT, OMPT_SYNC_BARRIER_WORKSHARE, OMPT_SYNC_BARRIER_PARALLEL,
+          OMPT_SYNC_BARRIER_IMPLICIT },
+        { WIRE_OPENMP_SYNC_REGION_WAIT, OMPT_SYNC_BARRIER_TEAMS, OMPT_SYNC_BARRIER_TEAMS, OMPT_SYNC_BARRIER },
+        { WIRE_OPENMP_WORKSHARE, OMPT_WORK_LOOP_STATIC, OMPT_WORK_LOOP_OTHER, OMPT_WORK_LOOP },
+        { WIRE_OPENMP_WORKSHARE, OMPT_WORK_SCOPE, OMPT_WORK_SCOPE, OMPT_WORK_WORKSHARE },
+        { WIRE_OPENMP_DISPATCH, OMPT_DISPATCH_LOOP_CHUNK, OMPT_DISPATCH_DISTRIBUTE_CHUNK, OMPT_DISPATCH_ITERATION },
+    };
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+        if (newer[i].event == event->event && newer[i].first <= event->kind && event->kind <= newer[i].last)
+            return newer[i].kind;
+    return event->kind;
+}
+
 /* Values that may be unknown are 0 then, and their column NULL. */
 static void set_own_columns(struct row *row, const struct collect_origin *origin, const struct openmp_event *event,
                             int is_cut)
 {
     const int64_t values[] = {
-        [VALUE_KIND] = event->kind,
+        [VALUE_KIND] = kind_of_nsys(event),
         [VALUE_INDEX] = event->index,
         [VALUE_THREADS] = event->threads,
         [VALUE_PARALLEL] = (int64_t)event->parallel,
