@@ -391,10 +391,12 @@ static void overview_tells_how_busy_all_was(void **state)
 
 /* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what
  * other tables are made of. */
-static const char *const no_events[] = { "TACHO_PROCESS",    "TACHO_THREAD",   "TACHO_MODULE",       "TACHO_CLOCK",
-                                         "TACHO_CAPTURE",    "TACHO_SAMPLING", "TACHO_GPU_SAMPLING", "TACHO_CPU_TIME",
-                                         "TACHO_CUPTI",      "TACHO_RESOURCE", "TACHO_DETAIL",       "TACHO_TORCH_LINK",
-                                         "TACHO_TORCH_FLOW", "PMU_EVENTS",     "UNCORE_PMU_EVENTS" };
+static const char *const no_events[] = { "TACHO_PROCESS",      "TACHO_THREAD",   "TACHO_MODULE",
+                                         "TACHO_CLOCK",        "TACHO_CAPTURE",  "TACHO_SAMPLING",
+                                         "TACHO_GPU_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
+                                         "TACHO_RESOURCE",     "TACHO_DETAIL",   "TACHO_TORCH_LINK",
+                                         "TACHO_TORCH_FLOW",   "PMU_EVENTS",     "UNCORE_PMU_EVENTS",
+                                         "TACHO_MPI_MESSAGE" /* the calls are events, and shown */ };
 
 static int tells_of_events(const struct schema_table *table)
 {
