@@ -396,7 +396,8 @@ static const char *const no_events[] = { "TACHO_PROCESS",      "TACHO_THREAD",  
                                          "TACHO_GPU_SAMPLING", "TACHO_CPU_TIME", "TACHO_CUPTI",
                                          "TACHO_RESOURCE",     "TACHO_DETAIL",   "TACHO_TORCH_LINK",
                                          "TACHO_TORCH_FLOW",   "PMU_EVENTS",     "UNCORE_PMU_EVENTS",
-                                         "TACHO_MPI_MESSAGE" /* the calls are events, and shown */ };
+                                         "TACHO_MPI_MESSAGE", /* the calls are events, and shown */
+                                         "TACHO_NCCL_STATE" };
 
 static int tells_of_events(const struct schema_table *table)
 {

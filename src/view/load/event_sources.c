@@ -324,6 +324,7 @@ static const struct view_source thread_others[] = {
     ON_THREAD("MPI_START_WAIT_EVENTS", "textId", "MPI"), ON_THREAD("MPI_OTHER_EVENTS", "textId", "MPI"),
     ON_THREAD("UCP_SUBMIT_EVENTS", "textId", "UCX"), ON_THREAD("UCP_PROGRESS_EVENTS", "textId", "UCX"),
     ON_THREAD("UCP_EVENTS", "textId", "UCX"), ON_THREAD("TACHO_OSHMEM", "nameId", "OpenSHMEM"),
+    ON_THREAD("TACHO_NCCL_OP", "kind", "NCCL"), ON_THREAD("TACHO_NCCL_PROXY", "kind", "NCCL proxy"),
     { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER,
       .key = { "globalTid" }, .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
     { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
