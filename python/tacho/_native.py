@@ -72,7 +72,7 @@ def library() -> str:
     """libtacho.so, of the same build as the program."""
     path = os.path.join(prefix(), "lib", "libtacho.so")
     if not os.path.exists(path):
-        raise TachoError(f"cannot find {path}: install all of Tacho, with the libraries beside the program")
+        raise TachoError(f"cannot find {path}: reinstall Tacho")
     return path
 
 

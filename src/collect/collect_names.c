@@ -31,7 +31,7 @@ const char *collect_agent_path(struct error *err)
     }
     error_set(err, ERR_NOT_FOUND,
               "cannot find the agent at %.300s: %s, or set TACHO_AGENT to the path of libtacho-agent.so", path,
-              access("/proc/self/exe", F_OK) == 0 ? "unpack or install all of Tacho"
+              access("/proc/self/exe", F_OK) == 0 ? "reinstall Tacho"
                                                   : "/proc is not mounted, by which tacho finds where it is installed. "
                                                     "Mount it (mount -t proc proc /proc)");
     return NULL;

@@ -90,6 +90,17 @@ class Models(lib.Case):
         self.assertEqual(checks["NCCL"]["verdict"], "partly")
         self.assertIn("NCCL_PROFILER_PLUGIN", checks["NCCL"]["why"])
         self.assertEqual(checks["NCCL"]["allow"], ["unset NCCL_PROFILER_PLUGIN"])
+        for variables, model, verdict, variable in (({"OMP_TOOL": "disabled"}, "OpenMP", "partly", "OMP_TOOL"),
+                                                    ({"OMP_TOOL_LIBRARIES": "mine.so"}, "OpenMP", "partly", "OMP_TOOL_LIBRARIES"),
+                                                    ({"ACC_PROFLIB": "mine.so"}, "OpenACC", "fails", "ACC_PROFLIB")):
+            check = doctor(**variables)[model]
+            self.assertEqual((check["verdict"], check["allow"]), (verdict, ["unset " + variable]))
+            self.assertEqual(check["why"].count(variable + " is set"), 1, check["why"])
+        self.assertEqual(doctor(OMP_TOOL="enabled")["OpenMP"]["verdict"], "works")
+        for model, check in checks.items():
+            if model in MODELS:  # sentences of several sources, with a blank between them
+                self.assertRegex(check["why"], rf"^-t {MODELS[model][0]} records ")
+                self.assertNotRegex(check["why"], r"[a-z]\.[A-Z]")
         found = doctor(LD_LIBRARY_PATH=self.folder)["NCCL"]
         self.assertIn(self.path("libnccl.so.2"), found["why"])
 

@@ -122,7 +122,7 @@ class Plugin(lib.Case):
             with self.subTest(variables=variables):
                 report = self.profile(lib.program("nccl_plays"), NCCL, options=[
                     "-t", "nvtx", "--nccl-plugin=coll", *[f"-e{name}={value}" for name, value in variables.items()]])
-                self.assertIn("keeps its place", self.output.stderr)
+                self.assertIn("NCCL loads only one profiler plugin", self.output.stderr)
                 self.assertIn(named, self.output.stderr)
                 said = report.rows("SELECT value FROM META_DATA_CAPTURE WHERE name = 'NCCL_PLUGIN'")
                 self.assertEqual(len(said), 1)

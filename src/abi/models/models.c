@@ -17,7 +17,7 @@ static const struct {
 };
 
 const struct model_variable model_variables[] = {
-#define MODEL_VARIABLE(id, variable, value, effect) { MODEL_##id, variable, value, effect },
+#define MODEL_VARIABLE(id, variable, value, is_all, effect) { MODEL_##id, variable, value, is_all, effect },
 #include "models.def"
     { .variable = NULL },
 };

@@ -29,7 +29,9 @@ uint32_t model_imports(const char *symbol);
 
 struct model_variable {
     enum model model;
-    const char *variable, *value, *effect;            /* value NULL: any */
+    const char *variable, *value;                     /* value NULL: any */
+    int is_all;                                       /* nothing of the model is recorded */
+    const char *effect;
 };
 extern const struct model_variable model_variables[]; /* a row without a variable ends them */
 

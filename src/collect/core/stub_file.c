@@ -27,7 +27,6 @@ void stub_file_check(struct collector *collector, const char *agent_path, const 
     if (collector->options->no_preload)
         collector_warn(collector, 0, "%s are not recorded: --preload=no keeps tacho from interposing them.", what);
     else if (!find(&path, agent_path, file))
-        collector_warn(collector, 0, "%s are not recorded: %s is not beside the agent; install all of Tacho.", what,
-                       file);
+        collector_warn(collector, 0, "%s are not recorded: %s is not beside the agent; reinstall Tacho.", what, file);
     text_free(&path);
 }

@@ -216,12 +216,19 @@ static void look_at_source(struct finding *finding, enum model model)
     }
     if (!finding_has_agent(finding))
         return;
-    text_addf(&finding->why, "Calls of programs that load %s are recorded with -t %s.", row->name, row->trace);
+    text_addf(&finding->why, "-t %s records calls into %s.", row->trace, row->name);
+}
+
+/* Variables that keep Tacho from recording the model, whichever source has examined it. */
+static void look_at_variables(struct finding *finding, enum model model)
+{
     for (const struct model_variable *at = model_variables; at->variable; at++) {
         const char *value = at->model == model ? getenv(at->variable) : NULL;
         if (!value || !*value || (at->value && strcmp(value, at->value) != 0))
             continue;
-        finding->verdict = VERDICT_PARTLY;
+        enum finding_verdict verdict = at->is_all ? VERDICT_FAILS : VERDICT_PARTLY;
+        if (verdict > finding->verdict)
+            finding->verdict = verdict;
         text_addf(&finding->why, " %s is set: %s.", at->variable, at->effect);
         text_addf(&finding->allow, "unset %s\n", at->variable);
     }
@@ -231,8 +238,10 @@ static void look_at(struct finding *finding, enum model model)
 {
     if (!finding->why.length)
         look_at_source(finding, model);
+    if (finding->verdict != VERDICT_LATER)
+        look_at_variables(finding, model);
     if (!find_library(&finding->why, model) && finding->verdict != VERDICT_LATER)
-        text_add(&finding->why, " No library of it is in LD_LIBRARY_PATH or in the system's folders.");
+        text_add(&finding->why, " No library was found in LD_LIBRARY_PATH or the system folders.");
 }
 
 #define MODEL(id, ...)                                                                                                 \

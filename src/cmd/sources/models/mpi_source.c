@@ -50,8 +50,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why,
-                 "-t mpi records calls to any MPI that is a shared library; the program needs no rebuild.");
+        text_add(&finding->why, "-t mpi records calls into any MPI that is a shared library.");
 }
 
 static const struct doctor_examination examinations[] = { { "MPI", look }, { 0 } };

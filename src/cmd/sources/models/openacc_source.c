@@ -1,6 +1,4 @@
 /* OpenACC: the events of its runtime. */
-#include <stdlib.h>
-
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "wire/wire.h"
@@ -9,19 +7,8 @@ static const struct cmd_source_trace traces[] = { { .name = "openacc" }, { 0 } }
 
 static void look(struct finding *finding)
 {
-    const char *other = getenv("ACC_PROFLIB");
-
-    if (!finding_has_agent(finding))
-        return;
-    if (other && *other) {
-        finding->verdict = VERDICT_FAILS;
-        text_addf(&finding->why, "ACC_PROFLIB names another tool (%.256s), which stays.", other);
-        text_add(&finding->allow, "unset ACC_PROFLIB\n");
-        return;
-    }
-    text_add(&finding->why,
-             "With -t openacc: runtimes of GCC 10 or later and of NVHPC load the library that ACC_PROFLIB "
-             "names.");
+    if (finding_has_agent(finding))
+        text_add(&finding->why, "-t openacc records the OpenACC runtimes of GCC 10 or later and of NVHPC.");
 }
 
 static const struct doctor_examination examinations[] = { { "OpenACC", look }, { 0 } };

@@ -60,8 +60,7 @@ static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
         text_add(&finding->why,
-                 "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp. "
-                 "LD_PRELOAD loads " WIRE_OPENMP_FILE ".");
+                 "-t openmp records runtimes with OMPT (LLVM's, Intel's, AMD's, NVIDIA's), and GCC's libgomp.");
 }
 
 static const struct doctor_examination examinations[] = { { "OpenMP", look }, { 0 } };

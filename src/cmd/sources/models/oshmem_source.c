@@ -8,7 +8,7 @@ static const struct cmd_source_trace traces[] = { { .name = "oshmem" }, { 0 } };
 static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why, "With -t oshmem: libtacho-oshmem.so interposes the functions of OpenSHMEM.");
+        text_add(&finding->why, "-t oshmem records calls into OpenSHMEM.");
 }
 
 static const struct doctor_examination examinations[] = { { "OpenSHMEM", look }, { 0 } };

@@ -8,7 +8,7 @@ static const struct cmd_source_trace traces[] = { { .name = "ucx" }, { 0 } };
 static void look(struct finding *finding)
 {
     if (finding_has_agent(finding))
-        text_add(&finding->why, "With -t ucx: libtacho-ucx.so interposes the functions of libucp.");
+        text_add(&finding->why, "-t ucx records calls into libucp.");
 }
 
 static const struct doctor_examination examinations[] = { { "UCX", look }, { 0 } };

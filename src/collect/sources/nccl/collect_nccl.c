@@ -20,7 +20,7 @@ static const char *find_plugin(struct text *path, const struct collect_options *
     if (options->no_preload)
         return "--preload=no keeps the agent out of its reach";
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
-        return WIRE_NCCL_FILE " is not beside the agent; install all of Tacho";
+        return WIRE_NCCL_FILE " is not beside the agent; reinstall Tacho";
     return path->length > NCCL_NAME_MAX ? "the path of " WIRE_NCCL_FILE " is longer than NCCL takes" : "";
 }
 
@@ -43,8 +43,8 @@ static void check(struct collector *collector, const char *agent_path)
     const char *obstacle = find_plugin(&path, options, agent_path);
     if (nccl_choice(&chosen, options)) {
         collector_warn(collector, 0,
-                       "--nccl-plugin has no effect: the profiler plugin of your choice keeps its place (%.400s). "
-                       "NCCL loads one only.",
+                       "NCCL loads only one profiler plugin, and one is already set (%.400s). Unset it to use "
+                       "--nccl-plugin.",
                        text_string(&chosen));
         machine_parameter(collector, "NCCL_PLUGIN", text_string(&chosen));
     } else if (*obstacle) {

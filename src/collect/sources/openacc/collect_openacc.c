@@ -37,7 +37,7 @@ static const char *refusal(const struct collect_options *options, const char *ag
     if (options->no_preload)
         return "--preload=no keeps the agent out of the program";
     if (text_failed(path) || access(text_string(path), R_OK) != 0)
-        return WIRE_OPENACC_FILE " is not beside the agent; install all of Tacho";
+        return WIRE_OPENACC_FILE " is not beside the agent; reinstall Tacho";
     return strchr(text_string(path), ';') ? "the path of " WIRE_OPENACC_FILE " has a semicolon" : NULL;
 }
 

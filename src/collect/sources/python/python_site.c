@@ -56,7 +56,6 @@ void python_site_check(struct collector *collector, const char *agent_path)
     if (find_site(&path, collector->options, agent_path) && !path.length)
         collector_warn(
             collector, 0,
-            "Python programs are not instrumented: the directory python is not beside the agent; install all of "
-            "Tacho.");
+            "Python programs are not instrumented: the directory python is not beside the agent; reinstall Tacho.");
     text_free(&path);
 }
