@@ -102,7 +102,7 @@ class Ucx(lib.Case):
         bare = subprocess.run([*launch, program], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
         if bare.returncode != 0:
             self.skipTest("Open MPI has no UCX layer that works here: " + bare.stderr[:200])
-        recorded = [*launch, *self.command(program, options=["-t", "nvtx,ucx"], output="rank%q{OMPI_COMM_WORLD_RANK}.tacho")]
+        recorded = [*launch, *self.command(program, options=["-t", "nvtx,mpi,ucx"], output="rank%q{OMPI_COMM_WORLD_RANK}.tacho")]
         done = subprocess.run(recorded, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
         self.assertEqual((done.returncode, sorted(done.stdout.splitlines())), (0, sorted(bare.stdout.splitlines())), done.stderr)
         for rank in range(2):
@@ -112,6 +112,9 @@ class Ucx(lib.Case):
                                     e.start >= r.start AND e.end <= r.end WHERE r.eventType = 59 ORDER BY r.start""")
             self.assertEqual([size for _, size in inside], sizes)
             self.assertEqual(len({start for start, _ in inside}), len(sizes))
+            around = report.rows("""SELECT (SELECT value FROM StringIds WHERE id = m.textId), count(*) FROM UCP_SUBMIT_EVENTS e
+                                    JOIN MPI_P2P_EVENTS m ON m.globalTid = e.globalTid AND e.start >= m.start AND e.end <= m.end GROUP BY 1""")
+            self.assertEqual(dict(around), {"MPI_Send": 25, "MPI_Recv": 25})
             self.assertEqual(self.submitted(report)["ucp_tag_send_nbx"], [25, sum(sizes), 25])
             self.assertEqual(self.submitted(report)["ucp_tag_recv_nbx"][:2], [25, sum(10 * i for i in range(50) if i % 2 != rank)])
             self.check_counts(report)
@@ -135,6 +138,19 @@ int main(void)
         self.profile(program, options=["-t", "ucx", "--preload=no"], status=3)
         self.assertIn("Calls into UCX are not recorded: --preload=no", self.output.stderr)
 
+
+class WithOtherModels(Ucx):
+    """Several objects of stubs in one process: each looks functions up through the next, and the last through libc."""
+
+    def test_each_pair_of_objects(self):
+        for traces in ("mpi,ucx", "ucx,oshmem", "mpi,openmp", "cublas,mpi", "cublas,mpi,openmp,ucx,oshmem"):
+            with self.subTest(traces=traces):
+                self.profile("sh", "-c", "echo lives", options=["-t", traces], timeout=30)
+                self.assertEqual(self.output.stdout, "lives\n")
+
+
+for name in [name for name in dir(Ucx) if name.startswith("test_")]:  # those of the first class run once
+    setattr(WithOtherModels, name, None)
 
 if __name__ == "__main__":
     lib.main()

@@ -27,7 +27,7 @@ _Atomic(stub_dlsym_function *) stub_next_dlsym;
 
 struct search {
     uintptr_t own_base;
-    void *next, *real;
+    void *next, *real; /* next: behind our own object, or two objects would call each other for ever */
     void *others[OBJECTS];
     uint32_t other_count;
 };
@@ -45,7 +45,9 @@ static void note_object(struct search *search, void *its_dlsym, void *its_stub_o
 static int look_for_dlsym(struct dl_phdr_info *object, size_t size, void *context)
 {
     struct search *search = context;
-    if (object->dlpi_addr != search->own_base)
+    if (object->dlpi_addr == search->own_base)
+        search->next = NULL;
+    else
         note_object(search, library_symbol(object, "dlsym"), library_symbol(object, "tacho_stub_of"));
     return search->real != NULL;
 }
@@ -58,7 +60,9 @@ stub_dlsym_function *stub_find_dlsym(void)
     if (!object)
         dl_iterate_phdr(look_for_dlsym, &search);
     for (; object && !search.real; object = object->l_next)
-        if (object->l_addr != search.own_base)
+        if (object->l_addr == search.own_base)
+            search.next = NULL;
+        else
             note_object(&search, library_symbol_of(object, "dlsym"), library_symbol_of(object, "tacho_stub_of"));
     for (uint32_t i = 0; i < search.other_count; i++)
         atomic_store(&other_objects[i], (stub_of_function *)search.others[i]);
