@@ -10,6 +10,8 @@ int MPI_Send(long, int, long, int, int, long);
 int MPI_Recv(long, int, long, int, int, long, int *);
 int MPI_Gatherv(long, int, long, long, long, long, long, int, long);
 int MPI_Rget_accumulate(long, int, long, long, int, long, int, long, int, long, long, long, long);
+int PMPI_Gatherv(long, int, long, long, long, long, long, int, long);
+int PMPI_Rget_accumulate(long, int, long, long, int, long, int, long, int, long, long, long, long);
 int MPI_Send_c(long, long, long, int, int, long) __attribute__((weak));
 void words_record(int on);
 
@@ -29,6 +31,8 @@ static int call_all(void)
         bad |= MPI_Recv(1, 2, 3, 4, 5, 6, NULL) != RESULT;
         bad |= MPI_Gatherv(1, 2, 3, 4, 5, 6, 7, 8, 9) != RESULT;
         bad |= MPI_Rget_accumulate(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13) != RESULT;
+        bad |= PMPI_Gatherv(1, 2, 3, 4, 5, 6, 7, 8, 9) != RESULT;
+        bad |= PMPI_Rget_accumulate(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13) != RESULT;
     }
     return bad ? complain("a call went wrong") : 0;
 }
@@ -57,7 +61,7 @@ static int look_up(const char *path)
 
 int main(int argc, char **argv)
 {
-    int bad = call_all() | look_up(argv[1]); /* 18 + 2 calls */
+    int bad = call_all() | look_up(argv[1]); /* 24 + 2 calls */
     words_record(0);
     bad |= call_all();
     puts(bad ? "bad" : "ok");

@@ -37,3 +37,8 @@ int MPI_Rget_accumulate(long a, int b, long c, long d, int e, long f, int g, lon
     CHECK(j, 10), CHECK(k, 11), CHECK(l, 12), CHECK(m, 13);
     return END();
 }
+
+/* The profiling names, as most MPIs have them. */
+int PMPI_Gatherv(long, int, long, long, long, long, long, int, long) __attribute__((alias("MPI_Gatherv")));
+int PMPI_Rget_accumulate(long, int, long, long, int, long, int, long, int, long, long, long, long)
+    __attribute__((alias("MPI_Rget_accumulate")));

@@ -18,7 +18,11 @@ const uint8_t stub_stack_pairs[] = {
 #define MPI_CALL(name, words, ...) STUB_STACK_PAIRS(words),
 #include "wire/mpi_calls.def"
 #undef MPI_CALL
+#define MPI_CALL(name, words, ...) STUB_STACK_PAIRS(words), /* of PMPI_<name> */
+#include "wire/mpi_calls.def"
+#undef MPI_CALL
 };
+_Static_assert(sizeof stub_stack_pairs == COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[COUNT];
 const uint32_t stub_words_source = WIRE_SOURCE_MPI;

@@ -13,6 +13,7 @@ const uint8_t stub_stack_pairs[] = {
 #include "wire/gomp_functions.def"
 #undef GOMP_CALL
 };
+_Static_assert(sizeof stub_stack_pairs == COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[COUNT];
 const uint32_t stub_words_source = WIRE_SOURCE_OPENMP;

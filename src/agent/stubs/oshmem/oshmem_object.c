@@ -20,6 +20,7 @@ const uint8_t stub_stack_pairs[] = {
 #include "wire/oshmem_calls.def"
 #undef OSHMEM
 };
+_Static_assert(sizeof stub_stack_pairs == OSHMEM_FUNCTION_COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[OSHMEM_FUNCTION_COUNT];
 const uint32_t stub_words_source = WIRE_SOURCE_OSHMEM;

@@ -13,6 +13,7 @@ const uint8_t stub_stack_pairs[] = {
 #include "wire/ucx_calls.def"
 #undef UCX
 };
+_Static_assert(sizeof stub_stack_pairs == UCX_FUNCTION_COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[UCX_FUNCTION_COUNT];
 const uint32_t stub_words_source = WIRE_SOURCE_UCX;
