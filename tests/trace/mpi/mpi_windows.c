@@ -42,6 +42,32 @@ static void files(const char *path)
     OTHER(MPI_File_close, (&file));
 }
 
+/* A request whose operation is the program's own. */
+static int query(void *state, MPI_Status *status)
+{
+    MPI_Status_set_elements(status, MPI_INT, 0);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+static int no_free(void *state)
+{
+    return MPI_SUCCESS;
+}
+static int no_cancel(void *state, int is_complete)
+{
+    return MPI_SUCCESS;
+}
+
+static void own_requests(void)
+{
+    MPI_Request request;
+
+    OTHER(MPI_Grequest_start, (query, no_free, no_cancel, NULL, &request));
+    OTHER(MPI_Grequest_complete, (request));
+    WAIT(MPI_Wait, (&request, MPI_STATUS_IGNORE));
+}
+
 #if MPI_VERSION >= 4
 static void large_counts(void)
 {
@@ -67,10 +93,11 @@ static void both_ways(void)
     WAIT(MPI_Wait, (&request, MPI_STATUS_IGNORE));
 }
 
-/* Four parts of three ints. */
+/* Four parts of three ints. The receiver asks for each, until it is there. */
 static void parts(void)
 {
     MPI_Request requests[2];
+    long polls = 0;
 
     P2P(MPI_Psend_init, (buffer, 4, 3, MPI_INT, partner, 32, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]), .bytes = 48,
         .peer = partner, .tag = 32, .members = world);
@@ -80,8 +107,15 @@ static void parts(void)
         WAIT(MPI_Startall, (2, requests));
         WAIT(MPI_Pready, (0, requests[0]));
         WAIT(MPI_Pready_range, (1, 3, requests[0]));
+        for (int part = 0, is_there = 0; part < 4; part += is_there) {
+            must(MPI_Parrived(requests[1], part, &is_there), "MPI_Parrived");
+            polls += !is_there;
+            if (is_there)
+                NOTE("wait", "MPI_Parrived", .table = "wait");
+        }
         WAIT(MPI_Waitall, (2, requests, MPI_STATUSES_IGNORE));
     }
+    note_polls("MPI_Parrived", polls);
     WAIT(MPI_Request_free, (&requests[0]));
     WAIT(MPI_Request_free, (&requests[1]));
 }
@@ -110,6 +144,7 @@ int main(int argc, char **argv)
     partner = rank ^ 1;
     windows();
     files(argv[1]);
+    own_requests();
 #if MPI_VERSION >= 4
     large_counts();
     both_ways();
