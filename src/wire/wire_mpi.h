@@ -72,7 +72,7 @@ static inline int32_t wire_mpi_lower(uint64_t pair)
     return (int32_t)pair;
 }
 
-/* What differs between MPIs is a row of flavours[] in the agent's mpi_flavour.c. */
+/* What differs between MPIs is a row of flavours[] in the agent's mpi_library.c. */
 #define WIRE_MPI_FLAVOURS(X)                                                                                           \
     X(UNKNOWN, "unknown")                                                                                              \
     X(OPEN_MPI, "Open MPI")                                                                                            \
@@ -97,7 +97,7 @@ enum mpi_function {
 enum mpi_table { MPI_TABLE_P2P, MPI_TABLE_COLLECTIVE, MPI_TABLE_START_WAIT, MPI_TABLE_OTHER };
 
 struct wire_mpi_shared {
-    _Alignas(64) uint32_t chosen; /* enum wire_mpi_flavour, of --mpi-impl; WIRE_MPI_UNKNOWN: find out */
+    _Alignas(64) uint32_t chosen; /* enum wire_mpi_flavour, of --mpi-impl, for an MPI that the agent does not know */
 };
 WIRE_SHARED(MPI, struct wire_mpi_shared, wire_mpi)
 

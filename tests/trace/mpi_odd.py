@@ -67,6 +67,16 @@ class Odd(mpilib.Case):
             with self.subTest(mpi=mpi.name):
                 self.calls_are_those_of_the_ledger(self.compare(mpi, "early"))
 
+    def test_another_mpi_is_named(self):
+        """What the library is like counts, not --mpi-impl: handles have another width in the other one."""
+        for mpi in self.each():
+            right, wrong = ("openmpi", "mpich") if mpi.name.startswith("openmpi") else ("abi" if mpi.name.endswith("abi") else "mpich", "openmpi")
+            with self.subTest(mpi=mpi.name):
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "early", options=["--mpi-impl=" + wrong]))
+                self.says(r"its MPI library is (Open MPI|MPICH|MPI ABI), so that --mpi-impl, which names (Open MPI|MPICH), does not count\.")
+                self.calls_are_those_of_the_ledger(self.compare(mpi, "early", options=["--mpi-impl=" + right]))
+                self.assertNotIn("--mpi-impl", self.output.stderr)
+
     def test_children(self):
         for mpi in self.each():
             with self.subTest(mpi=mpi.name):

@@ -103,10 +103,7 @@ static const struct link_map *object_of(const void *address)
 
 static uint32_t find_kind(void)
 {
-    uint32_t chosen = wire_mpi(agent.arena)->chosen;
     const struct link_map *object = object_of((const void *)(uintptr_t)mpi.calls[MPI_LOCAL_Comm_size]);
-    if (chosen != WIRE_MPI_UNKNOWN && chosen < WIRE_MPI_FLAVOUR_COUNT)
-        return chosen;
     if (object ? library_defines(object, "ompi_mpi_comm_world") : find_symbol("ompi_mpi_comm_world") != 0)
         return WIRE_MPI_OPEN_MPI;
     int (*abi_version)(int *major, int *minor) = (int (*)(int *, int *))(
@@ -121,12 +118,19 @@ static uint32_t find_kind(void)
                : WIRE_MPI_UNKNOWN;
 }
 
+/* The user's choice counts only if nothing is found: handles of another width would crash the program. */
+static uint32_t choose_kind(void)
+{
+    uint32_t found = find_kind(), chosen = wire_mpi(agent.arena)->chosen;
+    return found == WIRE_MPI_UNKNOWN && chosen < WIRE_MPI_FLAVOUR_COUNT ? chosen : found;
+}
+
 static void find_calls(void)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_MPI);
     for (uint32_t i = 0; i < MPI_LOCAL_COUNT; i++)
         mpi.calls[i] = object ? (mpi_local_call *)object->real(numbers[i]) : NULL;
-    mpi.kind = find_kind();
+    mpi.kind = choose_kind();
     mpi.flavour = flavours[mpi.kind];
     if (mpi.kind == WIRE_MPI_OPEN_MPI) {
         mpi.flavour.world = find_symbol("ompi_mpi_comm_world");

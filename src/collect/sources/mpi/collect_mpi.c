@@ -98,6 +98,26 @@ static void freed(const struct collect_origin *origin, const struct wire_record 
 {
 }
 
+static void check_flavour(const struct collect_origin *origin, uint32_t found)
+{
+    static const char *const names[] = {
+#define FLAVOUR_TEXT(id, text) [WIRE_MPI_##id] = text,
+        WIRE_MPI_FLAVOURS(FLAVOUR_TEXT)
+#undef FLAVOUR_TEXT
+    };
+    const struct process *process = origin->process;
+    uint32_t chosen = origin->collector->options->mpi_flavour;
+    if (found == WIRE_MPI_UNKNOWN)
+        collector_warn(origin->collector, process->global_pid,
+                       "%s (pid %d): its MPI library is not known: calls are recorded without sizes and ranks; "
+                       "--mpi-impl names the library it is like.",
+                       process->name, (int)process->pid);
+    else if (chosen != WIRE_MPI_UNKNOWN && found != chosen && found < WIRE_MPI_FLAVOUR_COUNT)
+        collector_warn(origin->collector, process->global_pid,
+                       "%s (pid %d): its MPI library is %s, so that --mpi-impl, which names %s, does not count.",
+                       process->name, (int)process->pid, names[found], names[chosen]);
+}
+
 static void ranked(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct mpi_process *state = process_of(origin->process);
@@ -105,11 +125,7 @@ static void ranked(const struct collect_origin *origin, const struct wire_record
         origin->process->counts[WIRE_SOURCE_MPI].damaged++;
         return;
     }
-    if (record->a == WIRE_MPI_UNKNOWN)
-        collector_warn(origin->collector, origin->process->global_pid,
-                       "%s (pid %d): its MPI library is not known: calls are recorded without sizes and ranks; "
-                       "--mpi-impl names the library it is like.",
-                       origin->process->name, (int)origin->process->pid);
+    check_flavour(origin, record->a);
     int32_t rank = wire_mpi_upper(record->body[0]);
     if (rank < 0)
         return;
