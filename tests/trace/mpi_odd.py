@@ -90,6 +90,21 @@ class Odd(mpilib.Case):
                 for pid, (rank, calls, _) in self.ledgers().items():
                     self.assertEqual(calls - found[pid], {}, f"rank {rank}: calls before the abort")
 
+    def test_abort_outside_of_a_capture(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "unseen", options=["-c", "mpi", "--capture-range-end=repeat"])
+                functions = {call.function for calls in mpilib.recorded(report).values() for call in calls}
+                self.assertIn("MPI_Sendrecv", functions)
+                self.assertNotIn("MPI_Abort", functions)
+
+    def test_each_of_many_sends_ends(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "eager")
+                self.calls_are_those_of_the_ledger(report)
+                self.assertEqual(report.rows("SELECT count(*), count(requestEnd) FROM MPI_P2P_EVENTS"), [(24, 24)])
+
     def test_two_libraries(self):
         found = {mpi.name: mpi for mpi in mpilib.installed()}
         paths = {"openmpi": "libmpich.so.12", "mpich": "libmpi.so.40"}

@@ -235,6 +235,31 @@ static void nonsense_is_counted(void **state)
     report_close(end(&capture));
 }
 
+/* A program that overwrites its records must not take all memory: what is kept has a bound, and later calls count. */
+static void what_is_kept_has_a_bound(void **state)
+{
+    struct capture capture;
+    begin(&capture);
+    for (uint64_t i = 0; i < MPI_KEPT_MAX + 10; i++) {
+        give_wait(&capture, MPI_FUNCTION_Wait, WIRE_MPI_COMPLETED, 1040, 100 + i, WIRE_MPI_NO_SIZE, NONE, 0);
+        give(&capture,
+             (struct given){ WIRE_MPI_COMMUNICATOR, .count = 6, .body = { 100 + i, 1, 0, wire_mpi_pair(9, 0) } });
+    }
+    assert_in_range(capture.process.early.count, 1, MPI_KEPT_MAX);
+    assert_in_range(capture.process.communicators.count, 1, MPI_KEPT_MAX);
+    mpi_event_map_clear(&capture.process.early);
+    for (uint64_t i = 0; i < MPI_KEPT_MAX + 10; i++)
+        give_p2p(&capture, MPI_FUNCTION_Isend, SENT | PENDING, 1010, 8, 1, 7, 100 + i);
+    assert_int_equal(capture.process.pending.count, MPI_KEPT_MAX);
+    assert_int_equal(capture.process.waiting_count, 10);
+    for (uint64_t i = 0; i < MPI_KEPT_MAX; i++)
+        give_wait(&capture, MPI_FUNCTION_Wait, WIRE_MPI_COMPLETED, 1040, 100 + i, WIRE_MPI_NO_SIZE, NONE, 0);
+    assert_int_equal(capture.process.pending.count, 0);
+    assert_int_equal(capture.process.waiting_count, 10);
+    assert_int_equal(capture.damaged, 0);
+    report_close(end(&capture));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +268,7 @@ int main(void)
         cmocka_unit_test(records_of_several_threads_come_in_any_order),
         cmocka_unit_test(both_halves_of_a_call),
         cmocka_unit_test(nonsense_is_counted),
+        cmocka_unit_test(what_is_kept_has_a_bound),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -11,7 +11,8 @@
 
 AGENT_THREAD_STATE(MPI, struct mpi_thread, mpi_of)
 
-static _Atomic uint32_t is_over; /* MPI_Finalize() has begun, or this is a forked child: no local calls any more */
+static _Atomic uint32_t is_over;   /* MPI_Finalize() has begun, or this is a forked child: no local calls any more */
+static _Atomic uint32_t has_tried; /* to find the library */
 
 static void write_words(struct agent_thread *thread, struct word_call *call, uint32_t type, uint32_t flags,
                         const uint64_t *words, uint32_t count)
@@ -47,11 +48,12 @@ static int is_nested(const struct mpi_thread *state, uintptr_t frame)
     return state->frame && !(state->frame <= frame && agent_is_on_this_stack(state->frame));
 }
 
+/* A program whose MPI_Init() was not seen gets one try. */
 static int is_ready(void)
 {
     if (likely(atomic_load_explicit(&mpi.is_ready, memory_order_acquire)))
         return 1;
-    if (!atomic_load(&is_over))
+    if (!atomic_load(&is_over) && !atomic_load(&has_tried) && !atomic_exchange(&has_tried, 1))
         mpi_library_find(0);
     return atomic_load(&mpi.is_ready) != 0;
 }
@@ -139,10 +141,12 @@ static int begin(struct word_call *call)
     if (shape->action == MPI_DOES_ABORT) { /* it does not return */
         state->frame = 0;
         call->result = 0;
-        write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+        if (agent_recording(WIRE_BIT(MPI)))
+            write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
         return 0;
     }
-    set_open(thread, call, mpi_call_of(call)->begin);
+    if (likely(agent_recording(WIRE_BIT(MPI))))
+        set_open(thread, call, mpi_call_of(call)->begin);
     return 1;
 }
 
@@ -157,6 +161,17 @@ static int is_empty_poll(const struct word_call *call, const struct mpi_shape *s
     return shape->out_count && !*(const int32_t *)mpi_word(call, shape->out_count);
 }
 
+static int is_peer(int32_t rank)
+{
+    return rank != mpi.flavour.proc_null || mpi.kind == WIRE_MPI_UNKNOWN;
+}
+
+static int is_receive(const struct word_call *call, const struct mpi_shape *shape)
+{
+    return shape->table == MPI_TABLE_P2P &&
+           (shape->message || (shape->source && is_peer(mpi_int(call, shape->source))));
+}
+
 /* Remembers the request that the call has started or made; its number is in own->request. */
 static void take_request(struct word_call *call, const struct mpi_shape *shape)
 {
@@ -165,10 +180,10 @@ static void take_request(struct word_call *call, const struct mpi_shape *shape)
     if (!at || (int32_t)call->result != 0 || mpi.kind == WIRE_MPI_UNKNOWN ||
         (shape->action != MPI_DOES_REQUEST && shape->action != MPI_DOES_PERSISTENT))
         return;
-    int receives = shape->table == MPI_TABLE_P2P && (shape->source || shape->message);
-    uint32_t bits = (receives ? MPI_REQUEST_RECEIVES : 0) |
-                    (shape->action == MPI_DOES_PERSISTENT ? MPI_REQUEST_PERSISTS : 0) |
-                    (mpi.kind != WIRE_MPI_OPEN_MPI && !receives ? MPI_REQUEST_SHARES : 0);
+    int receives = is_receive(call, shape), persists = shape->action == MPI_DOES_PERSISTENT;
+    uint32_t bits = (receives ? MPI_REQUEST_RECEIVES : 0) | (persists ? MPI_REQUEST_PERSISTS : 0) |
+                    (shape->table == MPI_TABLE_OTHER ? MPI_REQUEST_UNTOLD : 0) |
+                    (!receives && !persists ? MPI_REQUEST_SHARES : 0);
     own->handle = mpi_load_handle(at, 0);
     own->request.number = mpi_request_add(own->handle, bits);
 }
@@ -188,11 +203,6 @@ static void write_message(struct agent_thread *thread, struct word_call *call, u
         bytes, peer_and_tag, wire_mpi_pair(own->comm.number, 0), own->comm_handle, own->request.number, own->handle
     };
     write_words(thread, call, WIRE_MPI_P2P, flags, words, sizeof words / sizeof *words);
-}
-
-static int is_peer(int32_t rank)
-{
-    return rank != mpi.flavour.proc_null || mpi.kind == WIRE_MPI_UNKNOWN;
 }
 
 static void end_receive(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape,
@@ -260,6 +270,7 @@ static void end_other(struct agent_thread *thread, struct word_call *call, const
 static void tell_rank(uint64_t session)
 {
     int32_t rank = WIRE_MPI_NO_RANK, size = 0;
+    atomic_store(&has_tried, 1);
     mpi_library_find(session);
     if (mpi.is_ready && mpi.has_world &&
         (MPI_LOCAL(Comm_rank, mpi.flavour.world, &rank) != 0 || MPI_LOCAL(Comm_size, mpi.flavour.world, &size) != 0))

@@ -2,7 +2,7 @@
  * its key, and gives it back by a store. MPI forbids two threads to complete one request, so nobody else touches the
  * place meanwhile. If a set is full, the request is not followed: its call is recorded, its completion is not.
  *
- * MPICH gives all sends that are complete at once the same handle. Then the oldest request with the handle counts. */
+ * MPIs give all sends that are complete at once the same handle. Then the oldest request with the handle counts. */
 #include "mpi_request.h"
 
 #include <stdatomic.h>

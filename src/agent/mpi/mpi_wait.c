@@ -125,11 +125,19 @@ static void write_triples(struct writer *writer)
     writer->count = 0;
 }
 
-static void add_triple(struct writer *writer, uint64_t handle, struct mpi_request request, const char *status)
+/* Requests that share a handle are told apart by their age alone. The call has completed the oldest that is left: one
+ * that it had before its begin may be another's by now. */
+static struct mpi_request completed(uint64_t handle, struct mpi_request before)
+{
+    if (!(before.bits & MPI_REQUEST_SHARES) || before.bits & MPI_REQUEST_PERSISTS)
+        return before;
+    struct mpi_request oldest = mpi_request_of(handle);
+    return !oldest.number || oldest.bits & MPI_REQUEST_SHARES ? oldest : before;
+}
+
+static void put_triple(struct writer *writer, struct mpi_request request, const char *status)
 {
     uint64_t *triple = writer->triples + 3 * writer->count;
-    if (!request.number)
-        return;
     int receives = (request.bits & MPI_REQUEST_RECEIVES) && status && writer->flags == WIRE_MPI_COMPLETED;
     triple[0] = request.number;
     triple[1] = WIRE_MPI_NO_SIZE;
@@ -141,6 +149,16 @@ static void add_triple(struct writer *writer, uint64_t handle, struct mpi_reques
     }
     if (++writer->count == TRIPLES)
         write_triples(writer);
+}
+
+static void add_triple(struct writer *writer, uint64_t handle, struct mpi_request request, const char *status)
+{
+    if (writer->flags == WIRE_MPI_COMPLETED)
+        request = completed(handle, request);
+    if (!request.number)
+        return;
+    if (!(request.bits & MPI_REQUEST_UNTOLD))
+        put_triple(writer, request, status);
     if (writer->flags == WIRE_MPI_COMPLETED && !(request.bits & MPI_REQUEST_PERSISTS))
         mpi_request_remove(handle, request.number);
 }

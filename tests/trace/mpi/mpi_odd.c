@@ -37,6 +37,33 @@ static int given_up(void)
     return 0;
 }
 
+/* The same, after a range with a message. */
+static int given_up_unseen(void)
+{
+    OTHER(MPI_Pcontrol, (1));
+    exchange(2);
+    must(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+    OTHER(MPI_Pcontrol, (0));
+    return given_up();
+}
+
+/* Sends that are complete at once: MPIs give them all one handle. */
+static int eager(void)
+{
+    enum { COUNT = 6 };
+    int partner = rank ^ 1, got[COUNT];
+    MPI_Request requests[2 * COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        P2P(MPI_Irecv, (&got[i], 1, MPI_INT, partner, i, MPI_COMM_WORLD, &requests[COUNT + i]), .bytes = 4,
+            .peer = partner, .tag = i, .members = world);
+    for (int i = 0; i < COUNT; i++)
+        P2P(MPI_Isend, (&rank, 1, MPI_INT, partner, i, MPI_COMM_WORLD, &requests[i]), .bytes = 4, .peer = partner,
+            .tag = i, .members = world);
+    WAIT(MPI_Waitall, (2 * COUNT, requests, MPI_STATUSES_IGNORE));
+    return end();
+}
+
 /* A child that only computes, and one that exits as programs do. */
 static int forks(void)
 {
@@ -126,6 +153,10 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     if (strcmp(which, "abort") == 0)
         return given_up();
+    if (strcmp(which, "unseen") == 0)
+        return given_up_unseen();
+    if (strcmp(which, "eager") == 0)
+        return eager();
     if (strcmp(which, "fork") == 0)
         return forks();
     if (strcmp(which, "early") == 0)

@@ -92,9 +92,11 @@ static void start(struct mpi_process *process, const struct mpi_event *event)
 
 static void take_event(struct mpi_process *process, const struct mpi_event *event)
 {
-    if (!mpi_message_map_find(&process->pending, event->number))
+    if (!mpi_message_map_find(&process->pending, event->number)) {
+        if (process->early.count >= MPI_KEPT_MAX) /* their requests were lost: a chunk is read soon */
+            mpi_event_map_clear(&process->early);
         mpi_event_map_add(&process->early, event);
-    else if (event->kind == WIRE_MPI_STARTED)
+    } else if (event->kind == WIRE_MPI_STARTED)
         start(process, event);
     else
         complete(process, event);
@@ -119,7 +121,7 @@ static void take_early(struct mpi_process *process, uint64_t number)
 static void take_call(struct mpi_process *process, const struct mpi_message *call)
 {
     int is_pending = call->flags & WIRE_MPI_IS_PENDING && call->number;
-    if (is_pending && !mpi_message_map_add(&process->pending, call))
+    if (is_pending && (process->pending.count >= MPI_KEPT_MAX || !mpi_message_map_add(&process->pending, call)))
         is_pending = 0;
     if (!is_pending || call->flags & WIRE_MPI_PERSISTS) {
         if (call->flags & WIRE_MPI_IS_EVENT || call->is_collective)
@@ -316,6 +318,8 @@ int mpi_record_communicator(struct mpi_process *process, const struct wire_recor
     if (words < WIRE_HEAD_WORDS + 5 || !record->body[0])
         return -1;
     struct mpi_communicator *communicator = mpi_communicator_map_find(&process->communicators, record->body[0]);
+    if (!communicator && process->communicators.count >= MPI_KEPT_MAX) /* hashes are no more than these */
+        return 0;
     if (!communicator && !(communicator = add_communicator(process, record)))
         return -1;
     int32_t size = wire_mpi_upper(record->body[3]);

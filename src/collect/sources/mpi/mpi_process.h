@@ -11,6 +11,9 @@
 #include "report/writer/writer.h"
 #include "wire/wire_mpi.h"
 
+/* Of each kind that is kept: a program that overwrites records must not take all memory. */
+#define MPI_KEPT_MAX (1u << 18)
+
 /* A communicator of the process. Peers are members of the remote group, if it has one. */
 struct mpi_communicator {
     uint64_t number;

@@ -143,6 +143,8 @@ void mpi_write_message(struct mpi_process *process, const struct mpi_message *me
                                                                             message->communicator);
     if (!(message->flags & (WIRE_MPI_SENDS | WIRE_MPI_RECEIVES)) || message->bytes == WIRE_MPI_CANCELLED)
         return;
+    if (process->waiting_count >= MPI_KEPT_MAX)
+        mpi_write_waiting(process, 1);
     if (!message->communicator || is_told(communicator)) {
         write_message(process, message, communicator);
     } else if (array_reserve(&process->waiting, &process->waiting_room, process->waiting_count + 1,
