@@ -1,5 +1,5 @@
-/* Symbols of loaded objects, found without the loader's lock: see elf_lookup.c. libtacho-libraries.so contains a copy
- * of this code. */
+/* Symbols of loaded objects, found without the loader's lock: see elf_lookup.c. Every object of stubs
+ * contains a copy of this code. */
 #ifndef TACHO_AGENT_CORE_ELF_LOOKUP_H
 #define TACHO_AGENT_CORE_ELF_LOOKUP_H
 

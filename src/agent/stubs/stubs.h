@@ -6,8 +6,9 @@
  *
  * 1. stubs/NAME/NAME_stubs.S has a STUB_ROW() for each function (stub_rows.h), sorted by name.
  * 2. stubs/NAME/NAME_object.c defines stub_functions[] in the same order, stub_real[] and stub_object. An object with
- *    words also has stub_words[] and stub_words_source (words/stub_words.h).
- * 3. cmake/products.cmake has a line tacho_stub_object(NAME [WORDS]); cmake/dependencies.txt has the folder.
+ *    words also has stub_stack_pairs[] and stub_words_source (words/stub_words.h).
+ * 3. cmake/products.cmake has a line tacho_stub_object(NAME [WORDS] [HIDDEN]); cmake/dependencies.txt has the folder.
+ *    HIDDEN: the functions have a hidden version (stub_hidden.map), as is_hidden below says.
  * 4. In the agent, `word_calls` of the source's row has begin() and end() (agent/core/word_calls.h). Its prepare()
  *    calls agent_add_preload(); in the collector, its preload() adds the file (collect/core/stub_file.h).
  *
@@ -53,6 +54,7 @@ extern const struct stub_object {
     /* Of an object with words: the function for this call, where it depends on the caller; NULL if no library has it.
      * No function: stub_real[] has one for all callers. */
     void *(*choose)(struct word_call *call);
+    void (*unloaded)(void); /* NULL or, for choose(): the program has unloaded objects. The loader holds its lock */
 } stub_object;
 
 /* The real function, or NULL while no loaded library has it. Keeps errno. */

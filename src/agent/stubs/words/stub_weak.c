@@ -23,7 +23,7 @@ struct tables {
     uintptr_t base;
     const ElfW(Sym) * symbols;
     const ElfW(Rela) * rows[2];
-    size_t bytes[2];
+    size_t bytes[2], relative; /* rows[1] begins with so many that refer to no symbol */
 };
 
 /* glibc relocates the addresses in the dynamic section, other loaders do not. */
@@ -50,14 +50,18 @@ static void find_tables(struct tables *tables, const struct dl_phdr_info *object
             tables->bytes[0] = entry->d_un.d_val;
         else if (entry->d_tag == DT_RELASZ)
             tables->bytes[1] = entry->d_un.d_val;
+        else if (entry->d_tag == DT_RELACOUNT)
+            tables->relative = entry->d_un.d_val;
     }
 }
 
-static int is_read_only(const struct dl_phdr_info *object, uintptr_t slot)
+/* The loader protects whole pages, up to the last one that the part fills: data may lie behind it on the next. */
+static int is_read_only(const struct dl_phdr_info *object, uintptr_t slot, uintptr_t page_bytes)
 {
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        if (part->p_type == PT_GNU_RELRO && slot - object->dlpi_addr - part->p_vaddr < part->p_memsz)
+        uintptr_t first = object->dlpi_addr + part->p_vaddr, end = (first + part->p_memsz) & ~(page_bytes - 1);
+        if (part->p_type == PT_GNU_RELRO && slot >= first && slot < end)
             return 1;
     }
     return 0;
@@ -65,9 +69,9 @@ static int is_read_only(const struct dl_phdr_info *object, uintptr_t slot)
 
 static void clear(const struct dl_phdr_info *object, uintptr_t slot)
 {
-    size_t page_bytes = getauxval(AT_PAGESZ);
+    uintptr_t page_bytes = getauxval(AT_PAGESZ);
     void *page = (void *)(slot & ~(page_bytes - 1));
-    int locked = is_read_only(object, slot);
+    int locked = is_read_only(object, slot, page_bytes);
     if (locked && sys_mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
         return;
     *(volatile uintptr_t *)slot = 0;
@@ -100,9 +104,12 @@ static _Atomic uintptr_t seen[SEEN];
 static int is_seen(const struct dl_phdr_info *object)
 {
     static _Atomic uint64_t unloads; /* another object may be where one was unloaded */
-    if (atomic_exchange_explicit(&unloads, object->dlpi_subs, memory_order_relaxed) != object->dlpi_subs)
+    if (atomic_exchange_explicit(&unloads, object->dlpi_subs, memory_order_relaxed) != object->dlpi_subs) {
         for (uint32_t i = 0; i < SEEN; i++)
             atomic_store_explicit(&seen[i], 0, memory_order_relaxed);
+        if (stub_object.unloaded)
+            stub_object.unloaded();
+    }
     uintptr_t key = (uintptr_t)object->dlpi_phdr;
     return atomic_exchange_explicit(&seen[(key >> 12) % SEEN], key, memory_order_relaxed) == key;
 }
@@ -116,7 +123,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *context)
         return 0;
     find_tables(&tables, object);
     for (int i = 0; tables.symbols && i < 2; i++)
-        for (size_t row = 0; tables.rows[i] && row < tables.bytes[i] / sizeof(ElfW(Rela)); row++)
+        for (size_t row = i ? tables.relative : 0; tables.rows[i] && row < tables.bytes[i] / sizeof(ElfW(Rela)); row++)
             look_at(state, &tables, &tables.rows[i][row]);
     return 0;
 }
