@@ -21,12 +21,16 @@ void stub_file_preload(struct text *to, const char *agent_path, const char *file
     text_free(&path);
 }
 
-void stub_file_check(struct collector *collector, const char *agent_path, const char *file, const char *what)
+void stub_file_check(struct collector *collector, const char *agent_path, const char *file, const char *what,
+                     uint32_t sources)
 {
     struct text path = { 0 };
+    int is_there = !collector->options->no_preload && find(&path, agent_path, file);
     if (collector->options->no_preload)
         collector_warn(collector, 0, "%s are not recorded: --preload=no keeps tacho from interposing them.", what);
-    else if (!find(&path, agent_path, file))
+    else if (!is_there)
         collector_warn(collector, 0, "%s are not recorded: %s is not beside the agent; reinstall Tacho.", what, file);
+    if (!is_there)
+        collector->sources &= ~sources;
     text_free(&path);
 }

@@ -31,7 +31,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
 static void check(struct collector *collector, const char *agent_path)
 {
     if (is_wanted(collector->options))
-        stub_file_check(collector, agent_path, WIRE_MPI_FILE, "MPI calls");
+        stub_file_check(collector, agent_path, WIRE_MPI_FILE, "MPI calls", WIRE_BIT(MPI));
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)

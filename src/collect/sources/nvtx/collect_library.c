@@ -19,7 +19,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
 static void check(struct collector *collector, const char *agent_path)
 {
     if (is_wanted(collector->options))
-        stub_file_check(collector, agent_path, WIRE_LIBRARIES_FILE, "Calls into libraries");
+        stub_file_check(collector, agent_path, WIRE_LIBRARIES_FILE, "Calls into libraries", 0);
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)

@@ -14,7 +14,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
 static void check(struct collector *collector, const char *agent_path)
 {
     if (collector->options->sources & WIRE_BIT(OPENMP))
-        stub_file_check(collector, agent_path, WIRE_OPENMP_FILE, "OpenMP's events");
+        stub_file_check(collector, agent_path, WIRE_OPENMP_FILE, "OpenMP's events", WIRE_BIT(OPENMP));
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)

@@ -44,7 +44,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
 static void check(struct collector *collector, const char *agent_path)
 {
     if (collector->options->sources & WIRE_BIT(OSHMEM))
-        stub_file_check(collector, agent_path, WIRE_OSHMEM_FILE, "Calls into OpenSHMEM");
+        stub_file_check(collector, agent_path, WIRE_OSHMEM_FILE, "Calls into OpenSHMEM", WIRE_BIT(OSHMEM));
 }
 
 static const struct collect_records records[] = { { WIRE_OSHMEM_CALL, WIRE_OSHMEM_CALL, called }, { 0 } };

@@ -189,7 +189,7 @@ static void preload(struct text *to, const struct collect_options *options, cons
 static void check(struct collector *collector, const char *agent_path)
 {
     if (collector->options->sources & WIRE_BIT(UCX))
-        stub_file_check(collector, agent_path, WIRE_UCX_FILE, "Calls into UCX");
+        stub_file_check(collector, agent_path, WIRE_UCX_FILE, "Calls into UCX", WIRE_BIT(UCX));
 }
 
 static const struct collect_records records[] = {
