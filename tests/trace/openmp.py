@@ -167,6 +167,14 @@ class Gcc(Programs):
         subprocess.run([loader, *libraries], check=True)
         self.assertEqual(self.count(self.record(loader, *libraries), "PARALLEL"), 4)
 
+    def test_a_region_in_a_constructor(self):
+        library = self.build("openmp_constructor", "-shared", "-fPIC")
+        loader = self.path("loader")
+        subprocess.run([self.compiler, "-w", os.path.join(SOURCES, "openmp_loader.c"), "-o", loader, "-ldl"], check=True)
+        report = self.record(loader, library, timeout=60)
+        self.assertEqual(self.count(report, "PARALLEL"), 2)
+        self.assertEqual(self.count(report, "CRITICAL_SECTION", 5), 2)
+
     def rename(self, path, name):
         """Gives a library the soname `name`, which is as long as one of its strings after the old one: no tool is needed."""
         with open(path, "rb") as file:
@@ -222,6 +230,31 @@ class LlvmEnds(Ends, Programs):
 
 class GccEnds(Ends, Programs):
     compiler = Gcc.compiler
+
+
+class Children(lib.Case):
+    """What a child with an empty environment preloads: the agent adds it."""
+    samples = False
+    CHILD = ["python3", "-c", '''import os
+for i in range(3):
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        os._exit(0)
+os.execve("/bin/cat", ["cat", "/proc/self/environ"], {})''']
+
+    def preloaded(self, **more):
+        self.profile(*self.CHILD, options=["-t", "openmp"], **more)
+        variables = dict(line.split("=", 1) for line in self.output.stdout.split("\0") if line)
+        return [os.path.basename(path) for path in variables["LD_PRELOAD"].split(":")]
+
+    def test_each_object_once(self):
+        self.assertEqual(self.preloaded(), [os.path.basename(lib.AGENT), "libtacho-openmp.so"])
+
+    def test_no_object_that_is_not_there(self):
+        shutil.copy(lib.AGENT, self.path("agent.so"))
+        self.assertEqual(self.preloaded(env={**os.environ, "TACHO_AGENT": self.path("agent.so")}), ["agent.so"])
+        self.assertIn("libtacho-openmp.so is not beside the agent", self.output.stderr)
 
 
 class OtherTools(Programs):

@@ -38,4 +38,5 @@ const struct stub_object stub_object = {
     .vendors = vendors,
     .missing = missing,
     .choose = openmp_choose,
+    .unloaded = openmp_forget_objects,
 };

@@ -8,5 +8,7 @@
 /* The real function for a call of libgomp's, and in call->own[GOMP_OWN_LIBRARY] the library that has it; 0 there: a
  * runtime that reports its events itself. NULL: no library has the function. Keeps errno. */
 void *openmp_choose(struct word_call *call);
+/* The program has unloaded objects: others may lie where they were. */
+void openmp_forget_objects(void);
 
 #endif
