@@ -135,12 +135,21 @@ static int64_t place_id(const struct collect_origin *origin, uint64_t address)
     const size_t i = address / 2 % OPENMP_PLACES_KNOWN;
     if (!address)
         return 0;
-    if (names->places[i].process != origin->process || names->places[i].address != address) {
-        names->places[i].process = origin->process;
+    if (names->places[i].process != origin->process->global_pid || names->places[i].address != address) {
+        names->places[i].process = origin->process->global_pid;
         names->places[i].address = address;
         names->places[i].chain = stacks_return_address(origin->process, WIRE_SOURCE_OPENMP, address);
     }
     return names->places[i].chain;
+}
+
+/* Another process may get its number. */
+void openmp_forget_places(const struct process *process)
+{
+    struct openmp_names *names = process->collector->state[COLLECT_SOURCE_OPENMP];
+    for (size_t i = 0; names && i < OPENMP_PLACES_KNOWN; i++)
+        if (names->places[i].process == process->global_pid)
+            names->places[i].address = 0;
 }
 
 /* nsys's enums have the values of OpenMP 5.0. Later versions tell some kinds apart that are one there; the name of the
