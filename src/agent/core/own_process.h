@@ -37,4 +37,12 @@ void agent_forget_filtered_child(void); /* the child could not install its filte
  * address says nothing about frames on the thread's stack. Makes a system call. */
 int agent_is_on_this_stack(uintptr_t frame);
 
+/* True if a call with this frame is made inside of another: `outer` is the frame of the thread's outermost call that
+ * has not ended, 0 if there is none. One that lies below on the same stack was left by a jump or an exception. On
+ * another stack (of a handler) it is still going on. */
+static inline int agent_is_nested(uintptr_t outer, uintptr_t frame)
+{
+    return outer && !(outer <= frame && agent_is_on_this_stack(outer));
+}
+
 #endif

@@ -202,8 +202,10 @@ static void happened(const struct openacc_info *info, const struct openacc_event
     struct agent_thread *thread = agent_thread();
     uint32_t number = info && event && api && HAS(info, async_queue) ? (uint32_t)info->event : 0;
     enum role role = number < OPENACC_EVENT_COUNT ? roles[number] : NO_EVENT;
-    if (!thread || role == NO_EVENT)
+    if (!thread || role == NO_EVENT) {
+        errno = saved_errno;
         return;
+    }
     struct reported reported = { .info = info, .event = event, .api = api, .number = number - (role == END) };
     switch (role) {
     case BEGIN: begin(thread, info); break;

@@ -47,7 +47,7 @@ static gomp_task_function *const wrappers[SLOTS] = {
 gomp_task_function *gomp_task_wrapper(gomp_task_function *function)
 {
     size_t first = (uintptr_t)function / 16 % SLOTS;
-    for (size_t i = 0; i < SLOTS; i++) {
+    for (size_t i = 0; function && i < SLOTS; i++) {
         size_t slot = (first + i) % SLOTS;
         gomp_task_function *known = atomic_load_explicit(&functions[slot], memory_order_relaxed);
         if (known == function ||

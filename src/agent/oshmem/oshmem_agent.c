@@ -24,17 +24,11 @@ AGENT_THREAD_STATE(OSHMEM, struct oshmem_thread, oshmem_of)
 /* What begin() leaves for end(), in word_call.own. */
 enum own { OWN_START };
 
-/* A call that the program has left by a jump has no end: its frame lies below that of the next one. */
-static int is_inside(const struct oshmem_thread *own, const struct word_call *call)
-{
-    return own->frame > (uintptr_t)call && agent_is_on_this_stack(own->frame);
-}
-
 static int begin(struct word_call *call)
 {
     struct agent_thread *thread = agent_enter(WIRE_BIT(OSHMEM));
     struct oshmem_thread *own = thread ? oshmem_of(thread) : NULL;
-    if (!own || (own->frame && is_inside(own, call)))
+    if (!own || agent_is_nested(own->frame, (uintptr_t)call))
         return 0;
     own->frame = (uintptr_t)call;
     call->own[OWN_START] = agent_ticks();
