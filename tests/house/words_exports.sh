@@ -13,17 +13,26 @@ check() { # object, functions
         sed "s/^</$1 should export, but does not:/; s/^>/$1 exports without a reason:/" | grep . && bad=1
 }
 
-# The names of a table, after a macro has put its prefix before them.
-names_of() { # table, macro, prefix
-    printf '#define %s(name, ...) %s##name\n#include "%s/src/wire/%s"\n' "$2" "$3" "$SOURCE" "$1" | "$CC" -E -P -x c - | grep .
+# The names of a table, after a macro has put a prefix before them.
+names_of() { # table, macro [, prefix]
+    printf '#define %s(name, ...) %sname\n#include "%s/src/wire/%s"\n' "$2" "${3:+$3##}" "$SOURCE" "$1" | "$CC" -E -P -x c - | grep .
 }
 mpi=$(names_of mpi_calls.def MPI_CALL MPI_ && names_of mpi_calls.def MPI_CALL PMPI_)
 [ "$(wc -l <<<"$mpi")" -ge 1000 ] || complain "only $(wc -l <<<"$mpi") functions of MPI: the check itself is broken"
 check mpi "$mpi"
-openmp=$(printf '#define GOMP_CALL(name, ...) name\n#include "%s/src/wire/gomp_functions.def"\n' "$SOURCE" | "$CC" -E -P -x c - | grep .)
+openmp=$(names_of gomp_functions.def GOMP_CALL)
 [ "$(wc -l <<<"$openmp")" -ge 90 ] || complain "only $(wc -l <<<"$openmp") functions of libgomp: the check itself is broken"
 check openmp "$openmp"$'\nompt_start_tool' # OMPT's runtimes look for it
+ucx=$(names_of ucx_calls.def UCX)
+[ "$(wc -l <<<"$ucx")" -ge 90 ] || complain "only $(wc -l <<<"$ucx") functions of UCX: the check itself is broken"
+check ucx "$ucx"
+oshmem=$(names_of oshmem_calls.def OSHMEM)
+[ "$(wc -l <<<"$oshmem")" -ge 1000 ] || complain "only $(wc -l <<<"$oshmem") functions of OpenSHMEM: the check itself is broken"
+check oshmem "$oshmem"
 # A version that dlsym() does not see: a program that looks for MPI must not find it where there is none.
-visible=$("$READELF" -W --dyn-syms "$(dirname "$AGENT")/libtacho-mpi.so" | awk '$7 != "UND" && $8 ~ /MPI_/ && $8 !~ /[^@]@TACHO$/ { print $8 }')
-[ -z "$visible" ] || complain "dlsym() sees $(head -n 3 <<<"$visible" | tr '\n' ' ')…"
+for object in mpi ucx oshmem; do
+    visible=$("$READELF" -W --dyn-syms "$(dirname "$AGENT")/libtacho-$object.so" |
+        awk '$7 != "UND" && $8 ~ /^(P?MPI_|ucp_|p?shmem)/ && $8 !~ /[^@]@TACHO$/ { print $8 }')
+    [ -z "$visible" ] || complain "dlsym() sees $(head -n 3 <<<"$visible" | tr '\n' ' ')…"
+done
 exit $bad

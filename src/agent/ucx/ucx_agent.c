@@ -12,16 +12,15 @@
 
 #define IOV_MAX_COUNT 65536u /* more pieces of a message are not counted: its bytes are unknown */
 
-enum first { NO, EP, WORKER };
 enum how { NO_TYPE, BYTES, TYPE, PARAM, BYTES_4, BYTES_8 };
 
 static const struct shape {
-    uint8_t kind, first;                      /* enum ucx_kind, enum first */
+    uint8_t kind;                             /* enum ucx_kind */
     uint8_t buffer, count, type, tag, header; /* places of arguments; 0: none */
     uint8_t how;                              /* enum how */
 } shapes[] = {
-#define UCX(name, words, kind, first, buffer, count, how, type, tag, header)                                           \
-    { UCX_##kind, first, buffer, count, type, tag, header, how },
+#define UCX(name, words, kind, buffer, count, how, type, tag, header)                                           \
+    { UCX_##kind, buffer, count, type, tag, header, how },
 #include "wire/ucx_calls.def"
 #undef UCX
 };

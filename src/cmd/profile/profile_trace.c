@@ -9,32 +9,11 @@
 
 /* What nsys records besides, and this version does not. */
 static const char *const only_of_nsys[] = {
-    "cudla",
-    "cudla-verbose",
-    "gds",
-    "mpi",
-    "opengl",
-    "opengl-annotations",
-    "nvvideo",
-    "nvmedia",
-    "vulkan",
-    "openxr",
-    "vulkan-annotations",
-    "syscall",
-    "nvshmem",
-    "cufft",
-    "curand",
-    "tegra-accelerators",
-    "npp",
-    "cusparse-lt",
-    "dx11",
-    "dx12",
-    "dx11-annotations",
-    "wddm",
-    "dx12-annotations",
-    "sw",
-    "hw",
-    NULL,
+    "cudla",   "cudla-verbose",    "gds",    "opengl", "opengl-annotations",
+    "nvvideo", "nvmedia",          "vulkan", "openxr", "vulkan-annotations",
+    "syscall", "nvshmem",          "cufft",  "curand", "tegra-accelerators",
+    "npp",     "cusparse-lt",      "dx11",   "dx12",   "dx11-annotations",
+    "wddm",    "dx12-annotations", "sw",     "hw",     NULL,
 };
 
 enum { NAMES_MAX = 128 };
