@@ -76,8 +76,7 @@ static void take_sizes(struct word_call *call, const struct mpi_shape *shape)
     if (shape->table != MPI_TABLE_P2P)
         return;
     if (shape->message && shape->action != MPI_DOES_PROBE) {
-        own->message_comm = mpi_message_take(mpi_load_handle(mpi_word(call, shape->message), 0));
-        own->comm.number = own->message_comm;
+        own->comm.number = mpi_message_take(mpi_load_handle(mpi_word(call, shape->message), 0));
     }
     if (shape->status)
         mpi_want_status(call, shape);
@@ -89,7 +88,7 @@ static void begin_recorded(struct mpi_thread *state, struct word_call *call, con
     own->comm = (struct mpi_comm){ .rank = -1 };
     own->handle = own->comm_handle = 0;
     own->request = (struct mpi_request){ 0 };
-    own->count = own->message_comm = 0;
+    own->count = 0;
     own->status = NULL;
     own->sent = own->received = WIRE_MPI_NO_SIZE;
     if (shape->table == MPI_TABLE_START_WAIT)
@@ -270,6 +269,7 @@ static void end_other(struct agent_thread *thread, struct word_call *call, const
 static void tell_rank(uint64_t session)
 {
     int32_t rank = WIRE_MPI_NO_RANK, size = 0;
+    int saved = errno;
     atomic_store(&has_tried, 1);
     mpi_library_find(session);
     if (mpi.is_ready && mpi.has_world &&
@@ -279,6 +279,7 @@ static void tell_rank(uint64_t session)
     emit_note(WIRE_MPI_RANK, (uint16_t)mpi.kind, &pair, 1, NULL);
     if (mpi.is_ready && mpi.has_world)
         mpi_comm_of(mpi.flavour.world, 0);
+    errno = saved;
 }
 
 static void end_always(struct word_call *call, const struct mpi_shape *shape)

@@ -16,7 +16,6 @@ struct mpi_call {
     uint64_t handle;            /* of its request, at its begin */
     struct mpi_request request; /* the same */
     uint32_t count;             /* of requests in the thread's buffer */
-    uint32_t message_comm;      /* number of the communicator of the message that is received */
     const char *status;         /* to read at its end: the program's or ours; NULL: none */
     uint64_t room[MPI_STATUS_MAX / 8];
 };

@@ -3,6 +3,7 @@
  * and its records do not name the communicator. If all places are taken, so do those of every thread. */
 #include "mpi_comm.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "agent/core/agent.h"
@@ -100,16 +101,20 @@ static struct entry *take(struct entry *set, uint64_t handle)
 
 static __attribute__((noinline)) struct mpi_comm add(struct entry *set, uint64_t handle, uint32_t parent)
 {
+    int saved = errno;
     struct mpi_comm comm = ask(handle);
     struct entry *entry = take(set, handle);
-    if (!entry)
+    if (!entry) {
+        errno = saved;
         return comm;
+    }
     comm.number = atomic_fetch_add(&last_number, 1) + 1;
     entry->size = comm.size;
     entry->rank = comm.rank;
     entry->is_inter = comm.is_inter;
     describe(handle, parent, &comm);
     atomic_store_explicit(&entry->number, comm.number, memory_order_release);
+    errno = saved;
     return comm;
 }
 

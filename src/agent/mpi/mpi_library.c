@@ -2,6 +2,7 @@
 #include "mpi_library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 
@@ -18,7 +19,6 @@ static const struct mpi_flavour flavours[] = {
                             .tag_at = 4,
                             .bytes_at = 16,
                             .cancelled_at = 12,
-                            .any_source = -1,
                             .proc_null = -2,
                             .root = -4,
                             .in_place = 1,
@@ -30,7 +30,6 @@ static const struct mpi_flavour flavours[] = {
                          .bytes_at = 0,
                          .counts_halves = 1,
                          .cancelled_at = 4,
-                         .any_source = -2,
                          .proc_null = -1,
                          .root = -3,
                          .in_place = -1,
@@ -45,7 +44,6 @@ static const struct mpi_flavour flavours[] = {
                        .tag_at = 4,
                        .bytes_at = MPI_BY_CALL,
                        .cancelled_at = MPI_BY_CALL,
-                       .any_source = -1,
                        .proc_null = -3,
                        .root = -4,
                        .in_place = 1,
@@ -148,10 +146,8 @@ static int has_world(void)
            !finalized && mpi.flavour.world;
 }
 
-void mpi_library_find(uint64_t session)
+static void find(uint64_t session)
 {
-    if (atomic_load_explicit(&mpi.is_ready, memory_order_acquire))
-        return;
     find_calls();
     if (mpi.kind == WIRE_MPI_UNKNOWN)
         return;
@@ -166,11 +162,21 @@ void mpi_library_find(uint64_t session)
     atomic_store_explicit(&mpi.is_ready, 1, memory_order_release);
 }
 
+void mpi_library_find(uint64_t session)
+{
+    int saved = errno;
+    if (!atomic_load_explicit(&mpi.is_ready, memory_order_acquire))
+        find(session);
+    errno = saved;
+}
+
 void mpi_library_end(void)
 {
+    int saved = errno;
     if (atomic_exchange(&mpi.is_ready, 0) && mpi.world_group)
         MPI_LOCAL(Group_free, &mpi.world_group);
     mpi.world_group = 0;
+    errno = saved;
 }
 
 uint64_t mpi_status_bytes(const void *status)

@@ -20,7 +20,7 @@ struct mpi_flavour {
     uint8_t bytes_at;      /* MPI_BY_CALL: by a call */
     uint8_t counts_halves; /* 1: the upper half of the bytes is shifted by one */
     uint8_t cancelled_at;  /* its lowest bit; MPI_BY_CALL: by a call */
-    int8_t any_source, proc_null, root;
+    int8_t proc_null, root;
     int64_t in_place;
     uintptr_t status_ignore;
     uint64_t world, null_comm, null_type, byte; /* handles; Open MPI's are addresses, found when it is loaded */
@@ -60,10 +60,10 @@ extern struct mpi_library {
     mpi_local_call *calls[MPI_LOCAL_COUNT];
 } mpi;
 
-/* MPI_Init() has returned, or may have: finds the library, and sets is_ready if calls may be made. session: the one
- * that MPI_Session_init() returned; 0: none. */
+/* MPI_Init() has returned, or may have: finds the library, and sets is_ready if calls may be made. Keeps errno.
+ * session: the one that MPI_Session_init() returned; 0: none. */
 void mpi_library_find(uint64_t session);
-void mpi_library_end(void); /* MPI_Finalize() begins */
+void mpi_library_end(void); /* MPI_Finalize() begins; keeps errno */
 
 /* Calls a function of enum mpi_local; the result is 0 or an MPI error. */
 #define MPI_WORD(value) ((uint64_t)(uintptr_t)(value))

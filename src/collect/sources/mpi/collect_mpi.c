@@ -9,7 +9,7 @@
 
 struct mpi {
     struct mpi_names names;
-    uint32_t processes, ranks; /* that called MPI; that have a rank */
+    uint32_t processes; /* that called MPI */
 };
 
 static struct mpi *mpi_of(const struct collector *collector)
@@ -130,7 +130,6 @@ static void ranked(const struct collect_origin *origin, const struct wire_record
     if (rank < 0)
         return;
     state->rank = rank;
-    mpi_of(origin->collector)->ranks++;
     note_thread(origin, state);
 }
 

@@ -38,7 +38,6 @@ struct mpi_message {
     int32_t root;      /* of a collective */
     uint64_t received; /* of a collective: bytes */
     int is_collective;
-    int has_row;       /* a persistent request's: the row of the call is written */
     int64_t active_ns; /* of a persistent request: when it was started; 0: it is not active */
     int64_t done_ns;   /* 0: not completed */
 };
