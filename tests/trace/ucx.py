@@ -28,6 +28,11 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def listens(port):
+    with open("/proc/net/tcp") as sockets:
+        return any(f":{int(port):04X} " in line.split(" 0A ")[0] for line in sockets if " 0A " in line)
+
+
 class Ucx(lib.Case):
     samples = False
 
@@ -56,15 +61,22 @@ class Ucx(lib.Case):
         for table in filter(report.has, TABLES):
             self.assertEqual(report.value(f"SELECT count(*) FROM {table} WHERE end < start"), 0)
 
+    def server(self, options):
+        """A server that listens, and its port. Another program may take the port before the server does: then the next one."""
+        for _ in range(5):
+            port = str(free_port())
+            server = subprocess.Popen(self.command("ucx_perftest", "-p", port, options=options, output="server.tacho"), cwd=self.folder,
+                                      env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+            self.addCleanup(lib.end_group, server)
+            lib.until(lambda: listens(port) or server.poll() is not None, "the server listens")
+            if server.poll() is None:
+                return server, port
+        self.fail(server.communicate()[0])
+
     def perftest(self, arguments):
         """The reports of the client and of the server, which waits for it."""
-        port = str(free_port())
         options = ["-t", "ucx"]
-        server = subprocess.Popen(self.command("ucx_perftest", "-p", port, options=options, output="server.tacho"), cwd=self.folder,
-                                  env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        self.addCleanup(lib.end_group, server)
-        state = f":{int(port):04X} "
-        lib.until(lambda: any(state in line.split(" 0A ")[0] for line in open("/proc/net/tcp") if " 0A " in line), "the server listens")
+        server, port = self.server(options)
         report = self.profile("ucx_perftest", "-p", port, "127.0.0.1", *arguments.split(), "-n", str(MESSAGES), "-w", "0", options=options,
                               env=ENVIRONMENT)
         output, _ = server.communicate(timeout=60)
