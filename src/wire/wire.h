@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 15 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 16 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ enum wire_fate {
 #define WIRE_CHUNK_BYTES 65536u
 /* These lie before the chunks for events. Only notes may use them, and only when all event chunks are taken. */
 #define WIRE_NOTE_CHUNKS 64u
-#define WIRE_THREAD_SLOTS 65536u
+#define WIRE_THREAD_SLOTS 32768u
 #define WIRE_TEXT_BYTES 32768u /* size of the text area of the header, which holds the texts of the settings */
 #define WIRE_NONE UINT32_MAX        /* no chunk, no slot */
 #define WIRE_TEXT_MAX 32768u /* longer texts in records are truncated */
