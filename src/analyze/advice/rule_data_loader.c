@@ -11,6 +11,7 @@
 #include "advice_workers.h"
 #include "analyze/registry.h"
 #include "base/human.h"
+#include "base/saturating.h"
 
 enum { LOADS_ITSELF, WAITS_FOR_WORKERS, LOADER_KINDS };
 
@@ -120,7 +121,7 @@ static int64_t enough_workers(struct adviser *adviser, struct advice_cause *caus
     int64_t step_ns = cause->bound_step.usual_ns;
     if (step_ns <= 0)
         return 0;
-    return (batch_ns * (batches > 1 ? batches : 1) + step_ns - 1) / step_ns;
+    return saturating_add(saturating_multiply(batch_ns, batches > 1 ? batches : 1), step_ns - 1) / step_ns;
 }
 
 /* "the DataLoader has no workers: 12.1 ms for a batch, 5 workers keep up, mostly in data.py:31 __getitem__", at the
