@@ -252,6 +252,8 @@ static int write_waiting(struct collector *collector, int is_end)
 {
     struct stacks *stacks = stacks_of(collector);
     size_t kept = 0;
+    if (!stacks->waiting_count)
+        return 0;
     if (array_reserve_zeroed(&stacks->ids, &stacks->ids_room, symbols_line_count(stacks->symbols) + (size_t)1,
                              sizeof *stacks->ids) != 0)
         return -1;
