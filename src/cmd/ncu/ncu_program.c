@@ -136,18 +136,25 @@ static const char *temporary_folder(void)
     return folder && *folder ? folder : "/tmp";
 }
 
+/* Makes a folder with a name of its own; its path is written to `folder`, which is empty after a failure. */
+static int make_folder(char *folder, size_t room, const char *purpose, struct error *err)
+{
+    snprintf(folder, room, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
+    if (mkdtemp(folder))
+        return 0;
+    error_set(err, ERR_IO, "cannot make a folder for %s, '%s': %s", purpose, folder, strerror(errno));
+    *folder = 0;
+    return err->code;
+}
+
 static int name_report(struct job *job, struct error *err)
 {
     if (job->settings->export) {
         text_add(&job->report, job->settings->export);
         return 0;
     }
-    snprintf(job->folder, sizeof job->folder, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
-    if (!mkdtemp(job->folder)) {
-        error_set(err, ERR_IO, "cannot make a folder for the report, '%s': %s", job->folder, strerror(errno));
-        *job->folder = 0;
+    if (make_folder(job->folder, sizeof job->folder, "the report", err) != 0)
         return err->code;
-    }
     text_addf(&job->report, "%s/report.tacho", job->folder);
     return 0;
 }
@@ -328,17 +335,16 @@ static int run_group(struct job *job, const char *const *program, size_t count)
 static int run_groups(struct job *job, const char *const *program, size_t count)
 {
     char sentence[96];
+    struct error err = { 0 };
     int status = 0;
 
-    snprintf(job->runs, sizeof job->runs, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
-    if (!mkdtemp(job->runs))
-        return EXIT_FAILED;
+    if (make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0)
+        return command_fail(job->self, &err);
     snprintf(sentence, sizeof sentence, "the program runs %zu times (--replay-mode application)", job->groups.count);
     note(job, sentence);
     for (; job->run < job->groups.count && status >= 0; job->run++)
         status = run_group(job, program, count);
     if (status < 0) {
-        struct error err = { 0 };
         error_set(&err, ERR_UNSUPPORTED, "signal %d ended the program in run %zu of %zu", -status, job->run,
                   job->groups.count);
         add_runs(job, "");
