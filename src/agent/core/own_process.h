@@ -37,12 +37,20 @@ void agent_forget_filtered_child(void); /* the child could not install its filte
  * address says nothing about frames on the thread's stack. Makes a system call. */
 int agent_is_on_this_stack(uintptr_t frame);
 
+/* True if the call with this frame, which has not ended, was left by a jump or an exception; `now` is the frame of a
+ * call that begins. The stack grows down: a frame at this address or below it is dead, unless this is a signal handler
+ * on another stack. (A coroutine whose stack lies above that of a call which it interrupts makes that call look left:
+ * the agent does not know the stacks that a program makes.) */
+static inline int agent_frame_was_left(uintptr_t frame, uintptr_t now)
+{
+    return frame <= now && agent_is_on_this_stack(frame);
+}
+
 /* True if a call with this frame is made inside of another: `outer` is the frame of the thread's outermost call that
- * has not ended, 0 if there is none. One that lies below on the same stack was left by a jump or an exception. On
- * another stack (of a handler) it is still going on. */
+ * has not ended, 0 if there is none. */
 static inline int agent_is_nested(uintptr_t outer, uintptr_t frame)
 {
-    return outer && !(outer <= frame && agent_is_on_this_stack(outer));
+    return outer && !agent_frame_was_left(outer, frame);
 }
 
 #endif

@@ -75,14 +75,6 @@ static void pop_last(struct agent_thread *thread)
     nvtx_pop(&(struct nvtx_event){ .domain = library_domain(last & 15) });
 }
 
-/* The stack grows down: a frame at this address or below it is dead, unless this is a signal handler on another stack.
- * (A coroutine whose stack lies above that of a call which it interrupts ends that call too early: the agent does not
- * know the stacks that a program makes.) */
-static int was_left(uintptr_t frame, uintptr_t now)
-{
-    return frame <= now && agent_is_on_this_stack(frame);
-}
-
 static int is_wanted(const struct agent_library_call *call)
 {
     uint32_t bit = call->is_small ? WIRE_LIBRARY_VERBOSE(call->library) : WIRE_LIBRARY_BIT(call->library);
@@ -95,7 +87,7 @@ static int begin(const struct agent_library_call *call)
     if (!thread || !is_wanted(call))
         return 0;
     struct library_thread *state = library_of(thread);
-    while (state->depth && was_left(state->frames[state->depth - 1] & ~(uintptr_t)15, call->frame))
+    while (state->depth && agent_frame_was_left(state->frames[state->depth - 1] & ~(uintptr_t)15, call->frame))
         pop_last(thread);
     if (state->depth == FRAMES) {
         agent_count(thread, WIRE_SOURCE_LIBRARY, WIRE_LOST_BUFFER_FULL);

@@ -42,12 +42,6 @@ static void set_open(struct agent_thread *thread, const struct word_call *call, 
 
 /* ---- Begin ----------------------------------------------------------------------------------------------------- */
 
-/* A frame below this one that has not ended was left by a jump or an exception. */
-static int is_nested(const struct mpi_thread *state, uintptr_t frame)
-{
-    return state->frame && !(state->frame <= frame && agent_is_on_this_stack(state->frame));
-}
-
 /* A program whose MPI_Init() was not seen gets one try. */
 static int is_ready(void)
 {
@@ -130,7 +124,7 @@ static int begin(struct word_call *call)
     if (unlikely(!thread) && (!must_see(shape) || !(thread = agent_thread())))
         return 0;
     struct mpi_thread *state = mpi_of(thread);
-    if (is_nested(state, (uintptr_t)call))
+    if (agent_is_nested(state->frame, (uintptr_t)call))
         return 0;
     state->frame = (uintptr_t)call;
     if (unlikely(must_see(shape)))

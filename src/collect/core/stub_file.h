@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-struct collect_options;
 struct collector;
 struct text;
 
