@@ -260,17 +260,14 @@ static void interrupt(int signal)
     query_interrupt(interruptible);
 }
 
-/* Runs a statement; at a terminal Ctrl-C ends the statement and not the program. */
-static int answer_interruptibly(struct session *session, const char *sql, struct error *err)
+/* At a terminal Ctrl-C ends the statement and not the program. The handler stays until the prompt is left: between two
+ * lines the key has nothing to end, and must not end us. */
+static void make_interruptible(struct query *query)
 {
     const struct sigaction action = { .sa_handler = interrupt, .sa_flags = SA_RESTART };
-    struct sigaction before;
 
-    interruptible = session->query;
-    sigaction(SIGINT, &action, &before);
-    int code = answer(session, sql, err);
-    sigaction(SIGINT, &before, NULL);
-    return code;
+    interruptible = query;
+    sigaction(SIGINT, &action, NULL);
 }
 
 /* Takes lines until they make a statement. 1: the end was asked for. */
@@ -285,8 +282,7 @@ static int take_line(struct session *session, struct text *statement, const char
     text_addf(statement, "%s\n", line);
     if (!query_is_complete(text_string(statement)))
         return 0;
-    code = session->is_interactive ? answer_interruptibly(session, text_string(statement), err)
-                                   : answer(session, text_string(statement), err);
+    code = answer(session, text_string(statement), err);
     text_clear(statement);
     return code;
 }
@@ -327,10 +323,13 @@ static int converse(struct session *session)
     }
     session->is_interactive = prompt_is_terminal(prompt);
     if (session->is_interactive) {
+        make_interruptible(session->query);
         sql_words_find(&words, session->query);
         fputs("Enter SQL statements, each with a semicolon at the end; .help lists the commands.\n", stdout);
     }
     int status = take_lines(session, prompt);
+    if (session->is_interactive)
+        signal(SIGINT, SIG_DFL);
     prompt_close(prompt);
     sql_words_free(&words);
     return status;
