@@ -81,9 +81,10 @@ if(agent_sources)
 endif()
 
 # ---- lib/tacho/libtacho-NAME.so: interpose the functions of other libraries; each is preloaded only when asked for (src/agent/stubs).
-# tacho_stub_object(name [WORDS] [HIDDEN]). WORDS: its stubs hand the words of a call to the agent. HIDDEN: they have a hidden version.
+# tacho_stub_object(name [WORDS] [HIDDEN] [VERSIONS]). WORDS: its stubs hand the words of a call to the agent. HIDDEN: they have a
+# hidden version. VERSIONS: some have versions that NAME_versions.map names.
 function(tacho_stub_object name)
-  cmake_parse_arguments(PARSE_ARGV 1 stubs "WORDS;HIDDEN" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 stubs "WORDS;HIDDEN;VERSIONS" "" "")
   set(folder ${CMAKE_SOURCE_DIR}/src/agent/stubs)
   set(folders ${folder} ${folder}/${name})
   if(stubs_WORDS)
@@ -100,16 +101,22 @@ function(tacho_stub_object name)
   set_source_files_properties(${with_lists} PROPERTIES OBJECT_DEPENDS "${lists};${folder}/stub_rows.h")
   target_compile_options(tacho-${name} PRIVATE -fexceptions -fno-semantic-interposition)
   target_link_options(tacho-${name} PRIVATE -Wl,-z,nodelete)
+  set(map)
   if(stubs_HIDDEN)
-    target_link_options(tacho-${name} PRIVATE -Wl,--version-script=${folder}/stub_hidden.map)
-    set_property(TARGET tacho-${name} APPEND PROPERTY LINK_DEPENDS ${folder}/stub_hidden.map)
+    set(map ${folder}/stub_hidden.map)
+  elseif(stubs_VERSIONS)
+    set(map ${folder}/${name}/${name}_versions.map)
+  endif()
+  if(map)
+    target_link_options(tacho-${name} PRIVATE -Wl,--version-script=${map})
+    set_property(TARGET tacho-${name} APPEND PROPERTY LINK_DEPENDS ${map})
   endif()
   tacho_for_old_glibc(tacho-${name})
   install(TARGETS tacho-${name} LIBRARY DESTINATION lib/tacho)
 endfunction()
 if(agent_sources)
   tacho_stub_object(libraries) # cuBLAS and its like
-  tacho_stub_object(openmp WORDS) # libgomp, and OMPT's entry point
+  tacho_stub_object(openmp WORDS VERSIONS) # libgomp, and OMPT's entry point
   tacho_stub_object(mpi WORDS HIDDEN)
   tacho_stub_object(ucx WORDS HIDDEN)
   tacho_stub_object(oshmem WORDS HIDDEN)

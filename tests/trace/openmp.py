@@ -194,6 +194,14 @@ class Gcc(Programs):
         subprocess.run([loader, *libraries], check=True)
         self.assertEqual(self.count(self.record(loader, *libraries), "PARALLEL"), 4)
 
+    def test_locks_of_old_programs(self):
+        """Their functions have the version OMP_1.0 and are not recorded: a stub would call those of the larger locks."""
+        if "(OMP_1.0)" not in subprocess.run(["objdump", "-T", self.runtime()], capture_output=True, text=True).stdout:
+            self.skipTest("this libgomp has no functions for old programs")
+        report = self.record(self.build("openmp_old_locks"))
+        self.assertEqual(self.output.stdout.split(), ["1", "2", "3", "4", "5", "6"])
+        self.assertEqual(self.count(report, "CRITICAL_SECTION"), 0)
+
     def test_a_region_in_a_constructor(self):
         library = self.build("openmp_constructor", "-shared", "-fPIC")
         loader = self.path("loader")
