@@ -26,6 +26,7 @@
 #include "collect/capture/self_capture.h"
 #include "collect/capture/session.h"
 #include "collect/capture/shutdown.h"
+#include "collect/core/agent_file.h"
 #include "collect/core/overhead.h"
 #include "collect/core/variables.h"
 #include "collect/process/program_file.h"
@@ -456,6 +457,7 @@ static int capture_program(struct collector *collector, const struct program_fil
     if (program->warning[0])
         collector_warn(collector, 0, "%s", program->warning);
     collector->program_cause = program->cause;
+    agent_files_check(collector, agent_path);
     SOURCES_CALL(check, collector, agent_path);
     return run(collector, &launch, err);
 }

@@ -178,7 +178,7 @@ class Libraries(StandIns):
 
     def test_without_preload(self):
         self.assertEqual(self.calls(self.profile(self.caller, "threads", options=["-t", "cublas", "--preload=no"])), {})
-        self.assertIn("--preload=no keeps tacho from interposing", self.output.stderr)
+        self.assertIn("Calls into libraries are not recorded: --preload=no keeps libtacho-libraries.so out", self.output.stderr)
 
     def test_an_agent_with_nothing_beside_it(self):
         shutil.copy(lib.AGENT, self.path("agent.so"))

@@ -56,6 +56,7 @@ static void attach(enum wire_origin origin, uint64_t cpu_before_ns)
         stay_off();
         return;
     }
+    agent_add_preloads();
     sources_prepare();
     set_state(AGENT_ATTACHED);
     agent_thread();

@@ -18,6 +18,9 @@ enum agent_stack_use { AGENT_STACK_OF_CALL, AGENT_STACK_OF_SAMPLE };
 #define AGENT_FRAMES_NEED 4096u
 
 struct agent_source {
+    /* A library beside the agent that programs must preload; NULL: none. Programs that this one starts get it even if
+     * it gives them another environment. */
+    const char *preload;
     /* For stubs that know the words of their calls (src/agent/stubs/words); NULL: the source has none. */
     const struct word_calls *word_calls;
 
@@ -99,9 +102,7 @@ const struct word_object *agent_word_object(enum wire_source source);
 
 void word_objects_changed(void); /* the program has loaded objects */
 
-/* Adds a library beside the agent to those that programs which this one starts must preload, even if it gives them
- * another environment. For prepare(). */
-void agent_add_preload(const char *file);
+void agent_add_preloads(void);   /* those of the sources that are recorded */
 
 /* ---- Calls to all sources -------------------------------------------------------------------------------------- */
 

@@ -7,14 +7,11 @@
 #include "own_calls.h"
 #include "source.h"
 
-static const struct word_calls *calls_of(enum wire_source source)
-{
-    static const struct agent_source *const sources[] = {
+static const struct agent_source *const sources[] = {
 #define SOURCE(id, name, ...) [WIRE_SOURCE_##id] = &agent_source_##name,
 #include "wire/sources.def"
-    };
-    return source < sizeof sources / sizeof *sources ? sources[source]->word_calls : NULL;
-}
+};
+#define SOURCES (sizeof sources / sizeof *sources)
 
 static _Atomic(const struct word_object *) objects[WIRE_SOURCE_COUNT];
 
@@ -25,7 +22,7 @@ const struct word_object *agent_word_object(enum wire_source source)
 
 EXPORT const struct word_calls *tacho_agent_word_calls(uint32_t source, const struct word_object *object)
 {
-    const struct word_calls *calls = calls_of(source);
+    const struct word_calls *calls = source < SOURCES ? sources[source]->word_calls : NULL;
     if (!calls || object->size != sizeof *object || !agent_thread() || !(agent.sources & 1u << source))
         return NULL;
     atomic_store_explicit(&objects[source], object, memory_order_release);
@@ -44,7 +41,7 @@ void word_objects_changed(void)
     agent_end_calls();
 }
 
-void agent_add_preload(const char *file)
+static void add_preload(const char *file)
 {
     size_t length = strlen(agent.preload), folder = path_folder_length(agent.library), name = strlen(file);
     if (!length || length + 1 + folder + name + 1 > sizeof agent.preload)
@@ -54,4 +51,11 @@ void agent_add_preload(const char *file)
     memcpy(added + folder, file, name + 1);
     if (!strstr(agent.preload, added))        /* else this is a forked child, which has its parent's text */
         agent.preload[length] = ':';
+}
+
+void agent_add_preloads(void)
+{
+    for (uint32_t i = 0; i < SOURCES; i++)
+        if (sources[i] && sources[i]->preload && (agent.sources & 1u << i))
+            add_preload(sources[i]->preload);
 }

@@ -28,8 +28,6 @@ static void prepare(void)
 {
     if (!(agent.sources & WIRE_BIT(LIBRARY)) || atomic_load(&nvtx.domain_count) != 0)
         return;
-    if (wire_library(agent.arena)->wanted)
-        agent_add_preload(WIRE_LIBRARIES_FILE);
     atomic_store(&nvtx.domain_count, WIRE_LIBRARY_COUNT);
     for (uint32_t i = 0; i < WIRE_LIBRARY_COUNT; i++)
         atomic_store(&nvtx.domains[library_domain(i)], NVTX_DOMAIN_LIBRARY);
@@ -124,6 +122,7 @@ static const struct agent_library_calls calls = {
 };
 
 const struct agent_source agent_source_library = {
+    .preload = WIRE_LIBRARIES_FILE,
     .prepare = prepare,
 };
 

@@ -323,12 +323,6 @@ static void end(struct word_call *call)
 
 /* ---- The source ------------------------------------------------------------------------------------------------ */
 
-static void prepare(void)
-{
-    if (agent.sources & WIRE_BIT(MPI))
-        agent_add_preload(WIRE_MPI_FILE);
-}
-
 /* MPI does not work in a forked child of a process that has initialised it. */
 static void forked(void)
 {
@@ -354,8 +348,8 @@ static void thread_end(struct agent_thread *thread)
 static const struct word_calls calls = { .begin = begin, .end = end };
 
 const struct agent_source agent_source_mpi = {
+    .preload = WIRE_MPI_FILE,
     .word_calls = &calls,
-    .prepare = prepare,
     .forked = forked,
     .switched = switched,
     .thread_end = thread_end,

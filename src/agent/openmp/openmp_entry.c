@@ -3,13 +3,6 @@
 #include "gomp_calls.h"
 #include "openmp_agent.h"
 
-/* Programs that this one starts must load the library too, even if it gives them another environment. */
-static void prepare(void)
-{
-    if (agent.sources & WIRE_BIT(OPENMP))
-        agent_add_preload(WIRE_OPENMP_FILE);
-}
-
 static const struct agent_openmp_calls calls = {
     .size = sizeof calls,
     .tool = openmp_tool,
@@ -21,4 +14,4 @@ EXPORT const struct agent_openmp_calls *tacho_agent_openmp_calls(void)
     return agent_thread() && (agent.sources & WIRE_BIT(OPENMP)) ? &calls : NULL;
 }
 
-const struct agent_source agent_source_openmp = { .word_calls = &gomp_calls, .prepare = prepare };
+const struct agent_source agent_source_openmp = { .word_calls = &gomp_calls, .preload = WIRE_OPENMP_FILE };

@@ -71,15 +71,9 @@ static void end(struct word_call *call)
         emit_call(thread, call, ticks);
 }
 
-static void prepare(void)
-{
-    if (agent.sources & WIRE_BIT(OSHMEM))
-        agent_add_preload(WIRE_OSHMEM_FILE);
-}
-
 static const struct word_calls calls = { begin, end };
 
 const struct agent_source agent_source_oshmem = {
+    .preload = WIRE_OSHMEM_FILE,
     .word_calls = &calls,
-    .prepare = prepare,
 };

@@ -9,8 +9,8 @@
  *    words also has stub_stack_pairs[] and stub_words_source (words/stub_words.h).
  * 3. cmake/products.cmake has a line tacho_stub_object(NAME [WORDS] [HIDDEN]); cmake/dependencies.txt has the folder.
  *    HIDDEN: the functions have a hidden version (stub_hidden.map), as is_hidden below says.
- * 4. In the agent, `word_calls` of the source's row has begin() and end() (agent/core/word_calls.h). Its prepare()
- *    calls agent_add_preload(); in the collector, its preload() adds the file (collect/core/stub_file.h).
+ * 4. In the agent, `word_calls` of the source's row has begin() and end() (agent/core/word_calls.h), and `preload` the
+ *    file; in the collector, `file` of its row has it too (collect/core/collect_source.h).
  *
  * Packages and tests find lib/tacho/libtacho-*.so by themselves.
  *

@@ -229,15 +229,9 @@ static void end(struct word_call *call)
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static void prepare(void)
-{
-    if (agent.sources & WIRE_BIT(UCX))
-        agent_add_preload(WIRE_UCX_FILE);
-}
-
 static const struct word_calls calls = { begin, end };
 
 const struct agent_source agent_source_ucx = {
+    .preload = WIRE_UCX_FILE,
     .word_calls = &calls,
-    .prepare = prepare,
 };

@@ -7,8 +7,8 @@
 
 #include "abi/sanitizer_runtimes.h"
 #include "base/text.h"
+#include "collect/core/agent_file.h"
 #include "collect/core/collect_sources.h"
-#include "collect/core/variables.h"
 
 /* Adds the libraries of a list that are sanitizer runtimes, or those that are not; each with a colon before it. */
 static void add_libraries(struct text *to, const char *list, int sanitizers)
@@ -32,7 +32,7 @@ static void set_preload(struct variables *variables, const struct collect_option
     if (program->first_library[0] && !preload.length)
         text_addf(&preload, ":%s:", program->first_library); /* see wire_without_runtime() */
     text_addf(&preload, ":%s", agent_path);
-    SOURCES_CALL(preload, &preload, options, agent_path);
+    agent_files_preload(&preload, options, agent_path);
     add_libraries(&preload, own ? own : "", 0);
     if (text_failed(&preload))
         variables->failed = 1;
@@ -53,6 +53,7 @@ char **environment_build(const struct collect_options *options, const struct pro
         variables_set(&variables, options->environment[i].name, options->environment[i].value);
     if (!options->no_preload && !program->no_preload)
         set_preload(&variables, options, program, agent_path);
+    agent_files_name(&variables, options, agent_path);
     SOURCES_CALL(environment, &variables, options, agent_path);
     variables_set(&variables, WIRE_SESSION_VARIABLE, session);
     if (variables.failed) {

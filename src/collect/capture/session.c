@@ -521,8 +521,8 @@ const char *session_agent_path(struct capture_session *session, const char *agen
         return agent_path;
     snprintf(session->agent_link, sizeof session->agent_link, "%s/" FOLDER_AGENT, session->folder.path);
     for (int i = 0; i < COLLECT_SOURCE_COUNT; i++)
-        if (collect_sources[i]->agent_file)
-            link_beside_agent(session, agent_path, collect_sources[i]->agent_file);
+        if (collect_sources[i]->file.name)
+            link_beside_agent(session, agent_path, collect_sources[i]->file.name);
     return symlink(agent_path, session->agent_link) == 0 ? session->agent_link : agent_path;
 }
 

@@ -76,13 +76,23 @@ struct collect_arena_texts {
     uint32_t used;
 };
 
+/* A library of the source for the program, in the folder of the agent. The core lets the program load it, or warns
+ * that it cannot (agent_file.h). */
+struct collect_file {
+    const char *name;     /* NULL: the source has none */
+    const char *without;  /* begins the warning: "Such calls are not recorded" */
+    const char *variable; /* by which another library finds it; NULL: the program preloads it */
+    /* NULL or: ends the warning with a reason of the source's own, and returns whether it has one. */
+    int (*refuse)(struct text *why, const struct collect_options *options, const char *path);
+    int stays_on; /* 1: the source has events without the library, too */
+};
+
 struct collect_source {
     /* Size of the source's state in collector->state[], zeroed at the start; 0: none. */
     size_t state_bytes;
     const struct collect_records *records; /* types of records that agents write for this source */
     const struct collect_table *tables;
-    /* A library of this source for the program, in the directory of the agent; NULL: none. */
-    const char *agent_file;
+    struct collect_file file;
     /* Of one event; for sources whose events are counted by fate. */
     struct collect_cost cost;
     /* CPU time of the program for its events beyond `cost`, ns. */
@@ -90,9 +100,7 @@ struct collect_source {
 
     /* ---- The capture, from its start to its end ---- */
 
-    /* Builds the program's environment. preload() adds libraries, each with a colon before it; environment() adds
-     * variables. */
-    void (*preload)(struct text *to, const struct collect_options *options, const char *agent_path);
+    /* Adds variables to the program's environment. */
     void (*environment)(struct variables *variables, const struct collect_options *options, const char *agent_path);
     /* The report is open: writes rows of META_DATA_CAPTURE with machine_parameter(). */
     void (*describe)(struct collector *collector);

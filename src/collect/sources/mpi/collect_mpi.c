@@ -3,7 +3,6 @@
 
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
-#include "collect/core/stub_file.h"
 #include "collect/process/process.h"
 #include "mpi_collect.h"
 
@@ -15,23 +14,6 @@ struct mpi {
 static struct mpi *mpi_of(const struct collector *collector)
 {
     return collector->state[COLLECT_SOURCE_MPI];
-}
-
-static int is_wanted(const struct collect_options *options)
-{
-    return (options->sources & WIRE_BIT(MPI)) != 0;
-}
-
-static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
-{
-    if (is_wanted(options))
-        stub_file_preload(to, agent_path, WIRE_MPI_FILE);
-}
-
-static void check(struct collector *collector, const char *agent_path)
-{
-    if (is_wanted(collector->options))
-        stub_file_check(collector, agent_path, WIRE_MPI_FILE, "MPI calls", WIRE_BIT(MPI));
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)
@@ -163,8 +145,8 @@ static void process_end(struct process *process)
 
 static void finish(struct collector *collector)
 {
-    if (is_wanted(collector->options) && !collector->options->no_preload && !mpi_of(collector)->processes &&
-        collector->recorded_ns > 0)
+    if ((collector->options->sources & WIRE_BIT(MPI)) && !collector->options->no_preload &&
+        !mpi_of(collector)->processes && collector->recorded_ns > 0)
         collector_warn(collector, 0,
                        "No call to MPI was recorded: the program made none, or is linked statically with its MPI "
                        "library, whose calls cannot be traced.");
@@ -189,10 +171,8 @@ const struct collect_source collect_source_mpi = {
     .state_bytes = sizeof(struct mpi),
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_MPI_FILE,
+    .file = { .name = WIRE_MPI_FILE, .without = "MPI calls are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 1, .counted_ns = 15 },
-    .preload = preload,
-    .check = check,
     .arena = arena,
     .finish = finish,
     .process_end = process_end,

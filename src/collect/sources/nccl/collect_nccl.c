@@ -1,59 +1,41 @@
 /* NCCL's profiler plugin interface as a source: its row. A plugin that the user has chosen keeps its place: NCCL loads
  * one only. */
-#include <unistd.h>
+#include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/core/machine.h"
-#include "collect/core/variables.h"
 #include "nccl_choice.h"
 #include "nccl_collect.h"
 #include "wire/wire_nccl.h"
 
 enum { NCCL_NAME_MAX = 254 }; /* NCCL cuts longer names of plugins off */
 
-/* The path of our plugin, and why it cannot be used; "" if it can. */
-static const char *find_plugin(struct text *path, const struct collect_options *options, const char *agent_path)
+static int refuse(struct text *why, const struct collect_options *options, const char *path)
 {
-    text_addf(path, "%.*s" WIRE_NCCL_FILE, (int)path_folder_length(agent_path), agent_path);
-    if (options->no_preload)
-        return "--preload=no keeps the agent out of its reach";
-    if (text_failed(path) || access(text_string(path), R_OK) != 0)
-        return WIRE_NCCL_FILE " is not beside the agent; reinstall Tacho";
-    return path->length > NCCL_NAME_MAX ? "the path of " WIRE_NCCL_FILE " is longer than NCCL takes" : "";
-}
-
-static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
-{
-    struct text path = { 0 }, chosen = { 0 };
-    if ((options->sources & WIRE_BIT(NCCL)) && !*find_plugin(&path, options, agent_path) &&
-        !nccl_choice(&chosen, options))
-        variables_set(variables, NCCL_PLUGIN_VARIABLE, text_string(&path));
+    struct text chosen = { 0 };
+    if (nccl_choice(&chosen, options))
+        text_addf(why,
+                  "NCCL loads only one profiler plugin, and one is already set (%.400s). Unset it to use "
+                  "--nccl-plugin.",
+                  text_string(&chosen));
+    else if (strlen(path) > NCCL_NAME_MAX)
+        text_add(why, "the path of " WIRE_NCCL_FILE " is longer than NCCL takes.");
     text_free(&chosen);
-    text_free(&path);
+    return why->length != 0;
 }
 
 static void check(struct collector *collector, const char *agent_path)
 {
-    const struct collect_options *options = collector->options;
-    struct text path = { 0 }, chosen = { 0 };
-    if (!(options->sources & WIRE_BIT(NCCL)))
+    struct text chosen = { 0 };
+    if (!(collector->options->sources & WIRE_BIT(NCCL)))
         return;
-    const char *obstacle = find_plugin(&path, options, agent_path);
-    if (nccl_choice(&chosen, options)) {
-        collector_warn(collector, 0,
-                       "NCCL loads only one profiler plugin, and one is already set (%.400s). Unset it to use "
-                       "--nccl-plugin.",
-                       text_string(&chosen));
+    if (nccl_choice(&chosen, collector->options))
         machine_parameter(collector, "NCCL_PLUGIN", text_string(&chosen));
-    } else if (*obstacle) {
-        collector_warn(collector, 0, "--nccl-plugin has no effect: %s.", obstacle);
-    } else {
-        machine_parameter(collector, "NCCL_PLUGIN", options->nccl_level == WIRE_NCCL_PROXY ? "proxy" : "coll");
-    }
+    else if (collector->sources & WIRE_BIT(NCCL))
+        machine_parameter(collector, "NCCL_PLUGIN",
+                          collector->options->nccl_level == WIRE_NCCL_PROXY ? "proxy" : "coll");
     text_free(&chosen);
-    text_free(&path);
 }
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)
@@ -78,9 +60,11 @@ static const struct collect_table tables[] = {
 const struct collect_source collect_source_nccl = {
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_NCCL_FILE,
+    .file = { .name = WIRE_NCCL_FILE,
+              .without = "--nccl-plugin has no effect",
+              .variable = NCCL_PLUGIN_VARIABLE,
+              .refuse = refuse },
     .cost = { .recorded_reads = 2, .recorded_ns = 150, .counted_reads = 1, .counted_ns = 50 },
-    .environment = environment,
     .check = check,
     .arena = arena,
     .process_end = nccl_process_end,

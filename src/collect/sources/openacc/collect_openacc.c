@@ -1,9 +1,7 @@
 /* OpenACC as a source: its row. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
@@ -22,50 +20,16 @@ static struct openacc_rows *rows_of(const struct collector *collector)
 
 /* ---- The library that OpenACC runtimes load -------------------------------------------------------------------- */
 
-/* The tool that the user has named; NULL: none. */
-static const char *other_tool(const struct collect_options *options)
+/* A tool that the user has named stays. A runtime splits the variable at semicolons. */
+static int refuse(struct text *why, const struct collect_options *options, const char *path)
 {
     const char *other = variables_value(options, VARIABLE);
-    return other && *other ? other : NULL;
-}
-
-/* Why the library cannot be loaded; NULL: it can, and *path is its path. A runtime splits the variable at semicolons.
- */
-static const char *refusal(const struct collect_options *options, const char *agent_path, struct text *path)
-{
-    text_addf(path, "%.*s" WIRE_OPENACC_FILE, (int)path_folder_length(agent_path), agent_path);
-    if (options->no_preload)
-        return "--preload=no keeps the agent out of the program";
-    if (text_failed(path) || access(text_string(path), R_OK) != 0)
-        return WIRE_OPENACC_FILE " is not beside the agent; reinstall Tacho";
-    return strchr(text_string(path), ';') ? "the path of " WIRE_OPENACC_FILE " has a semicolon" : NULL;
-}
-
-static void environment(struct variables *variables, const struct collect_options *options, const char *agent_path)
-{
-    struct text path = { 0 };
-    if ((options->sources & WIRE_BIT(OPENACC)) && !other_tool(options) && !refusal(options, agent_path, &path))
-        variables_set(variables, VARIABLE, text_string(&path));
-    text_free(&path);
-}
-
-/* Agents must not inject what this process did not. */
-static void check(struct collector *collector, const char *agent_path)
-{
-    struct text path = { 0 };
-    if (!(collector->sources & WIRE_BIT(OPENACC)))
-        return;
-    const char *other = other_tool(collector->options), *why = refusal(collector->options, agent_path, &path);
-    if (other)
-        collector_warn(collector, 0,
-                       "OpenACC is not recorded: " VARIABLE " names another tool (%.256s), which stays. Unset " VARIABLE
-                       " to record OpenACC.",
-                       other);
-    else if (why)
-        collector_warn(collector, 0, "OpenACC is not recorded: %s.", why);
-    if (other || why)
-        collector->sources &= ~WIRE_BIT(OPENACC);
-    text_free(&path);
+    if (other && *other)
+        text_addf(why, VARIABLE " names another tool (%.256s), which stays. Unset " VARIABLE " to record OpenACC.",
+                  other);
+    else if (strchr(path, ';'))
+        text_add(why, "the path of " WIRE_OPENACC_FILE " has a semicolon.");
+    return why->length != 0;
 }
 
 /* ---- Records --------------------------------------------------------------------------------------------------- */
@@ -230,10 +194,8 @@ const struct collect_source collect_source_openacc = {
     .state_bytes = sizeof(struct openacc_rows),
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_OPENACC_FILE,
+    .file = { .name = WIRE_OPENACC_FILE, .without = "OpenACC is not recorded", .variable = VARIABLE, .refuse = refuse },
     .cost = { .recorded_reads = 2, .recorded_ns = 1000, .counted_reads = 2, .counted_ns = 500 },
-    .environment = environment,
-    .check = check,
     .tick = tick,
     .finish = finish,
     .free = free_state,

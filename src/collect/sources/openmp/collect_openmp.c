@@ -1,21 +1,8 @@
 /* OpenMP as a source: its row. */
 #include "collect/core/chain_row.h"
 #include "collect/core/collector.h"
-#include "collect/core/stub_file.h"
 #include "collect/process/process.h"
 #include "openmp_pairs.h"
-
-static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
-{
-    if (options->sources & WIRE_BIT(OPENMP))
-        stub_file_preload(to, agent_path, WIRE_OPENMP_FILE);
-}
-
-static void check(struct collector *collector, const char *agent_path)
-{
-    if (collector->options->sources & WIRE_BIT(OPENMP))
-        stub_file_check(collector, agent_path, WIRE_OPENMP_FILE, "OpenMP's events", WIRE_BIT(OPENMP));
-}
 
 static void arena(const struct collector *collector, struct collect_arena_texts *texts)
 {
@@ -59,10 +46,8 @@ const struct collect_source collect_source_openmp = {
     .state_bytes = sizeof(struct openmp_names),
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_OPENMP_FILE,
+    .file = { .name = WIRE_OPENMP_FILE, .without = "OpenMP's events are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 20, .counted_reads = 2, .counted_ns = 20 },
-    .preload = preload,
-    .check = check,
     .arena = arena,
     .process_end = openmp_forget_process,
     .process_free = openmp_forget_process,

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
-#include "collect/core/stub_file.h"
 #include "collect/process/process.h"
 #include "wire/wire_oshmem.h"
 
@@ -35,26 +34,12 @@ static void called(const struct collect_origin *origin, const struct wire_record
     process->counts[WIRE_SOURCE_OSHMEM].recorded++;
 }
 
-static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
-{
-    if (options->sources & WIRE_BIT(OSHMEM))
-        stub_file_preload(to, agent_path, WIRE_OSHMEM_FILE);
-}
-
-static void check(struct collector *collector, const char *agent_path)
-{
-    if (collector->options->sources & WIRE_BIT(OSHMEM))
-        stub_file_check(collector, agent_path, WIRE_OSHMEM_FILE, "Calls into OpenSHMEM", WIRE_BIT(OSHMEM));
-}
-
 static const struct collect_records records[] = { { WIRE_OSHMEM_CALL, WIRE_OSHMEM_CALL, called }, { 0 } };
 static const struct collect_table tables[] = { { TABLE_TACHO_OSHMEM, "oshmem", COLLECT_RECORDED_OF(OSHMEM) }, { 0 } };
 
 const struct collect_source collect_source_oshmem = {
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_OSHMEM_FILE,
+    .file = { .name = WIRE_OSHMEM_FILE, .without = "Calls into OpenSHMEM are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 2, .counted_ns = 30 },
-    .preload = preload,
-    .check = check,
 };

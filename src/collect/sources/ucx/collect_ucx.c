@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
-#include "collect/core/stub_file.h"
 #include "collect/process/process.h"
 #include "wire/wire_ucx.h"
 
@@ -180,18 +179,6 @@ static void called(const struct collect_origin *origin, const struct wire_record
 
 /* ---- The row --------------------------------------------------------------------------------------------------- */
 
-static void preload(struct text *to, const struct collect_options *options, const char *agent_path)
-{
-    if (options->sources & WIRE_BIT(UCX))
-        stub_file_preload(to, agent_path, WIRE_UCX_FILE);
-}
-
-static void check(struct collector *collector, const char *agent_path)
-{
-    if (collector->options->sources & WIRE_BIT(UCX))
-        stub_file_check(collector, agent_path, WIRE_UCX_FILE, "Calls into UCX", WIRE_BIT(UCX));
-}
-
 static const struct collect_records records[] = {
     { WIRE_UCX_CALL, WIRE_UCX_CALL, called },
     { WIRE_UCX_WORKER, WIRE_UCX_WORKER, worker },
@@ -208,10 +195,8 @@ static const struct collect_table tables[] = {
 const struct collect_source collect_source_ucx = {
     .records = records,
     .tables = tables,
-    .agent_file = WIRE_UCX_FILE,
+    .file = { .name = WIRE_UCX_FILE, .without = "Calls into UCX are not recorded" },
     .cost = { .recorded_reads = 2, .recorded_ns = 40, .counted_reads = 2, .counted_ns = 20 },
-    .preload = preload,
-    .check = check,
     .process_end = end_process,
     .process_free = free_process,
 };
