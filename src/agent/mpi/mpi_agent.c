@@ -174,7 +174,8 @@ static void take_request(struct word_call *call, const struct mpi_shape *shape)
         (shape->action != MPI_DOES_REQUEST && shape->action != MPI_DOES_PERSISTENT))
         return;
     int receives = is_receive(call, shape), persists = shape->action == MPI_DOES_PERSISTENT;
-    uint32_t bits = (receives ? MPI_REQUEST_RECEIVES : 0) | (persists ? MPI_REQUEST_PERSISTS : 0) |
+    int is_told = receives && !(shape->peer && mpi.flavour.mixes_up_both);
+    uint32_t bits = (is_told ? MPI_REQUEST_RECEIVES : 0) | (persists ? MPI_REQUEST_PERSISTS : 0) |
                     (shape->table == MPI_TABLE_OTHER ? MPI_REQUEST_UNTOLD : 0) |
                     (!receives && !persists ? MPI_REQUEST_SHARES : 0);
     own->handle = mpi_load_handle(at, 0);

@@ -20,6 +20,7 @@ struct mpi_flavour {
     uint8_t bytes_at;      /* MPI_BY_CALL: by a call */
     uint8_t counts_halves; /* 1: the upper half of the bytes is shifted by one */
     uint8_t cancelled_at;  /* its lowest bit; MPI_BY_CALL: by a call */
+    uint8_t mixes_up_both; /* the status of MPI_Isendrecv() is that of another message */
     int8_t proc_null, root;
     int64_t in_place;
     uintptr_t status_ignore;
