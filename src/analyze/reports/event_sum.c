@@ -215,3 +215,17 @@ done:
     groups_delete(scan.groups);
     return code;
 }
+
+int event_summarize_names(struct report *report, const struct analysis_request *request,
+                          const struct event_source *sources, size_t count, const struct summary_shape *shape,
+                          struct table **out, struct error *err)
+{
+    struct event_summary summary = { .sources = sources, .source_count = count, .shape = shape, .context = report };
+
+    return event_summarize(report, request, &summary, out, err);
+}
+
+void event_label_name(void *report, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
+{
+    texts[0].bytes = report_string(report, group->key.part[KEY_NAME], &texts[0].length);
+}

@@ -51,6 +51,13 @@ struct event_summary {
 int event_summarize(struct report *report, const struct analysis_request *request, const struct event_summary *summary,
                     struct table **out, struct error *err);
 
+/* For a shape with event_label_name(). */
+int event_summarize_names(struct report *report, const struct analysis_request *request,
+                          const struct event_source *sources, size_t count, const struct summary_shape *shape,
+                          struct table **out, struct error *err);
+/* Labels a group with its name; the context is the report. */
+void event_label_name(void *report, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
+
 int event_kind(const struct group *group);
 uint32_t event_extra(const struct group *group); /* NO_KEY: none */
 void event_dimensions(int64_t packed, int64_t xyz[3]);

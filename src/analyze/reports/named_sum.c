@@ -1,5 +1,5 @@
-/* Summaries of events that only have a name: OpenMP and OpenACC, debug ranges of graphics programs, calls of Vulkan and
- * of the video library. */
+/* Summaries of events that only have a name: debug ranges of graphics programs, calls of Vulkan and of the video
+ * library. */
 #include <string.h>
 
 #include "analyze/registry.h"
@@ -9,11 +9,6 @@
 enum { TYPE_KHR_PUSHPOP = 62, TYPE_KHR_GPU_PUSHPOP = 63 }; /* KHR_DEBUG_EVENTS.eventClass, of ENUM_NSYS_EVENT_TYPE */
 enum { KHR_TEXT, KHR_ID };
 enum { SOURCE_ENCODER, SOURCE_DECODER, SOURCE_JPEG };
-
-static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
-{
-    texts[0].bytes = report_string(context, group->key.part[KEY_NAME], &texts[0].length);
-}
 
 static void label_video(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
@@ -37,7 +32,7 @@ static void label_khr(void *context, const struct group *group, struct summary_t
     struct khr_labels *labels = context;
 
     if (event_kind(group) == KHR_TEXT) {
-        label(labels->report, group, texts);
+        event_label_name(labels->report, group, texts);
         return;
     }
     text_clear(&labels->number);
@@ -45,82 +40,12 @@ static void label_khr(void *context, const struct group *group, struct summary_t
     texts[0] = (struct summary_text){ text_string(&labels->number), labels->number.length };
 }
 
-static const struct summary_shape events_shape = { "Count", { "Name" }, label, 0 };
-static const struct summary_shape ranges_shape = { "Instances", { "Range" }, label, 0 };
+static const struct summary_shape ranges_shape = { "Instances", { "Range" }, event_label_name, 0 };
 static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_khr, 0 };
-static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, label, 0 };
+static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0 };
 static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0 };
 
-static int summarize(struct report *report, const struct analysis_request *request, const struct event_source *sources,
-                     size_t count, const struct summary_shape *shape, struct table **out, struct error *err)
-{
-    struct event_summary summary = { .sources = sources, .source_count = count, .shape = shape, .context = report };
-
-    return event_summarize(report, request, &summary, out, err);
-}
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
-static const char *const openmp_tables[] = {
-    "OPENMP_EVENT_KIND_THREAD",
-    "OPENMP_EVENT_KIND_PARALLEL",
-    "OPENMP_EVENT_KIND_SYNC_REGION_WAIT",
-    "OPENMP_EVENT_KIND_SYNC_REGION",
-    "OPENMP_EVENT_KIND_TASK",
-    "OPENMP_EVENT_KIND_MASTER",
-    "OPENMP_EVENT_KIND_REDUCTION",
-    "OPENMP_EVENT_KIND_TASK_CREATE",
-    "OPENMP_EVENT_KIND_TASK_SCHEDULE",
-    "OPENMP_EVENT_KIND_CANCEL",
-    "OPENMP_EVENT_KIND_MUTEX_WAIT",
-    "OPENMP_EVENT_KIND_CRITICAL_SECTION",
-    "OPENMP_EVENT_KIND_MUTEX_RELEASED",
-    "OPENMP_EVENT_KIND_LOCK_INIT",
-    "OPENMP_EVENT_KIND_LOCK_DESTROY",
-    "OPENMP_EVENT_KIND_WORKSHARE",
-    "OPENMP_EVENT_KIND_DISPATCH",
-    "OPENMP_EVENT_KIND_FLUSH",
-    NULL,
-};
-static int openmp_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    struct event_source sources[COUNT_OF(openmp_tables) - 1] = { 0 };
-
-    for (size_t i = 0; openmp_tables[i]; i++)
-        sources[i] = (struct event_source){ .table = openmp_tables[i], .name = "nameId" };
-    return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
-}
-
-static int openacc_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                       struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_DATA", .name = "nameId" },
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", .name = "nameId" },
-        { .table = "CUPTI_ACTIVITY_KIND_OPENACC_OTHER", .name = "nameId" },
-    };
-
-    return summarize(report, request, sources, COUNT_OF(sources), &events_shape, out, err);
-}
-
-static int ucx_sum(struct report *report, const struct analysis_request *request, struct table **out, struct error *err)
-{
-    static const struct event_source sources[] = {
-        { .table = "UCP_SUBMIT_EVENTS", .name = "textId", .named_only = 1 },
-        { .table = "UCP_PROGRESS_EVENTS", .name = "textId", .named_only = 1 },
-        { .table = "UCP_EVENTS", .name = "textId", .named_only = 1 },
-    };
-
-    return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
-}
-
-static int oshmem_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                      struct error *err)
-{
-    static const struct event_source sources[] = { { .table = "TACHO_OSHMEM", .name = "nameId" } };
-
-    return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
-}
 
 static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type,
                          struct table **out, struct error *err)
@@ -162,7 +87,7 @@ static int vulkan_marker_sum(struct report *report, const struct analysis_reques
         { .table = "VULKAN_DEBUG_API", .name = "textId", .named_only = 1 },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
 static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -172,7 +97,7 @@ static int vulkan_gpu_marker_sum(struct report *report, const struct analysis_re
         { .table = "VULKAN_WORKLOAD", .name = "textId", .named_only = 1 },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
 static int dx11_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -182,7 +107,7 @@ static int dx11_pix_sum(struct report *report, const struct analysis_request *re
         { .table = "D3D11_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
 static int dx12_pix_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -192,7 +117,7 @@ static int dx12_pix_sum(struct report *report, const struct analysis_request *re
         { .table = "D3D12_PIX_DEBUG_API", .name = "textId", .named_only = 1 },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
 static int dx12_gpu_marker_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -202,7 +127,7 @@ static int dx12_gpu_marker_sum(struct report *report, const struct analysis_requ
         { .table = "DX12_WORKLOAD", .name = "textId", .named_only = 1 },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &ranges_shape, out, err);
 }
 
 static int vulkan_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -212,7 +137,7 @@ static int vulkan_api_sum(struct report *report, const struct analysis_request *
         { .table = "VULKAN_API", .name = "nameId" },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &calls_shape, out, err);
 }
 
 static int nvvideo_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
@@ -224,17 +149,9 @@ static int nvvideo_api_sum(struct report *report, const struct analysis_request 
         { .table = "NVVIDEO_JPEG_API", .name = "nameId", .kind = SOURCE_JPEG },
     };
 
-    return summarize(report, request, sources, COUNT_OF(sources), &video_shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &video_shape, out, err);
 }
 
-static const char *const openacc_tables[] = {
-    "CUPTI_ACTIVITY_KIND_OPENACC_DATA",
-    "CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH",
-    "CUPTI_ACTIVITY_KIND_OPENACC_OTHER",
-    NULL,
-};
-static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
-static const char *const oshmem_tables[] = { "TACHO_OSHMEM", NULL };
 static const char *const khr_tables[] = { "KHR_DEBUG_EVENTS", NULL };
 static const char *const vulkan_mark_tables[] = { "VULKAN_DEBUG_API", NULL };
 static const char *const vulkan_work_tables[] = { "VULKAN_WORKLOAD", NULL };
@@ -243,47 +160,6 @@ static const char *const dx12_tables[] = { "D3D12_PIX_DEBUG_API", NULL };
 static const char *const dx12_work_tables[] = { "DX12_WORKLOAD", NULL };
 static const char *const vulkan_call_tables[] = { "VULKAN_API", NULL };
 static const char *const video_tables[] = { "NVVIDEO_ENCODER_API", "NVVIDEO_DECODER_API", "NVVIDEO_JPEG_API", NULL };
-
-const struct analysis analysis_openmp_sum = {
-    .name = "openmp_sum",
-    .old_name = "openmpevtsum",
-    .title = "OpenMP Summary",
-    .usage = "",
-    .help = "Time in OpenMP regions and tasks, by kind.",
-    .needs = { { "OpenMP event data", openmp_tables } },
-    .by_default = 7,
-    .run = openmp_sum,
-};
-
-const struct analysis analysis_openacc_sum = {
-    .name = "openacc_sum",
-    .old_name = "openaccsum",
-    .title = "OpenACC Summary",
-    .usage = "",
-    .help = "Time in OpenACC data transfers, launches and waits, by name.",
-    .needs = { { "OpenACC event data", openacc_tables } },
-    .by_default = 19,
-    .run = openacc_sum,
-};
-
-const struct analysis analysis_ucx_sum = {
-    .name = "ucx_sum",
-    .title = "UCX Summary",
-    .usage = "",
-    .help = "Time in calls into UCX, by function.",
-    .needs = { { "UCX event data", ucx_tables } },
-    .overlap = "ucp_worker_progress contains the calls that callbacks make",
-    .run = ucx_sum,
-};
-
-const struct analysis analysis_oshmem_sum = {
-    .name = "oshmem_sum",
-    .title = "OpenSHMEM Summary",
-    .usage = "",
-    .help = "Time in calls into OpenSHMEM, by function.",
-    .needs = { { "OpenSHMEM event data", oshmem_tables } },
-    .run = oshmem_sum,
-};
 
 const struct analysis analysis_opengl_khr_range_sum = {
     .name = "opengl_khr_range_sum",

@@ -3,11 +3,7 @@
 #include "analyze/registry.h"
 #include "event_sum.h"
 
-static void label(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
-{
-    texts[0].bytes = report_string(context, group->key.part[KEY_NAME], &texts[0].length);
-}
-static const struct summary_shape shape = { "Num Calls", { "Name" }, label, 0 };
+static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label_name, 0 };
 
 static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
@@ -16,18 +12,16 @@ static int osrt_sum(struct report *report, const struct analysis_request *reques
     static const struct event_source source = {
         .table = "OSRT_API", .name = "nameId", .class_column = "eventClass", .class_value = EVENT_CLASS_OSRT
     };
-    struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
 
-    return event_summarize(report, request, &summary, out, err);
+    return event_summarize_names(report, request, &source, 1, &shape, out, err);
 }
 
 static int syscall_sum(struct report *report, const struct analysis_request *request, struct table **out,
                        struct error *err)
 {
     static const struct event_source source = { .table = "SYSCALL", .name = "nameId" };
-    struct event_summary summary = { .sources = &source, .source_count = 1, .shape = &shape, .context = report };
 
-    return event_summarize(report, request, &summary, out, err);
+    return event_summarize_names(report, request, &source, 1, &shape, out, err);
 }
 
 static const char *const osrt_tables[] = { "OSRT_API", NULL };

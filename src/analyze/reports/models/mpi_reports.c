@@ -7,7 +7,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/model/filter.h"
 #include "analyze/registry.h"
-#include "event_sum.h"
+#include "analyze/reports/event_sum.h"
 #include "mpi_ranks.h"
 
 enum mpi_source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
