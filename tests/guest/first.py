@@ -4,7 +4,7 @@ import guestlib
 
 class First(guestlib.Case):
     def test_tiny_programs(self):
-        self.compare(guestlib.tiny_programs(), self.as_first, gate=["osrt+nvtx+perf"])
+        self.compare(guestlib.tiny_programs(), self.as_first, gate=[guestlib.COMMON])
 
 
 if __name__ == "__main__":

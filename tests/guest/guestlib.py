@@ -31,6 +31,10 @@ TRACES = {
     "libraries": "cublas,cudnn,cusolver,cusparse,nccl",
     "python": "python-gil",
     "openmp": "openmp",
+    "mpi": "mpi",
+    "ucx": "ucx",
+    "oshmem": "oshmem",
+    "openacc": "openacc",
 }
 MORE = {
     "osrt": ["--osrt-threshold=0", "--osrt-backtrace-threshold=0"],
@@ -54,12 +58,16 @@ def combination(name):
     return Combination(name, options, "timers" in parts, "standin" in parts)
 
 
-# Under these every program runs in each test of the ring; together they have every source.
-GATE = ["none", "osrt+nvtx+perf", "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
+MODELS = "mpi+openmp+ucx+oshmem+openacc"
 
-# With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too.
-SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", "openmp", "python", "perf", "timers"]
-EACH = [*GATE, *SOURCES, "cuda", "pytorch", "no-preload+nvtx+cuda+standin", "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin"]
+# Under these every program runs in each test of the ring; together they have every source.
+COMMON = "osrt+nvtx+perf+" + MODELS
+GATE = ["none", COMMON, "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
+
+# With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too, in which the models are one.
+SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", MODELS, "python", "perf", "timers"]
+EACH = [*GATE, *SOURCES, *MODELS.split("+"), "cuda", "pytorch", "no-preload+nvtx+cuda+standin",
+        "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin+" + MODELS]
 PAIRS = [*EACH, *("+".join(pair) for pair in itertools.combinations(SOURCES, 2) if pair != ("perf", "timers"))]
 
 

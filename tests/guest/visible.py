@@ -27,7 +27,7 @@ VISIBLE = [
             r"[-+] stdout: environment (PYTHONPATH|TACHO_PYTHON)=.*", ".*pytorch.*",
             "Python finds the module that traces functions by them."),
     Visible("the agent and its memory among the mappings of `/proc/self/maps`",
-            r"\+ stdout: mapped (.*/libtacho-(agent|libraries|openmp)\.so|/memfd:tacho \(deleted\)|.*/libcupti\.so\.[0-9]+)", ".*",
+            r"\+ stdout: mapped (.*/libtacho-(agent|libraries|mpi|openacc|openmp|oshmem|ucx)\.so|/memfd:tacho \(deleted\)|.*/libcupti\.so\.[0-9]+)", ".*",
             "The agent is a library of the process, and its buffer is shared with the collector. It loads CUPTI into programs that use CUDA."),
     Visible("threads of Tacho and of CUPTI in a program that uses CUDA",
             r"threads \+2", ".*cuda.*standin.*",
