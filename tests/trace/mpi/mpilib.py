@@ -68,10 +68,11 @@ def wheels():
                              environment={"LD_LIBRARY_PATH": place + "/lib"}, can=["spawn"]))
     intel, mpich = wheel("impi-rt"), wheel("mpich")
     # It comes without headers, and takes programs that were built with MPICH's.
-    settings = {"I_MPI_ROOT": intel, "I_MPI_FABRICS": "shm", "LD_LIBRARY_PATH": f"{intel}/lib:{intel}/opt/mpi/libfabric/lib"}
+    settings = {"I_MPI_ROOT": intel, "I_MPI_FABRICS": "shm:ofi", "I_MPI_SPAWN": "1", "FI_PROVIDER": "tcp", "FI_PROVIDER_PATH": f"{intel}/opt/mpi/libfabric/lib/prov",
+                "LD_LIBRARY_PATH": f"{intel}/lib:{intel}/opt/mpi/libfabric/lib"}
     for name, cc, library in (("intel", "mpicc", "libmpi.so.12"), ("intel-abi", "mpicc_abi", "libmpi_abi.so.1")):
         if intel and os.path.exists(f"{intel}/lib/{library}") and os.path.exists(f"{mpich}/bin/{cc}"):
-            found.append(Mpi(name, [f"{mpich}/bin/{cc}"], [intel + "/bin/mpirun"], "PMI_RANK", python=None if name.endswith("abi") else wheel_python(intel, library), environment=settings))
+            found.append(Mpi(name, [f"{mpich}/bin/{cc}"], [intel + "/bin/mpirun"], "PMI_RANK", python=None if name.endswith("abi") else wheel_python(intel, library), environment=settings, can=["spawn"]))
     return found
 
 
