@@ -11,7 +11,7 @@ build() { # name, arguments…: into the folder
     shift
     $other-linux-gnu-gcc -O1 -w -fPIC -fexceptions -D_GNU_SOURCE -iquote "$SOURCE/src" -o "$folder/$name" "$@" -Wl,-rpath,"$folder" -ldl -lpthread || exit 1
 }
-build libtacho-libraries.so -shared -fvisibility=hidden "$SOURCE"/src/agent/stubs/{,libraries/}*.c "$SOURCE"/src/agent/core/elf_lookup.c "$SOURCE"/src/agent/stubs/{,libraries/}*.S
+build libtacho-libraries.so -shared -fvisibility=hidden "$SOURCE"/src/agent/stubs/{,libraries/}*.c "$SOURCE"/src/agent/core/{elf_lookup,object_extent}.c "$SOURCE"/src/agent/stubs/{,libraries/}*.S
 build recorder.so -shared "$modules/library_recorder.c"
 build libcublas.so.12 -shared -Wl,-soname,libcublas.so.12 '-DCUBLAS="12"' "$modules/library_standin.c"
 build libcusparse.so.12 -shared -Wl,-soname,libcusparse.so.12 -DCUSPARSE "$modules/library_standin.c"

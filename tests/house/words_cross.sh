@@ -15,7 +15,7 @@ build() { # compiler, name, arguments…
 check() { # compiler, how to run
     local compiler=$1
     shift
-    build "$compiler" libtacho-mpi.so -shared -fvisibility=hidden -Wl,--version-script="$stubs/stub_hidden.map" "$stubs"/{,words/,mpi/}*.[cS] "$SOURCE"/src/agent/core/elf_lookup.c
+    build "$compiler" libtacho-mpi.so -shared -fvisibility=hidden -Wl,--version-script="$stubs/stub_hidden.map" "$stubs"/{,words/,mpi/}*.[cS] "$SOURCE"/src/agent/core/{elf_lookup,object_extent}.c
     build "$compiler" recorder.so -shared "$modules/words_recorder.c"
     build "$compiler" libmpi.so.40 -shared -Wl,-soname,libmpi.so.40 "$modules/words_standin.c"
     build "$compiler" caller "$modules/words_caller.c" "$folder/libmpi.so.40" "$folder/recorder.so"

@@ -2,6 +2,7 @@
 handles that are freed early, a job that is aborted, children. The program does what it does without Tacho, the events add up, and a sentence says
 what was not recorded.
 """
+import collections
 import os
 import subprocess
 import sys
@@ -113,6 +114,31 @@ class Odd(mpilib.Case):
         for name, other in paths.items():
             with self.subTest(mpi=name):
                 self.calls_are_those_of_the_ledger(self.compare(found[name], "two", other))
+
+    def test_a_library_for_each_plugin(self):
+        """Plugins with different MPIs, loaded for themselves alone. Open MPI puts itself before all libraries that are loaded after it."""
+        found = {mpi.name: mpi for mpi in mpilib.installed()}
+        if not {"openmpi", "mpich"} <= found.keys():
+            self.skipTest("needs Open MPI and MPICH")
+        plugins = {name: self.build(found[name], "mpi_pair.c", "-shared", "-fPIC") for name in ("openmpi", "mpich")}
+        loader = self.path("loader")
+        subprocess.run([*CC, "-w", "-DLOADER", "-o", loader, os.path.join(mpilib.SOURCES, "mpi_pair.c"), "-ldl"], check=True)
+        environment = {**os.environ, **mpilib.SETTINGS, "TMPDIR": self.folder}
+        for first, second in (("mpich", "openmpi"), ("openmpi", "mpich")):
+            with self.subTest(first=first):
+                command = [loader, plugins[first], plugins[second]]
+                bare = subprocess.run(command, capture_output=True, text=True, env=environment)
+                report = self.profile(*command, options=["-t", "mpi"], status=bare.returncode, env=environment)
+                self.assertEqual(self.output.stdout, bare.stdout)
+                if first == "mpich":
+                    self.assertEqual(bare.returncode, 0)
+                    calls = sum(mpilib.recorded(report).values(), collections.Counter())
+                    self.assertEqual(report.count("mpi", "recorded"), sum(calls.values()))
+                    messages = {(call.bytes, call.peer, call.tag, call.members): count for call, count in calls.items() if call.table == "p2p"}
+                    # Those of the MPI that was initialised first are understood.
+                    self.assertEqual(messages, {(4, 0, 1, "0"): 1, (4, 0, 2, "0"): 1, (None, 0, 1, None): 1, (None, 0, 2, None): 1})
+                    functions = collections.Counter(call.function for call in calls.elements())
+                    self.assertEqual(functions, {"MPI_Sendrecv": 4, **{"MPI_" + name: 2 for name in ("Init", "Get_library_version", "Comm_rank", "Finalize")}})
 
     def test_control(self):
         """MPI_Pcontrol() counts with -c mpi, and only then."""

@@ -17,11 +17,14 @@ struct word_call {
     uint64_t registers[8]; /* the first arguments. A word of an int has garbage in its upper half. */
     /* The others: in begin() a copy, which the real function gets; in end() those of the caller. */
     uint64_t *stack;
-    uint64_t result;             /* of the real function, in end() */
-    uint32_t function;           /* number of the stub */
-    uint32_t is_recorded;        /* what begin() returned */
-    const void *caller;          /* return address */
-    uint64_t own[WORD_CALL_OWN]; /* for the agent, from begin() to end() */
+    uint64_t result;      /* of the real function, in end() */
+    uint16_t function;    /* number of the stub */
+    uint16_t library;     /* which one serves the call; 0: the only one, or the first */
+    uint32_t is_recorded; /* what begin() returned */
+    const void *caller;   /* return address */
+    /* For the agent, from begin() to end(). Where the object describes libraries (stub_object.describe), the first has
+     * the address of the description. */
+    uint64_t own[WORD_CALL_OWN];
 };
 
 /* An argument. begin() may change those of a call that it records; the caller's own are not touched. */
@@ -48,8 +51,9 @@ struct word_calls {
 /* The object's part. */
 struct word_object {
     uint32_t size;
-    /* The real function of this number, so that the agent can call it; NULL if no loaded library has it. */
-    void *(*real)(uint32_t number);
+    /* The real function of this number in this library (word_call.library), so that the agent can call it; NULL if it
+     * has none. */
+    void *(*real)(uint32_t number, uint32_t library);
     void (*objects_changed)(void); /* the program has loaded objects */
 };
 

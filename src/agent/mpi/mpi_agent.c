@@ -43,13 +43,18 @@ static void set_open(struct agent_thread *thread, const struct word_call *call, 
 /* ---- Begin ----------------------------------------------------------------------------------------------------- */
 
 /* A program whose MPI_Init() was not seen gets one try. */
-static int is_ready(void)
+static int is_ready(const struct word_call *call)
 {
-    if (likely(atomic_load_explicit(&mpi.is_ready, memory_order_acquire)))
-        return 1;
-    if (!atomic_load(&is_over) && !atomic_load(&has_tried) && !atomic_exchange(&has_tried, 1))
-        mpi_library_find(0);
-    return atomic_load(&mpi.is_ready) != 0;
+    if (unlikely(!atomic_load_explicit(&mpi.is_ready, memory_order_acquire)) && !atomic_load(&is_over) &&
+        !atomic_load(&has_tried) && !atomic_exchange(&has_tried, 1))
+        mpi_library_find(0, call->library);
+    return atomic_load_explicit(&mpi.is_ready, memory_order_acquire) && mpi_knows(call);
+}
+
+/* A call of another MPI than the one whose calls are decoded. */
+static int is_foreign(const struct word_call *call)
+{
+    return atomic_load(&mpi.is_ready) && !mpi_knows(call);
 }
 
 static void take_sizes(struct word_call *call, const struct mpi_shape *shape)
@@ -87,7 +92,7 @@ static void begin_recorded(struct mpi_thread *state, struct word_call *call, con
     own->sent = own->received = WIRE_MPI_NO_SIZE;
     if (shape->table == MPI_TABLE_START_WAIT)
         mpi_wait_begin(state, call, shape);
-    else if ((shape->comm || shape->message || shape->send_count || shape->receive_count) && is_ready())
+    else if ((shape->comm || shape->message || shape->send_count || shape->receive_count) && is_ready(call))
         take_sizes(call, shape);
 }
 
@@ -99,6 +104,8 @@ static void begin_always(struct word_call *call, const struct mpi_shape *shape)
             agent_capture_begin(WIRE_CAPTURE_MPI);
         else
             agent_capture_end(WIRE_CAPTURE_MPI);
+    } else if (is_foreign(call)) {
+        return;
     } else if (shape->action == MPI_DOES_COMM_FREED) {
         uint64_t at = mpi_word(call, shape->comm);
         if (at && atomic_load(&mpi.is_ready))
@@ -154,15 +161,15 @@ static int is_empty_poll(const struct word_call *call, const struct mpi_shape *s
     return shape->out_count && !*(const int32_t *)mpi_word(call, shape->out_count);
 }
 
-static int is_peer(int32_t rank)
+static int is_peer(const struct word_call *call, int32_t rank)
 {
-    return rank != mpi.flavour.proc_null || mpi.kind == WIRE_MPI_UNKNOWN;
+    return rank != mpi.flavour.proc_null || !mpi_knows(call);
 }
 
 static int is_receive(const struct word_call *call, const struct mpi_shape *shape)
 {
     return shape->table == MPI_TABLE_P2P &&
-           (shape->message || (shape->source && is_peer(mpi_int(call, shape->source))));
+           (shape->message || (shape->source && is_peer(call, mpi_int(call, shape->source))));
 }
 
 /* Remembers the request that the call has started or made; its number is in own->request. */
@@ -170,7 +177,7 @@ static void take_request(struct word_call *call, const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
     uint64_t at = shape->request ? mpi_word(call, shape->request) : 0;
-    if (!at || (int32_t)call->result != 0 || mpi.kind == WIRE_MPI_UNKNOWN ||
+    if (!at || (int32_t)call->result != 0 || !mpi_knows(call) ||
         (shape->action != MPI_DOES_REQUEST && shape->action != MPI_DOES_PERSISTENT))
         return;
     int receives = is_receive(call, shape), persists = shape->action == MPI_DOES_PERSISTENT;
@@ -211,7 +218,7 @@ static void end_receive(struct agent_thread *thread, struct word_call *call, con
         tag = mpi_status_int(own->status, mpi.flavour.tag_at);
         bytes = mpi_status_bytes(own->status);
     }
-    int is_there = is_peer(source) && (int32_t)call->result == 0;
+    int is_there = is_peer(call, source) && (int32_t)call->result == 0;
     if (!is_there)
         write_message(thread, call, flags, 0, wire_mpi_pair(WIRE_MPI_NO_RANK, WIRE_MPI_NO_RANK));
     else
@@ -223,13 +230,13 @@ static void end_p2p(struct agent_thread *thread, struct word_call *call, const s
 {
     uint32_t flags = pending_flags(shape) | WIRE_MPI_IS_EVENT;
     take_request(call, shape);
-    if (shape->action == MPI_DOES_PROBE && shape->message && (int32_t)call->result == 0)
+    if (shape->action == MPI_DOES_PROBE && shape->message && (int32_t)call->result == 0 && mpi_knows(call))
         mpi_message_add(mpi_load_handle(mpi_word(call, shape->message), 0), mpi_call_of(call)->comm.number);
     if (shape->peer) {
         int32_t peer = mpi_int(call, shape->peer);
-        int moves = is_peer(peer) && (int32_t)call->result == 0;
+        int moves = is_peer(call, peer) && (int32_t)call->result == 0;
         write_message(thread, call, flags | (moves ? WIRE_MPI_SENDS : 0), mpi_call_of(call)->sent,
-                      wire_mpi_pair(is_peer(peer) ? peer : WIRE_MPI_NO_RANK, mpi_int(call, shape->tag)));
+                      wire_mpi_pair(is_peer(call, peer) ? peer : WIRE_MPI_NO_RANK, mpi_int(call, shape->tag)));
         flags &= ~(uint32_t)WIRE_MPI_IS_EVENT;
     }
     if (shape->source || shape->message)
@@ -261,12 +268,16 @@ static void end_other(struct agent_thread *thread, struct word_call *call, const
 }
 
 /* MPI is ready: tells the rank, and describes MPI_COMM_WORLD. */
-static void tell_rank(uint64_t session)
+static void tell_rank(const struct word_call *call, uint64_t session)
 {
     int32_t rank = WIRE_MPI_NO_RANK, size = 0;
     int saved = errno;
     atomic_store(&has_tried, 1);
-    mpi_library_find(session);
+    if (mpi.known != MPI_KNOWS_NONE && !mpi_knows(call)) { /* the other one has been finalised */
+        mpi_comm_forget_all();
+        mpi_requests_forget();
+    }
+    mpi_library_find(session, call->library);
     if (mpi.is_ready && mpi.has_world &&
         (MPI_LOCAL(Comm_rank, mpi.flavour.world, &rank) != 0 || MPI_LOCAL(Comm_size, mpi.flavour.world, &size) != 0))
         rank = WIRE_MPI_NO_RANK;
@@ -279,15 +290,15 @@ static void tell_rank(uint64_t session)
 
 static void end_always(struct word_call *call, const struct mpi_shape *shape)
 {
-    if ((int32_t)call->result != 0)
+    if ((int32_t)call->result != 0 || is_foreign(call))
         return;
     if (shape->action == MPI_DOES_INIT) {
-        tell_rank(0);
+        tell_rank(call, 0);
     } else if (shape->action == MPI_DOES_SESSION_INIT) {
         uint64_t session = 0;
         memcpy(&session, (const void *)word_call_word(call, 2), sizeof(void *));
-        tell_rank(session);
-    } else if (shape->new_comm && shape->action == MPI_DOES_NOTHING && is_ready()) {
+        tell_rank(call, session);
+    } else if (shape->new_comm && shape->action == MPI_DOES_NOTHING && is_ready(call)) {
         mpi_comm_of(mpi_load_handle(mpi_word(call, shape->new_comm), 0), mpi_call_of(call)->comm.number);
     }
 }

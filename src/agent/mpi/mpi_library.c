@@ -56,7 +56,7 @@ static const struct mpi_flavour flavours[] = {
                        .byte = 0x247 },
 };
 
-struct mpi_library mpi;
+struct mpi_library mpi = { .known = MPI_KNOWS_NONE };
 
 #define PROFILING(function) (MPI_FUNCTION_COUNT + MPI_FUNCTION_##function) /* the stub of PMPI_<function> */
 static const uint16_t numbers[MPI_LOCAL_COUNT] = {
@@ -81,15 +81,6 @@ static const uint16_t numbers[MPI_LOCAL_COUNT] = {
     [MPI_LOCAL_Test_cancelled] = PROFILING(Test_cancelled),
 };
 
-/* The first definition in the loader's order, as a reference binds: a program may have a copy of the variable. */
-static uint64_t find_symbol(const char *name)
-{
-    void *found = NULL;
-    for (const struct link_map *object = library_objects(); object && !found; object = object->l_next)
-        found = library_symbol_of(object, name);
-    return (uint64_t)(uintptr_t)found;
-}
-
 static const struct link_map *object_of(const void *address)
 {
     Dl_info info;
@@ -101,10 +92,17 @@ static const struct link_map *object_of(const void *address)
     return object;
 }
 
-static uint32_t find_kind(void)
+/* A variable of the library, as a reference binds: the program, which is the first object, may have a copy of it. */
+static uint64_t find_variable(const struct link_map *library, const char *name)
 {
-    const struct link_map *object = object_of((const void *)(uintptr_t)mpi.calls[MPI_LOCAL_Comm_size]);
-    if (object ? library_defines(object, "ompi_mpi_comm_world") : find_symbol("ompi_mpi_comm_world") != 0)
+    const struct link_map *program = library_objects();
+    void *found = program ? library_symbol_of(program, name) : NULL;
+    return (uint64_t)(uintptr_t)(found || !library ? found : library_symbol_of(library, name));
+}
+
+static uint32_t find_kind(const struct link_map *object)
+{
+    if (object && library_defines(object, "ompi_mpi_comm_world"))
         return WIRE_MPI_OPEN_MPI;
     int (*abi_version)(int *major, int *minor) = (int (*)(int *, int *))(
         object ? library_symbol_of(object, "PMPI_Abi_get_version") : NULL);
@@ -119,25 +117,27 @@ static uint32_t find_kind(void)
 }
 
 /* The user's choice counts only if nothing is found: handles of another width would crash the program. */
-static uint32_t choose_kind(void)
+static uint32_t choose_kind(const struct link_map *object)
 {
-    uint32_t found = find_kind(), chosen = wire_mpi(agent.arena)->chosen;
+    uint32_t found = find_kind(object), chosen = wire_mpi(agent.arena)->chosen;
     return found == WIRE_MPI_UNKNOWN && chosen < WIRE_MPI_FLAVOUR_COUNT ? chosen : found;
 }
 
-static void find_calls(void)
+static void find_calls(uint32_t library)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_MPI);
     for (uint32_t i = 0; i < MPI_LOCAL_COUNT; i++)
-        mpi.calls[i] = object ? (mpi_local_call *)object->real(numbers[i]) : NULL;
-    mpi.kind = choose_kind();
+        mpi.calls[i] = object ? (mpi_local_call *)object->real(numbers[i], library) : NULL;
+    const struct link_map *file = object_of((const void *)(uintptr_t)mpi.calls[MPI_LOCAL_Comm_size]);
+    mpi.kind = choose_kind(file);
     mpi.flavour = flavours[mpi.kind];
     if (mpi.kind == WIRE_MPI_OPEN_MPI) {
-        mpi.flavour.world = find_symbol("ompi_mpi_comm_world");
-        mpi.flavour.null_comm = find_symbol("ompi_mpi_comm_null");
-        mpi.flavour.null_type = find_symbol("ompi_mpi_datatype_null");
-        mpi.flavour.byte = find_symbol("ompi_mpi_byte");
+        mpi.flavour.world = find_variable(file, "ompi_mpi_comm_world");
+        mpi.flavour.null_comm = find_variable(file, "ompi_mpi_comm_null");
+        mpi.flavour.null_type = find_variable(file, "ompi_mpi_datatype_null");
+        mpi.flavour.byte = find_variable(file, "ompi_mpi_byte");
     }
+    mpi.known = mpi.kind == WIRE_MPI_UNKNOWN ? MPI_KNOWS_NONE : library;
 }
 
 /* Whether MPI_COMM_WORLD may be used. */
@@ -148,9 +148,9 @@ static int has_world(void)
            !finalized && mpi.flavour.world;
 }
 
-static void find(uint64_t session)
+static void find(uint64_t session, uint32_t library)
 {
-    find_calls();
+    find_calls(library);
     if (mpi.kind == WIRE_MPI_UNKNOWN)
         return;
     uint64_t group = 0;
@@ -164,11 +164,11 @@ static void find(uint64_t session)
     atomic_store_explicit(&mpi.is_ready, 1, memory_order_release);
 }
 
-void mpi_library_find(uint64_t session)
+void mpi_library_find(uint64_t session, uint32_t library)
 {
     int saved = errno;
     if (!atomic_load_explicit(&mpi.is_ready, memory_order_acquire))
-        find(session);
+        find(session, library);
     errno = saved;
 }
 

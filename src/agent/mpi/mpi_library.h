@@ -2,17 +2,22 @@
  *
  * The agent makes local calls only: one that communicates could hang a program of which only some ranks are profiled.
  * It makes none before MPI_Init() has returned and after MPI_Finalize() has begun, and passes no null handles, so that
- * no error handler of the program runs because of it. */
+ * no error handler of the program runs because of it.
+ *
+ * If a process has two MPIs, the calls of the one that was initialised first are decoded. Handles of the other mean
+ * something else, so that its calls are recorded without sizes, peers and requests. */
 #ifndef TACHO_AGENT_MPI_MPI_LIBRARY_H
 #define TACHO_AGENT_MPI_MPI_LIBRARY_H
 
 #include <stdint.h>
 #include <string.h>
 
+#include "agent/core/word_calls.h"
 #include "wire/wire_mpi.h"
 
 #define MPI_STATUS_MAX 32 /* bytes of the largest status */
 #define MPI_BY_CALL 255
+#define MPI_KNOWS_NONE 0x10000
 
 struct mpi_flavour {
     uint8_t handle_bytes;
@@ -55,6 +60,7 @@ enum mpi_local {
 extern struct mpi_library {
     struct mpi_flavour flavour;
     uint32_t kind;             /* enum wire_mpi_flavour */
+    uint32_t known;            /* word_call.library of calls that can be decoded: of one MPI only */
     _Atomic uint32_t is_ready; /* local calls may be made */
     uint32_t has_world;        /* MPI_COMM_WORLD may be used; not so in a program with sessions alone */
     uint64_t world_group;      /* 0: none */
@@ -62,8 +68,8 @@ extern struct mpi_library {
 } mpi;
 
 /* MPI_Init() has returned, or may have: finds the library, and sets is_ready if calls may be made. Keeps errno.
- * session: the one that MPI_Session_init() returned; 0: none. */
-void mpi_library_find(uint64_t session);
+ * session: the one that MPI_Session_init() returned; 0: none. library: word_call.library of the call. */
+void mpi_library_find(uint64_t session, uint32_t library);
 void mpi_library_end(void); /* MPI_Finalize() begins; keeps errno */
 
 /* Calls a function of enum mpi_local; the result is 0 or an MPI error. */
@@ -73,6 +79,11 @@ void mpi_library_end(void); /* MPI_Finalize() begins; keeps errno */
                                                                  MPI_WORD(e))                                          \
                                   : -1)
 #define MPI_LOCAL(local, ...) MPI_LOCAL_5(local, __VA_ARGS__, 0, 0, 0, 0, 0)
+
+static inline int mpi_knows(const struct word_call *call)
+{
+    return call->library == mpi.known;
+}
 
 static inline uint64_t mpi_handle(uint64_t word)
 {

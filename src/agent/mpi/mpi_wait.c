@@ -45,7 +45,7 @@ static char *statuses_of(const struct mpi_thread *state, uint32_t count)
 void mpi_want_status(struct word_call *call, const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
-    if (!shape->status || mpi.kind == WIRE_MPI_UNKNOWN)
+    if (!shape->status || !mpi_knows(call))
         return;
     uint64_t *status = word_call_at(call, shape->status - 1u);
     if (*status == mpi.flavour.status_ignore)
@@ -88,7 +88,7 @@ void mpi_wait_begin(struct mpi_thread *state, struct word_call *call, const stru
 {
     struct mpi_call *own = mpi_call_of(call);
     uint64_t at = shape->request ? mpi_word(call, shape->request) : 0;
-    if (mpi.kind == WIRE_MPI_UNKNOWN || shape->action == MPI_DOES_NOTHING)
+    if (!mpi_knows(call) || shape->action == MPI_DOES_NOTHING)
         return;
     if (shape->requests) {
         begin_array(state, call, shape);
@@ -235,7 +235,7 @@ void mpi_wait_end(struct agent_thread *thread, struct mpi_thread *state, struct 
     writer.call = call;
     writer.flags = is_start(shape) ? WIRE_MPI_STARTED : WIRE_MPI_COMPLETED;
     writer.count = 0;
-    if ((int32_t)call->result == 0 && shape->action == MPI_DOES_REQUEST_FREED)
+    if ((int32_t)call->result == 0 && shape->action == MPI_DOES_REQUEST_FREED && own->request.number)
         mpi_request_remove(own->handle, own->request.number);
     else if ((int32_t)call->result == 0 && shape->action != MPI_DOES_NOTHING)
         add_all(&writer, state->waited, shape);

@@ -133,20 +133,25 @@ static int is_vendor(const void *caller)
     return 0;
 }
 
-static void *real_of(uint32_t number)
+static void *real_for(uint32_t number, const void *caller)
 {
+    const struct stub_library *library;
+    if (atomic_load_explicit(&stub_chooses, memory_order_relaxed))
+        return stub_choose(number, caller, &library);
     void *real = atomic_load_explicit(&stub_real[number], memory_order_acquire);
     return real ? real : stub_resolve(number);
 }
 
 /* If the address is not that of the function which the stub calls, it stays as it is: it belongs to a second copy of
- * the library, in another version. */
+ * the library. */
 __attribute__((visibility("default"))) void *tacho_stub_of(const char *name, void *address, const void *caller)
 {
     uint32_t number = address && name ? number_of(name) : stub_object.count;
+    if (address)
+        stub_objects_changed(); /* it may be a function of an object that calls another library */
     if (number == stub_object.count || is_vendor(caller))
         return address;
-    return real_of(number) == address ? stub_rows + number * STUB_BYTES : address;
+    return real_for(number, caller) == address ? stub_rows + number * STUB_BYTES : address;
 }
 
 void *stub_dlsym_handle(void *handle, const char *name)
@@ -171,11 +176,11 @@ void *stub_dlsym_special(void *handle, const char *name, const void *caller)
     if (number == stub_object.count)
         return STUB_ASK_NEXT;
     if (!stub_object.is_hidden)
-        return real_of(number) ? STUB_ASK_NEXT : stub_dlsym(RTLD_NEXT, name);
+        return real_for(number, caller) ? STUB_ASK_NEXT : stub_dlsym(RTLD_NEXT, name);
     if (handle == RTLD_NEXT || is_vendor(caller))
         return STUB_ASK_NEXT;
     void *found = stub_dlsym(RTLD_DEFAULT, name);
     if (!found)
         stub_forget_error();
-    return found && found == real_of(number) ? stub_rows + number * STUB_BYTES : STUB_ASK_NEXT;
+    return found && found == real_for(number, caller) ? stub_rows + number * STUB_BYTES : STUB_ASK_NEXT;
 }

@@ -26,7 +26,7 @@
 
 #include "agent/core/elf_lookup.h"
 
-struct word_call;
+struct link_map;
 
 /* A function of the object. Its stub has the same place in the order of STUB_ROW()s. */
 struct stub_function {
@@ -51,11 +51,49 @@ extern const struct stub_object {
      * dlsym(), and would call themselves again. NULL ends the list. */
     const char *const *vendors;
     void *(*missing)(uint32_t number); /* what a stub calls if no library has its function */
-    /* Of an object with words: the function for this call, where it depends on the caller; NULL if no library has it.
-     * No function: stub_real[] has one for all callers. */
-    void *(*choose)(struct word_call *call);
-    void (*unloaded)(void); /* NULL or, for choose(): the program has unloaded objects. The loader holds its lock */
+    /* By group: a function that every library of this kind has, by which a second one is noticed. NULL ends the list.
+     */
+    const char *const *signs;
+    /* 1: asks stub_choose() even for one library. What is in the global scope then serves all callers at any time. */
+    uint32_t chooses_always;
+    uint32_t has_parts; /* 1: only files with the first prefix are whole libraries */
+    /* NULL or: what the object wants to know about a library that serves calls (stub_library.detail). */
+    const void *(*describe)(const struct link_map *library);
+    void (*choosing)(void); /* NULL or: stub_chooses has been set */
 } stub_object;
+
+/* ---- Several libraries of the same kind in one process: see stub_choose.c -------------------------------------- */
+
+#define STUB_LIBRARIES 16
+#define STUB_UNKNOWN_LIBRARY 0xffff
+#define STUB_SCOPES_MAX 128
+#define STUB_GLOBAL UINT32_MAX /* number of the global scope */
+
+struct stub_library {
+    uint32_t number;                      /* 0: the only one, or the one that served calls when it was the only one */
+    const void *detail;                   /* of stub_object.describe() */
+};
+struct stub_choice {
+    _Atomic(void *) real;                 /* NULL: not found */
+    _Atomic(const struct stub_library *) library;
+};
+extern struct stub_choice stub_choices[]; /* by scope and number; the global scope is the first */
+extern const uint32_t stub_scopes;        /* besides the global one */
+/* 0: stub_real[] serves all callers. 1: ask stub_choose(). */
+extern _Atomic uint32_t stub_chooses;
+/* The object defines the three with this. scopes: calling objects that are told apart; more are slow. always:
+ * stub_object.chooses_always. */
+#define STUB_CHOICES(scopes, count, always)                                                                    \
+    struct stub_choice stub_choices[((scopes) + 1) * (count)];                                                         \
+    const uint32_t stub_scopes = scopes;                                                                               \
+    _Atomic uint32_t stub_chooses = always;                                                                    \
+    _Static_assert((scopes) <= STUB_SCOPES_MAX && (count) < 65536, "as stubs.h and stub_rows.h say")
+
+/* The real function for this caller, and the library that has it; NULL if no library has it. Keeps errno. */
+void *stub_choose(uint32_t number, const void *caller, const struct stub_library **library);
+/* The function in one library; NULL if it lacks it. */
+void *stub_real_in(uint32_t number, uint32_t library);
+void stub_objects_changed(void); /* there may be new objects, or fewer; not with the loader's lock. Keeps errno */
 
 /* The real function, or NULL while no loaded library has it. Keeps errno. */
 void *stub_resolve(uint32_t number);

@@ -31,9 +31,11 @@ _Static_assert(OWN_ID < WORD_CALL_OWN, "they fit");
 
 /* ---- libucp itself --------------------------------------------------------------------------------------------- */
 
+/* A process may have several (word_call.library); calls of further ones count as the program's. */
+#define LIBRARIES 4u
 static struct {
     _Atomic uintptr_t first, bytes; /* its addresses; 0 bytes: not known yet */
-} library;
+} libraries[LIBRARIES];
 
 struct search {
     uintptr_t address;
@@ -49,32 +51,35 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-static __attribute__((noinline)) void find_library(uint32_t function)
+static __attribute__((noinline)) void find_library(const struct word_call *call)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_UCX);
-    struct search search = { .address = object ? (uintptr_t)object->real(function) : 0 };
+    struct search search = { .address = object ? (uintptr_t)object->real(call->function, call->library) : 0 };
     if (!search.address || !dl_iterate_phdr(look_at, &search))
         return;
-    atomic_store_explicit(&library.first, (uintptr_t)search.first, memory_order_relaxed);
-    atomic_store_explicit(&library.bytes, (uintptr_t)search.bytes, memory_order_release);
+    atomic_store_explicit(&libraries[call->library].first, (uintptr_t)search.first, memory_order_relaxed);
+    atomic_store_explicit(&libraries[call->library].bytes, (uintptr_t)search.bytes, memory_order_release);
 }
 
 static int is_own_call(const struct word_call *call)
 {
-    uintptr_t bytes = atomic_load_explicit(&library.bytes, memory_order_acquire);
+    if (unlikely(call->library >= LIBRARIES))
+        return 0;
+    uintptr_t bytes = atomic_load_explicit(&libraries[call->library].bytes, memory_order_acquire);
     if (unlikely(!bytes)) {
-        find_library(call->function);
-        bytes = atomic_load_explicit(&library.bytes, memory_order_acquire);
+        find_library(call);
+        bytes = atomic_load_explicit(&libraries[call->library].bytes, memory_order_acquire);
     }
-    return (uintptr_t)call->caller - atomic_load_explicit(&library.first, memory_order_relaxed) < bytes;
+    uintptr_t first = atomic_load_explicit(&libraries[call->library].first, memory_order_relaxed);
+    return (uintptr_t)call->caller - first < bytes;
 }
 
 /* The id that an address has of its worker; 0: unknown. */
-static uint64_t worker_id(const void *address)
+static uint64_t worker_id(const struct word_call *call, const void *address)
 {
     const struct word_object *object = agent_word_object(WIRE_SOURCE_UCX);
     uint64_t (*id_of)(const void *) = (uint64_t (*)(const void *))(
-        object ? object->real(UCX_FUNCTION_ucp_address_get_uuid) : NULL);
+        object ? object->real(UCX_FUNCTION_ucp_address_get_uuid, call->library) : NULL);
     return id_of && address ? id_of(address) : 0;
 }
 
@@ -141,7 +146,7 @@ static int begin(struct word_call *call)
     if (shape->kind == UCX_EP_CREATE) {
         const struct ucx_endpoint_params *params = (const void *)call->registers[1];
         int has_address = params && (params->mask & UCX_ENDPOINT_HAS_ADDRESS);
-        call->own[OWN_ID] = has_address ? worker_id(params->address) : 0;
+        call->own[OWN_ID] = has_address ? worker_id(call, params->address) : 0;
     }
     call->own[OWN_START] = agent_ticks();
     return 1;
@@ -169,7 +174,7 @@ static void look_at_object(struct agent_thread *thread, const struct word_call *
     if (shape->kind == UCX_WORKER_CREATE)
         emit_pair(thread, WIRE_UCX_WORKER, 0, *(const uint64_t *)call->registers[2], 0);
     else if (shape->kind == UCX_WORKER_ADDRESS)
-        emit_pair(thread, WIRE_UCX_WORKER, 1, call->registers[0], worker_id(*(void *const *)call->registers[1]));
+        emit_pair(thread, WIRE_UCX_WORKER, 1, call->registers[0], worker_id(call, *(void *const *)call->registers[1]));
     else if (shape->kind == UCX_EP_CREATE && call->own[OWN_ID])
         emit_pair(thread, WIRE_UCX_PEER, 0, *(const uint64_t *)call->registers[2], call->own[OWN_ID]);
 }

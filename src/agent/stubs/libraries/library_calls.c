@@ -33,9 +33,9 @@ const struct stub_function stub_functions[] = {
 #undef CALL
 };
 #define COUNT (sizeof stub_functions / sizeof *stub_functions)
-_Static_assert(COUNT < 65536, "a stub holds its number in 16 bits");
 
 _Atomic(void *) stub_real[COUNT];
+STUB_CHOICES(32, COUNT, 0);
 static _Atomic uint32_t name_ids[COUNT];
 
 static const char *const files[][STUB_FILES] = {
@@ -45,6 +45,9 @@ static const char *const files[][STUB_FILES] = {
     [WIRE_LIBRARY_CUSPARSE] = { "libcusparse.so", "libcusparse" },
     [WIRE_LIBRARY_NCCL] = { "libnccl.so", "libnccl" },
 };
+/* In the order of libraries.def. */
+static const char *const signs[] = { "cublasCreate_v2", "cudnnCreate",    "cusolverDnCreate",
+                                     "cusparseCreate",  "ncclGetVersion", NULL };
 static const char *const vendors[] = { "libcu", "libnccl", NULL };
 
 /* The status that these libraries return when they are not initialised: 1 in all of them. */
@@ -58,11 +61,16 @@ static void *missing(uint32_t number)
     return (void *)(uintptr_t)not_there;
 }
 
+static void choosing(void);
+
 const struct stub_object stub_object = {
     .count = COUNT,
     .files = files,
     .vendors = vendors,
     .missing = missing,
+    .signs = signs,
+    .has_parts = 1,
+    .choosing = choosing,
 };
 
 /* ---- A call ---------------------------------------------------------------------------------------------------- */
@@ -79,6 +87,12 @@ struct library_look library_look = {
     .recording = offsetof(struct wire_header, recording),
 };
 
+/* A stub that finds the state of no agent does not jump to stub_real[]. */
+static void choosing(void)
+{
+    library_look.state = &no_agent;
+}
+
 static _Atomic(const struct agent_library_calls *) agent_calls;
 
 const struct agent_library_calls *tacho_agent_library_calls(void) __attribute__((weak));
@@ -92,7 +106,8 @@ static const struct agent_library_calls *find_agent(void)
     if (calls && calls->size == sizeof *calls) {
         library_look.arena = calls->arena; /* first: a stub reads it only once the state says so */
         atomic_thread_fence(memory_order_release);
-        library_look.state = calls->state;
+        if (!atomic_load(&stub_chooses))
+            library_look.state = calls->state;
         atomic_store_explicit(&agent_calls, calls, memory_order_release);
         return calls;
     }
@@ -122,12 +137,21 @@ static uint64_t stack_bytes(const struct stub_function *function, const void *ar
     return wanted & ~UINT64_C(15);
 }
 
-void *library_begin(uint32_t number, struct library_call *call, const void *arguments)
+static void *real_for(uint32_t number, const void *caller)
+{
+    const struct stub_library *library;
+    if (atomic_load_explicit(&stub_chooses, memory_order_relaxed))
+        return stub_choose(number, caller, &library);
+    void *real = atomic_load_explicit(&stub_real[number], memory_order_acquire);
+    return real ? real : stub_resolve(number);
+}
+
+void *library_begin(uint32_t number, struct library_call *call, const void *arguments, const void *caller)
 {
     const struct stub_function *function = &stub_functions[number];
-    void *real = atomic_load_explicit(&stub_real[number], memory_order_acquire);
+    void *real = real_for(number, caller);
     call->is_recorded = 0;
-    if (!real && !(real = stub_resolve(number)))
+    if (!real)
         return missing(number);
     const struct agent_library_calls *agent = find_agent();
     if (!agent)

@@ -53,6 +53,7 @@ library_enter:
     mov w0, w16
     add x1, x29, CALL
     add x2, x29, FRAME_BYTES
+    mov x3, x30
     bl library_begin
     str x0, [x29, REAL]
     ldr w9, [x29, CALL + ENTER_IS_RECORDED]

@@ -115,6 +115,7 @@ library_enter:
     movq %r11, %rdi
     leaq CALL(%rbp), %rsi
     leaq 16(%rbp), %rdx
+    movq 8(%rbp), %rcx
     call library_begin
     movq %rax, REAL(%rbp)
     cmpl $0, CALL+ENTER_IS_RECORDED(%rbp)

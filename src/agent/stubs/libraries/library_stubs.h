@@ -23,9 +23,9 @@ struct library_call {
 };
 _Static_assert(sizeof(struct library_call) <= 48, "library_enter_*.S keeps so much room");
 
-/* library_enter() calls this after it has saved all arguments. `arguments` is the address of those on the stack.
- * Returns the real function, or one that fails if no library has it. */
-void *library_begin(uint32_t number, struct library_call *call, const void *arguments);
+/* library_enter() calls this after it has saved all arguments. `arguments` is the address of those on the stack,
+ * `caller` the return address. Returns the real function, or one that fails if no library has it. */
+void *library_begin(uint32_t number, struct library_call *call, const void *arguments, const void *caller);
 void library_end(const struct library_call *call);
 
 #endif

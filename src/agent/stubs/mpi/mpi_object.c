@@ -25,9 +25,11 @@ const uint8_t stub_stack_pairs[] = {
 _Static_assert(sizeof stub_stack_pairs == COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[COUNT];
+STUB_CHOICES(32, COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_MPI;
 
 static const char *const files[][STUB_FILES] = { { "libmpi.so", "libmpich.so", "libmpi" } };
+static const char *const signs[] = { "MPI_Comm_rank", NULL };
 static const char *const vendors[] = { "libmpi", "libopen-", "libpmpi", "mca_", NULL };
 
 /* No MPI is loaded, so the program has a weak reference, which would be NULL without the stubs. A program that asks
@@ -56,4 +58,5 @@ const struct stub_object stub_object = {
     .files = files,
     .vendors = vendors,
     .missing = missing,
+    .signs = signs,
 };

@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "openmp_stubs.h"
+#include "agent/openmp/openmp_agent.h"
+#include "agent/stubs/stubs.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define OTHER_TOOL "OpenMP's events (OMPT) are not recorded: "

@@ -23,9 +23,11 @@ const uint8_t stub_stack_pairs[] = {
 _Static_assert(sizeof stub_stack_pairs == OSHMEM_FUNCTION_COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[OSHMEM_FUNCTION_COUNT];
+STUB_CHOICES(32, OSHMEM_FUNCTION_COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_OSHMEM;
 
 static const char *const files[][STUB_FILES] = { { "liboshmem.so", "libsma.so", "libshmem" } };
+static const char *const signs[] = { "shmem_my_pe", NULL };
 static const char *const vendors[] = { "liboshmem", "libsma", "libshmem", "libopen-", "mca_", NULL };
 
 /* No OpenSHMEM is loaded, so the program has a weak reference, which would be NULL without the stubs. */
@@ -46,4 +48,5 @@ const struct stub_object stub_object = {
     .files = files,
     .vendors = vendors,
     .missing = missing,
+    .signs = signs,
 };

@@ -16,9 +16,11 @@ const uint8_t stub_stack_pairs[] = {
 _Static_assert(sizeof stub_stack_pairs == UCX_FUNCTION_COUNT, "each stub finds its own");
 
 _Atomic(void *) stub_real[UCX_FUNCTION_COUNT];
+STUB_CHOICES(32, UCX_FUNCTION_COUNT, 0);
 const uint32_t stub_words_source = WIRE_SOURCE_UCX;
 
 static const char *const files[][STUB_FILES] = { { "libucp.so", "libucp" } };
+static const char *const signs[] = { "ucp_worker_create", NULL };
 static const char *const vendors[] = { "libucp", "libuct", "libucs", "libucm", NULL };
 
 /* A call of a function that no library has: the library was unloaded. The result is both a status and a
@@ -40,4 +42,5 @@ const struct stub_object stub_object = {
     .files = files,
     .vendors = vendors,
     .missing = missing,
+    .signs = signs,
 };

@@ -104,12 +104,9 @@ static _Atomic uintptr_t seen[SEEN];
 static int is_seen(const struct dl_phdr_info *object)
 {
     static _Atomic uint64_t unloads; /* another object may be where one was unloaded */
-    if (atomic_exchange_explicit(&unloads, object->dlpi_subs, memory_order_relaxed) != object->dlpi_subs) {
+    if (atomic_exchange_explicit(&unloads, object->dlpi_subs, memory_order_relaxed) != object->dlpi_subs)
         for (uint32_t i = 0; i < SEEN; i++)
             atomic_store_explicit(&seen[i], 0, memory_order_relaxed);
-        if (stub_object.unloaded)
-            stub_object.unloaded();
-    }
     uintptr_t key = (uintptr_t)object->dlpi_phdr;
     return atomic_exchange_explicit(&seen[(key >> 12) % SEEN], key, memory_order_relaxed) == key;
 }

@@ -21,9 +21,15 @@ static void *real_function(uint32_t number)
     return real ? real : stub_resolve(number);
 }
 
+static void objects_changed(void)
+{
+    stub_clear_weak();
+    stub_objects_changed();
+}
+
 static const struct word_object object = { .size = sizeof object,
-                                           .real = real_function,
-                                           .objects_changed = stub_clear_weak };
+                                           .real = stub_real_in,
+                                           .objects_changed = objects_changed };
 
 static __attribute__((noinline)) const struct word_calls *find_agent(void)
 {
@@ -37,12 +43,24 @@ static __attribute__((noinline)) const struct word_calls *find_agent(void)
 __attribute__((constructor)) static void start(void)
 {
     find_agent();
-    stub_clear_weak();
+    objects_changed();
+}
+
+static __attribute__((noinline)) void *choose(struct word_call *call)
+{
+    const struct stub_library *library;
+    void *real = stub_choose(call->function, call->caller, &library);
+    call->library = (uint16_t)library->number;
+    if (stub_object.describe)
+        call->own[0] = (uintptr_t)library->detail;
+    return real;
 }
 
 void *stub_words_begin(struct word_call *call)
 {
-    void *real = stub_object.choose ? stub_object.choose(call) : real_function(call->function);
+    void *real = __builtin_expect(atomic_load_explicit(&stub_chooses, memory_order_relaxed) != 0, 0)
+                     ? choose(call)
+                     : real_function(call->function);
     if (__builtin_expect(!real, 0))
         return stub_object.missing(call->function);
     const struct word_calls *agent = atomic_load_explicit(&agent_calls, memory_order_acquire);
