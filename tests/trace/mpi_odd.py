@@ -27,6 +27,47 @@ int MPI_Send(const void *, int, long long, int, int, long long);
 int main(void) { int rank; MPI_Init(0, 0); MPI_Comm_rank(-1, &rank); MPI_Send("", 1, -2, 0, 7, -1); return MPI_Finalize(); }
 """
 
+# An MPI with the standard ABI whose local functions change errno, as functions may.
+ERRNO = """
+#include <errno.h>
+#include <stdio.h>
+#define LOCAL(name, parameters, ...) int PMPI_##name parameters { errno = 77; __VA_ARGS__; return 0; }
+LOCAL(Abi_get_version, (int *major, int *minor), *major = 1; *minor = 0)
+LOCAL(Initialized, (int *flag), *flag = 1)
+LOCAL(Finalized, (int *flag), *flag = 0)
+LOCAL(Comm_size, (long comm, int *size), *size = 1)
+LOCAL(Comm_rank, (long comm, int *rank), *rank = 0)
+LOCAL(Comm_test_inter, (long comm, int *flag), *flag = 0)
+LOCAL(Comm_group, (long comm, long *group), *group = 9)
+LOCAL(Group_free, (long *group), *group = 0)
+LOCAL(Group_translate_ranks, (long from, int count, int *ranks, long to, int *answer), *answer = *ranks)
+LOCAL(Type_size_x, (long type, long long *size), *size = 8)
+LOCAL(Get_elements_x, (int *status, long type, long long *count), *count = 48)
+LOCAL(Test_cancelled, (int *status, int *flag), *flag = 0)
+LOCAL(Topo_test, (long comm, int *kind), *kind = 211)
+LOCAL(Cartdim_get, (long comm, int *count), *count = 1)
+#define SAY(name) printf(#name " %d\\n", errno); return 0
+int MPI_Init(int *argc, char ***argv) { SAY(init); }
+int MPI_Send(const void *buffer, int count, long type, int peer, int tag, long comm) { SAY(send); }
+int MPI_Recv(void *buffer, int count, long type, int peer, int tag, long comm, int *status) { status[0] = 0; status[1] = 3; SAY(recv); }
+int MPI_Neighbor_alltoall(const void *sent, int count, long type, void *got, int other_count, long other_type, long comm) { SAY(neighbor); }
+int MPI_Finalize(void) { SAY(finalize); }
+"""
+KEEPS_ERRNO = """
+#include <errno.h>
+#include <stdio.h>
+int MPI_Init(int *, char ***); int MPI_Finalize(void); int MPI_Send(const void *, int, long, int, int, long);
+int MPI_Recv(void *, int, long, int, int, long, int *); int MPI_Neighbor_alltoall(const void *, int, long, void *, int, long, long);
+#define TRY(call) errno = 5; call; printf("%d\\n", errno)
+int main(void)
+{
+    int status[8], buffer[99];
+    TRY(MPI_Init(0, 0)); TRY(MPI_Send(buffer, 2, 0x999, 0, 7, 0x101)); TRY(MPI_Recv(buffer, 9, 0x999, 0, 3, 0x101, status));
+    TRY(MPI_Neighbor_alltoall(buffer, 1, 0x999, buffer + 8, 1, 0x999, 0x101)); TRY(MPI_Finalize());
+    return 0;
+}
+"""
+
 
 class Odd(mpilib.Case):
     def compare(self, mpi, *arguments, ranks=2, program=None, options=()):
@@ -170,12 +211,23 @@ class Odd(mpilib.Case):
         self.assertEqual(report.produced("mpi"), 0)
         self.says("No call to MPI was recorded.*linked statically")
 
-    def test_an_unknown_mpi(self):
-        for name, source, *flags in (("libmpi.so.77", UNKNOWN, "-shared", "-fPIC"), ("unknown", USES_IT, "libmpi.so.77", "-Wl,-rpath," + self.folder)):
+    def linked(self, library, program):
+        """A program that is linked with a library of its own."""
+        for name, source, *flags in (("libmpi.so.77", library, "-shared", "-fPIC"), ("program", program, "libmpi.so.77", "-Wl,-rpath," + self.folder)):
             with open(self.path("source.c"), "w") as file:
                 file.write(source)
             subprocess.run([*CC, "-w", "source.c", "-o", name, *flags], check=True, cwd=self.folder)
-        report = self.profile(self.path("unknown"), options=["-t", "mpi"])
+        return self.path("program")
+
+    def test_errno_is_the_programs(self):
+        report = self.profile(self.linked(ERRNO, KEEPS_ERRNO), options=["-t", "mpi"])
+        self.assertEqual(self.output.stdout.split(), "init 5 5 send 5 5 recv 5 5 neighbor 5 5 finalize 5 5".split())
+        found = {call.function: (call.bytes, call.received) for calls in mpilib.recorded(report).values() for call in calls}
+        self.assertEqual(found, {"MPI_Init": (None, None), "MPI_Send": (16, None), "MPI_Recv": (48, None), "MPI_Neighbor_alltoall": (16, 16),
+                                 "MPI_Finalize": (None, None)}, "the agent has made its calls")
+
+    def test_an_unknown_mpi(self):
+        report = self.profile(self.linked(UNKNOWN, USES_IT), options=["-t", "mpi"])
         self.assertEqual(self.output.stdout.split("\n"), ["init", "send 1 -2 0 7 -1", "finalize", ""])
         self.assertEqual({call.function: call[2:4] for calls in mpilib.recorded(report).values() for call in calls},
                          {name: (None, None) for name in ("MPI_Init", "MPI_Comm_rank", "MPI_Send", "MPI_Finalize")}, "names without sizes")

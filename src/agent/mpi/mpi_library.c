@@ -92,6 +92,14 @@ static const struct link_map *object_of(const void *address)
     return object;
 }
 
+int mpi_local(enum mpi_local local, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+    int saved = errno;
+    int result = mpi.calls[local] ? mpi.calls[local](a, b, c, d, e) : -1;
+    errno = saved;
+    return result;
+}
+
 /* A variable of the library, as a reference binds: the program, which is the first object, may have a copy of it. */
 static uint64_t find_variable(const struct link_map *library, const char *name)
 {

@@ -72,12 +72,12 @@ extern struct mpi_library {
 void mpi_library_find(uint64_t session, uint32_t library);
 void mpi_library_end(void); /* MPI_Finalize() begins; keeps errno */
 
-/* Calls a function of enum mpi_local; the result is 0 or an MPI error. */
+/* Calls a function of enum mpi_local; the result is 0 or an MPI error. Keeps errno: the program has not made this call.
+ */
+int mpi_local(enum mpi_local local, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
 #define MPI_WORD(value) ((uint64_t)(uintptr_t)(value))
 #define MPI_LOCAL_5(local, a, b, c, d, e, ...)                                                                         \
-    (mpi.calls[MPI_LOCAL_##local] ? mpi.calls[MPI_LOCAL_##local](MPI_WORD(a), MPI_WORD(b), MPI_WORD(c), MPI_WORD(d),   \
-                                                                 MPI_WORD(e))                                          \
-                                  : -1)
+    mpi_local(MPI_LOCAL_##local, MPI_WORD(a), MPI_WORD(b), MPI_WORD(c), MPI_WORD(d), MPI_WORD(e))
 #define MPI_LOCAL(local, ...) MPI_LOCAL_5(local, __VA_ARGS__, 0, 0, 0, 0, 0)
 
 static inline int mpi_knows(const struct word_call *call)
