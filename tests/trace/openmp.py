@@ -242,8 +242,21 @@ class Ends:
 
     def test_unload(self):
         library = self.build("openmp_library", "-shared", "-fPIC")
-        report = self.record(self.build("openmp_ends"), "unload", library)
+        report = self.record(self.build("openmp_ends"), "unload", library, library, library)
         self.assertEqual(self.count(report, "PARALLEL"), 3)
+
+    def test_another_library_at_the_same_place(self):
+        """A return address is the next library's, too: each region has the function that ran it."""
+        program, libraries = self.build("openmp_ends"), []
+        for name in ("first_one", "other_one"):
+            libraries.append(self.path(name + ".so"))
+            subprocess.run([self.compiler, "-O1", "-g", "-w", *self.flags, f"-DNAME={name}", "-shared", "-fPIC", os.path.join(SOURCES, "openmp_library.c"), "-o", libraries[-1]], check=True)
+        report = self.record(program, "unload", *libraries)
+        if len(set(self.output.stdout.split("\n")[:2])) != 1:
+            self.skipTest("the second library was not loaded where the first one was")
+        functions = report.rows(f"""SELECT s.value FROM {table('PARALLEL')} p JOIN TACHO_OPENMP_CALLCHAINS c ON c.id = p.callchainId
+                                     JOIN StringIds s ON s.id = c.symbol WHERE c.stackDepth = 0 ORDER BY p.start""")
+        self.assertEqual(functions, [("first_one",), ("other_one",)])
 
     def test_times_are_the_programs_and_a_planted_imbalance_comes_first(self):
         self.compare_balance()

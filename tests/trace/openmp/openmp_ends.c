@@ -50,13 +50,14 @@ static int exit_inside(void)
 }
 
 /* A library with a region of its own, and with its own dependence on the runtime. */
-static int unload(const char *path)
+static int unload(char **paths)
 {
-    for (int i = 0; i < 3; i++) {
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    for (; *paths; paths++) {
+        void *library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
         int (*run)(void) = library ? (int (*)(void))dlsym(library, "run_a_region") : NULL;
         if (!run || run() != 2)
             return 1;
+        printf("at %ld\n", (long)run);
         dlclose(library);
     }
     return 0;
@@ -71,5 +72,5 @@ int main(int argc, char **argv)
         return nested();
     if (strcmp(argv[1], "exit") == 0)
         return exit_inside();
-    return unload(argv[2]);
+    return unload(argv + 2);
 }

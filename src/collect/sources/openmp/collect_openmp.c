@@ -16,6 +16,16 @@ static void chain_row(struct writer *writer, const struct chain_row *from)
     writer_append(writer, TABLE_TACHO_OPENMP_CALLCHAINS, &row);
 }
 
+static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+{
+    openmp_forget_places(process, mapping->address, mapping->bytes);
+}
+
+static void module_end(struct process *process, uint64_t address, uint64_t bytes)
+{
+    openmp_forget_places(process, address, bytes);
+}
+
 static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
     openmp_cut(origin, end_ns);
@@ -51,6 +61,8 @@ const struct collect_source collect_source_openmp = {
     .arena = arena,
     .process_end = openmp_forget_process,
     .process_free = openmp_forget_process,
+    .module_begin = module_begin,
+    .module_end = module_end,
     .chain_row = chain_row,
     .thread_cut = thread_cut,
     .thread_end = thread_end,

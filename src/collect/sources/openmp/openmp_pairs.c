@@ -256,7 +256,7 @@ void openmp_forget_thread(struct process_reader *reader)
 
 void openmp_forget_process(struct process *process)
 {
-    openmp_forget_places(process);
+    openmp_forget_places(process, 0, UINT64_MAX);
     free(process->state[COLLECT_SOURCE_OPENMP]);
     process->state[COLLECT_SOURCE_OPENMP] = NULL;
 }

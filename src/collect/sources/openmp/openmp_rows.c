@@ -143,12 +143,12 @@ static int64_t place_id(const struct collect_origin *origin, uint64_t address)
     return names->places[i].chain;
 }
 
-/* Another process may get its number. */
-void openmp_forget_places(const struct process *process)
+/* Another process may get its number, another object its addresses. */
+void openmp_forget_places(const struct process *process, uint64_t first, uint64_t bytes)
 {
     struct openmp_names *names = process->collector->state[COLLECT_SOURCE_OPENMP];
     for (size_t i = 0; names && i < OPENMP_PLACES_KNOWN; i++)
-        if (names->places[i].process == process->global_pid)
+        if (names->places[i].process == process->global_pid && names->places[i].address - first < bytes)
             names->places[i].address = 0;
 }
 
