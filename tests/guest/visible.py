@@ -53,7 +53,7 @@ VISIBLE = [
             r"[-+] stdout: status SigCgt:\t0000000[01]00000000", ".*cuda.*standin.*",
             "libc installs it with the first thread, and the program's first thread may be one of those above."),
     Visible("a handler of SIGURG, as `SigCgt` shows it, where samples come by timers",
-            r"[-+] stdout: status SigCgt:\t0000000[01][08]0[04]00000", ".*timers.*",
+            r"[-+] stdout: status SigCgt:\t0000000[01][08]0[04]0[0-9a-f]{4}", ".*timers.*",
             "Each sample is a signal to the thread. `sigaction()` shows the program's own handler."),
     Visible("a SIGURG that another process sends, where samples come by timers: it ends `nanosleep()`, `poll()` and their like with EINTR",
             r"[-+] stdout: nanosleep: (0|errno 4)", ".*timers.*",
