@@ -242,7 +242,7 @@ class Environment(TreeCase):
     def test_ranks(self):
         for source, variables, rank in (
                 ("torchrun", {"RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8"}, (5, 1, 8)),
-                ("slurm", {"SLURM_PROCID": "3", "SLURM_LOCALID": "2", "SLURM_NTASKS": "4"}, (3, 2, 4)),
+                ("slurm", {"SLURM_PROCID": "3", "SLURM_LOCALID": "2", "SLURM_NTASKS": "4", "SLURM_STEP_ID": "0"}, (3, 2, 4)),
                 ("openmpi", {"OMPI_COMM_WORLD_RANK": "6", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_SIZE": "7"}, (6, 0, 7)),
                 ("mpich", {"PMI_RANK": "9", "PMI_SIZE": "10", "MPI_LOCALRANKID": "1"}, (9, 1, 10))):
             with self.subTest(source):

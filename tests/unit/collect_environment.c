@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "abi/job_variables.h"
+#include "abi/jobs/job_variables.h"
 #include "collect/capture/environment.h"
 #include "collect/core/machine.h"
 
@@ -101,32 +101,72 @@ static void few_variables_are_kept(void **state)
             fail_msg("%s is kept", no[i]);
 }
 
-static void expect_rank(const char *block, size_t length, const char *source, int64_t rank, int64_t local,
-                        int64_t world)
+static void expect_place(const char *block, size_t length, struct job_place expected)
 {
-    struct machine_rank found = machine_rank(block, length);
-    if (!source) {
-        assert_null(found.source);
+    struct job_place found = machine_place(block, length);
+    assert_string_equal(found.launcher ? found.launcher : "none", expected.launcher ? expected.launcher : "none");
+    if (!expected.launcher)
         return;
-    }
-    assert_non_null(found.source);
-    assert_string_equal(found.source, source);
-    assert_int_equal(found.rank, rank);
-    assert_int_equal(found.local_rank, local);
-    assert_int_equal(found.world_size, world);
+    assert_int_equal(found.rank, expected.rank);
+    assert_int_equal(found.local_rank, expected.local_rank);
+    assert_int_equal(found.local_size, expected.local_size);
+    assert_int_equal(found.world_size, expected.world_size);
+    assert_string_equal(found.job, expected.job);
 }
-#define EXPECT_RANK(block, ...) expect_rank(block, sizeof block, __VA_ARGS__)
+#define EXPECT_PLACE(block, launcher, rank, local, local_size, world, job)                                             \
+    expect_place(block, sizeof block, (struct job_place){ launcher, rank, local, local_size, world, NULL, job })
+#define EXPECT_NONE(block) EXPECT_PLACE(block, NULL, -1, -1, -1, -1, "")
 
+/* Those of Open MPI 4.1 and MPICH 4.0 were read from their processes, the others are as they are documented. */
 static void each_launcher_names_its_ranks(void **state)
 {
-    EXPECT_RANK("A=b\0RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8", "torchrun", 3, 1, 8);
-    EXPECT_RANK("OMPI_COMM_WORLD_SIZE=4\0OMPI_COMM_WORLD_RANK=2\0OMPI_COMM_WORLD_LOCAL_RANK=0", "Open MPI", 2, 0, 4);
-    EXPECT_RANK("MV2_COMM_WORLD_RANK=5\0MV2_COMM_WORLD_LOCAL_RANK=1\0MV2_COMM_WORLD_SIZE=6", "MVAPICH", 5, 1, 6);
-    EXPECT_RANK("PMI_RANK=1\0PMI_SIZE=2", "MPICH", 1, -1, 2);
-    EXPECT_RANK("SLURM_PROCID=7\0SLURM_LOCALID=3\0SLURM_NTASKS=16", "Slurm", 7, 3, 16);
-    EXPECT_RANK("SLURM_PROCID=0\0SLURM_LOCALID=0\0SLURM_NTASKS=1\0RANK=4\0WORLD_SIZE=9", "torchrun", 4, -1, 9);
-    EXPECT_RANK("RANK=captain\0HOME=/", NULL, 0, 0, 0);
-    EXPECT_RANK("RANKS=1", NULL, 0, 0, 0);
+    EXPECT_PLACE("A=b\0RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8\0LOCAL_WORLD_SIZE=2\0TORCHELASTIC_RUN_ID=42", "torchrun", 3,
+                 1, 2, 8, "42");
+    EXPECT_PLACE("RANK=3\0WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=none\0MASTER_ADDR=node1\0MASTER_PORT=29500", "torchrun", 3,
+                 -1, -1, 8, "node1.29500");
+    EXPECT_PLACE("OMPI_COMM_WORLD_SIZE=4\0OMPI_COMM_WORLD_RANK=2\0OMPI_COMM_WORLD_LOCAL_RANK=0\0"
+                 "OMPI_COMM_WORLD_LOCAL_SIZE=2\0PMIX_RANK=2\0PMIX_NAMESPACE=387907585",
+                 "Open MPI", 2, 0, 2, 4, "387907585");
+    EXPECT_PLACE("MV2_COMM_WORLD_RANK=5\0MV2_COMM_WORLD_LOCAL_RANK=1\0MV2_COMM_WORLD_SIZE=6", "MVAPICH", 5, 1, -1, 6,
+                 "");
+    EXPECT_PLACE("MVP_COMM_WORLD_RANK=5\0MVP_COMM_WORLD_LOCAL_RANK=1\0MVP_COMM_WORLD_SIZE=6", "MVAPICH", 5, 1, -1, 6,
+                 "");
+    EXPECT_PLACE("PMI_RANK=1\0PMI_SIZE=2\0MPI_LOCALRANKID=1\0MPI_LOCALNRANKS=2", "MPICH", 1, 1, 2, 2, "");
+    EXPECT_PLACE("PMI_RANK=1\0PMI_SIZE=2\0PMI_LOCAL_RANK=0\0PMI_LOCAL_SIZE=1", "MPICH", 1, 0, 1, 2, "");
+    EXPECT_PLACE("JSM_NAMESPACE_RANK=9\0JSM_NAMESPACE_LOCAL_RANK=3\0JSM_NAMESPACE_SIZE=12\0LSB_JOBID=7", "jsrun", 9, 3,
+                 -1, 12, "7");
+    EXPECT_PLACE("FLUX_TASK_RANK=2\0FLUX_TASK_LOCAL_ID=0\0FLUX_JOB_SIZE=4\0FLUX_JOB_ID=f8", "Flux", 2, 0, -1, 4, "f8");
+    EXPECT_PLACE("PALS_RANKID=6\0PALS_LOCAL_RANKID=2\0PALS_LOCAL_SIZE=4\0PMI_RANK=6\0PMI_SIZE=8\0PALS_APID=a-b", "PALS",
+                 6, 2, 4, 8, "a-b");
+    EXPECT_PLACE(
+        "SLURM_PROCID=7\0SLURM_LOCALID=3\0SLURM_NTASKS=16\0SLURM_STEP_ID=0\0SLURM_JOB_ID=12\0SLURM_GTIDS=4,5,6,7",
+        "Slurm", 7, 3, 4, 16, "12.0");
+    EXPECT_PLACE("JOB_COMPLETION_INDEX=11", "Kubernetes", 11, -1, -1, -1, "");
+    EXPECT_PLACE("PMIX_RANK=11\0PMIX_NAMESPACE=prterun-node1-77@1", "PMIx", 11, -1, -1, -1, "prterun-node1-77@1");
+}
+
+static void launchers_inside_of_launchers(void **state)
+{
+#define STEP "SLURM_PROCID=1\0SLURM_LOCALID=0\0SLURM_NTASKS=2\0SLURM_STEP_ID=3\0SLURM_JOB_ID=12\0"
+    EXPECT_PLACE(STEP "RANK=5\0LOCAL_RANK=1\0WORLD_SIZE=8", "torchrun", 5, 1, -1, 8, "");
+    /* srun --mpi=pmix: what PMIx leaves open, Slurm knows */
+    EXPECT_PLACE(STEP "PMIX_RANK=1\0PMIX_NAMESPACE=slurm.pmix.12.3", "PMIx", 1, 0, -1, 2, "slurm.pmix.12.3");
+    EXPECT_PLACE(STEP "PMIX_RANK=6\0PMIX_NAMESPACE=n", "PMIx", 6, -1, -1, -1, "n"); /* not the same job */
+}
+
+/* A batch script and an interactive shell of Slurm are no ranks, though they have one. */
+static void variables_that_mean_no_rank(void **state)
+{
+    EXPECT_NONE("RANK=captain\0HOME=/\0WORLD_SIZE=2");
+    EXPECT_NONE("RANK=1\0HOME=/");
+    EXPECT_NONE("RANK=-1\0WORLD_SIZE=2");
+    EXPECT_NONE("RANK=1x\0WORLD_SIZE=2");
+    EXPECT_NONE("RANK=99999999999999999999\0WORLD_SIZE=2");
+    EXPECT_NONE("RANK=2\0WORLD_SIZE=2");
+    EXPECT_NONE("RANKS=1\0WORLD_SIZE=2");
+    EXPECT_NONE("JOB_COMPLETION_INDEX=");
+    EXPECT_NONE("SLURM_PROCID=0\0SLURM_LOCALID=0\0SLURM_NTASKS=4\0SLURM_JOB_ID=200505\0SLURM_GTIDS=0");
+    EXPECT_NONE("SLURM_PROCID=0\0SLURM_LOCALID=0\0SLURM_NTASKS=4\0SLURM_JOB_ID=2\0SLURM_STEP_ID=4294967290");
 }
 
 int main(void)
@@ -139,6 +179,8 @@ int main(void)
         cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for),
         cmocka_unit_test(few_variables_are_kept),
         cmocka_unit_test(each_launcher_names_its_ranks),
+        cmocka_unit_test(launchers_inside_of_launchers),
+        cmocka_unit_test(variables_that_mean_no_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,12 @@ static const struct cmd_source_label labels[] = {
     { "SOURCES_REQUESTED", NULL, NULL },
     { "SOURCES", "Traced", NULL },
     { "WORKING_DIRECTORY", "Directory", NULL },
+    { "JOB", "Job", NULL },
+    { "LAUNCHER", "Launcher", NULL },
+    { "RANK", "Rank", NULL },
+    { "LOCAL_RANK", "Local rank", NULL },
+    { "LOCAL_SIZE", "Ranks on the host", NULL },
+    { "WORLD_SIZE", "Ranks", NULL },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
     { "CLOCK", "Clock", add_as_clock },
     { "CpuCores", "Cores", NULL },
@@ -59,6 +65,8 @@ static const struct cmd_source_label labels[] = {
     { "MemoryTotal", "Memory", add_as_memory },
     { "MemoryLimit", "Memory limit", add_as_bytes },
     { "Hostname", "Host", NULL },
+    { "BootId", "Boot ID", NULL },
+    { "PidNamespace", "PID namespace", NULL },
     { 0 },
 };
 

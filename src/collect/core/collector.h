@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 
+#include "abi/jobs/job_place.h"
 #include "clock_map.h"
 #include "collect/options/collect_options.h"
 #include "collect/options/collect_result.h"
@@ -48,6 +49,7 @@ struct collector {
     uint64_t buffer_bytes;   /* for the records of one process; less if its limits require it */
     struct rlimit old_files; /* before we raised it to its maximum */
     char host[256];
+    struct job_place place;  /* our own in a parallel job: that of processes whose environment does not tell */
     const char *folder;      /* the session's, for files that agents share with us; "": there is none */
 };
 

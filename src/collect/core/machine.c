@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "abi/job_variables.h"
+#include "abi/jobs/job_variables.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "capture_rows.h"
@@ -17,39 +17,27 @@
 
 /* ---- Ranks ----------------------------------------------------------------------------------------------------- */
 
+struct block {
+    const char *bytes;
+    size_t length;
+};
+
 /* The value of a variable in a block of NUL-separated NAME=value texts, or NULL. */
-static const char *find_variable(const char *block, size_t length, const char *name)
+static const char *find_variable(const void *context, const char *name)
 {
+    const struct block *block = context;
     size_t name_length = strlen(name);
-    for (size_t at = 0; at < length; at += strlen(block + at) + 1)
-        if (strncmp(block + at, name, name_length) == 0 && block[at + name_length] == '=')
-            return block + at + name_length + 1;
+    for (size_t at = 0; at < block->length; at += strlen(block->bytes + at) + 1)
+        if (strncmp(block->bytes + at, name, name_length) == 0 && block->bytes[at + name_length] == '=')
+            return block->bytes + at + name_length + 1;
     return NULL;
 }
 
-static int64_t number_of(const char *block, size_t length, const char *name)
+struct job_place machine_place(const char *block, size_t length)
 {
-    const char *text = find_variable(block, length, name);
-    if (!text || !*text)
-        return -1;
-    char *end;
-    long long number = strtoll(text, &end, 10);
-    return *end == 0 && number >= 0 ? number : -1;
-}
-
-struct machine_rank machine_rank(const char *block, size_t length)
-{
-    for (const struct job_launcher *launcher = job_launchers; launcher->source; launcher++) {
-        int64_t rank = number_of(block, length, launcher->rank);
-        if (rank >= 0)
-            return (struct machine_rank){
-                launcher->source,
-                rank,
-                number_of(block, length, launcher->local_rank),
-                number_of(block, length, launcher->world_size),
-            };
-    }
-    return (struct machine_rank){ NULL, -1, -1, -1 };
+    struct job_place place = job_place_read(find_variable, &(struct block){ block, length });
+    place.host_ranks = NULL; /* the block goes */
+    return place;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -162,6 +150,23 @@ static void line_value(const char *path, const char *key, char *value, size_t si
     text_free(&text);
 }
 
+/* What tells reports of one system from those of another: the start of its kernel, and the namespace of its pids, which
+ * containers have of their own. */
+static void describe_system(struct collector *collector)
+{
+    struct text boot = { 0 };
+    char link[64] = "", number[64] = "";
+    if (procfs_read("/proc/sys/kernel/random/boot_id", &boot) == 0) {
+        snprintf(link, sizeof link, "%.*s", (int)strcspn(text_string(&boot), "\n"), text_string(&boot));
+        machine_fact(collector, "BootId", 0, link);
+    }
+    ssize_t length = readlink("/proc/self/ns/pid", link, sizeof link - 1);
+    link[length > 0 ? length : 0] = 0;
+    if (sscanf(link, "pid:[%63[0-9]", number) == 1)
+        machine_fact(collector, "PidNamespace", 0, number);
+    text_free(&boot);
+}
+
 static void describe_host(struct collector *collector)
 {
     struct utsname kernel;
@@ -182,6 +187,7 @@ static void describe_host(struct collector *collector)
     snprintf(value, sizeof value, "%llu", (unsigned long long)limit);
     machine_fact(collector, "MemoryLimit", 0, limit ? value : "");
     machine_fact(collector, "Hostname", 619, collector->host);
+    describe_system(collector);
 }
 
 /* The end of the value behind NAME= in a command line. If quotes and backslashes make the value look different there,
@@ -243,6 +249,30 @@ static void add_source_names(struct collector *collector, const char *name, uint
     text_free(&text);
 }
 
+static void number_parameter(struct collector *collector, const char *name, int64_t value)
+{
+    char number[32];
+    if (value < 0)
+        return;
+    snprintf(number, sizeof number, "%lld", (long long)value);
+    machine_parameter(collector, name, number);
+}
+
+/* The capture is itself a rank of a job. */
+static void describe_place(struct collector *collector)
+{
+    const struct job_place *place = &collector->place;
+    if (!place->launcher)
+        return;
+    if (place->job[0])
+        machine_parameter(collector, "JOB", place->job);
+    machine_parameter(collector, "LAUNCHER", place->launcher);
+    number_parameter(collector, "RANK", place->rank);
+    number_parameter(collector, "LOCAL_RANK", place->local_rank);
+    number_parameter(collector, "LOCAL_SIZE", place->local_size);
+    number_parameter(collector, "WORLD_SIZE", place->world_size);
+}
+
 static void describe_capture(struct collector *collector)
 {
     const struct collect_options *options = collector->options;
@@ -263,6 +293,7 @@ static void describe_capture(struct collector *collector)
         add_source_names(collector, "SOURCES_REQUESTED", options->requested);
     if (!options->redact)
         machine_parameter(collector, "WORKING_DIRECTORY", getcwd(folder, sizeof folder) ? folder : "");
+    describe_place(collector);
     SOURCES_CALL(describe, collector);
     snprintf(number, sizeof number, "%llu", (unsigned long long)collector->buffer_bytes);
     machine_parameter(collector, "BUFFER_LIMIT_BYTES", number);
@@ -274,6 +305,7 @@ void machine_describe(struct collector *collector)
 {
     if (gethostname(collector->host, sizeof collector->host - 1) != 0)
         strcpy(collector->host, "localhost");
+    collector->place = job_place_own();
     describe_host(collector);
     capture_row_start(collector->writer, clock_utc_ns() - collector_now(collector));
     describe_capture(collector);

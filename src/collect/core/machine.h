@@ -5,15 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/jobs/job_place.h"
+
 struct collector;
 
-struct machine_rank {
-    const char *source;                   /* the launcher whose variables gave the rank; NULL: no rank */
-    int64_t rank, local_rank, world_size; /* -1: unknown */
-};
-
-/* Reads the rank from a process's environment block. */
-struct machine_rank machine_rank(const char *block, size_t length);
+/* Reads the place in a job from a process's environment block; host_ranks is not read. */
+struct job_place machine_place(const char *block, size_t length);
 
 /* The memory limit of our cgroup in bytes; 0: none. */
 uint64_t machine_memory_limit(void);

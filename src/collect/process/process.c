@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/job_variables.h"
+#include "abi/jobs/job_variables.h"
 #include "base/array.h"
 #include "cause.h"
 #include "collect/core/collect_sources.h"
@@ -65,16 +65,17 @@ void process_set_own_pid(struct process *process, uint32_t own_pid)
 
 static void set_rank(struct row_TACHO_PROCESS *row, const struct process *process)
 {
-    const struct machine_rank *rank = &process->rank;
-    if (!rank->source)
+    const struct job_place *place = &process->place;
+    if (!place->launcher)
         return;
-    if (rank->rank >= 0)
-        ROW_SET(row, TACHO_PROCESS, rank, rank->rank);
-    if (rank->local_rank >= 0)
-        ROW_SET(row, TACHO_PROCESS, localRank, rank->local_rank);
-    if (rank->world_size >= 0)
-        ROW_SET(row, TACHO_PROCESS, worldSize, rank->world_size);
-    ROW_SET(row, TACHO_PROCESS, rankSource, collector_string(process->collector, rank->source));
+    ROW_SET(row, TACHO_PROCESS, rank, place->rank);
+    if (place->local_rank >= 0)
+        ROW_SET(row, TACHO_PROCESS, localRank, place->local_rank);
+    if (place->world_size >= 0)
+        ROW_SET(row, TACHO_PROCESS, worldSize, place->world_size);
+    ROW_SET(row, TACHO_PROCESS, rankSource, collector_string(process->collector, place->launcher));
+    if (place->job[0])
+        ROW_SET(row, TACHO_PROCESS, job, collector_string(process->collector, place->job));
 }
 
 static void set_ending(struct row_TACHO_PROCESS *row, const struct process *process)
@@ -176,7 +177,7 @@ struct process *process_add(struct collector *collector, pid_t pid, pid_t parent
     process->pidfd = -1;
     if (before) {
         process->image = before->image + 1;
-        process->rank = before->rank;
+        process->place = before->place;
     }
     /* The same process, running another program. */
     if (before && (before->is_over ? before->over_ending : before->ending) == PROCESS_EXECED) {
@@ -241,6 +242,17 @@ static void environment_rows(const struct process *process, const char *block, s
     }
 }
 
+/* A child has its parent's environment until it calls exec. A program may get none of the launcher's variables (-n
+ * false, sudo); it is part of our rank all the same. */
+static void inherit_place(struct process *process)
+{
+    const struct process *parent = process_find(process->collector, process->parent_pid);
+    if (!process->place.launcher && parent && parent != process)
+        process->place = parent->place;
+    if (!process->place.launcher)
+        process->place = process->collector->place;
+}
+
 void process_describe(struct process *process)
 {
     struct text text = { 0 };
@@ -253,10 +265,11 @@ void process_describe(struct process *process)
         process->command_id = collector_string(process->collector, redact ? process->name : text_string(&text));
     text_clear(&text);
     if (strcmp(process->origin, "fork") != 0 && procfs_environment(process->pid, &text) == 0) {
-        process->rank = machine_rank(text.bytes, text.length);
+        process->place = machine_place(text.bytes, text.length);
         if (!redact)
             environment_rows(process, text.bytes, text.length);
     }
+    inherit_place(process);
     process->start_time = procfs_start_time(process->pid);
     text_free(&text);
     process_row(process);

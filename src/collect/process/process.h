@@ -100,7 +100,7 @@ struct process {
     char exec_name[64];
     int64_t exe_id, command_id;    /* in the writer's string pool; 0: unknown */
     char name[64];
-    struct machine_rank rank;
+    struct job_place place;
     int filters;                   /* seccomp filters, of a process without an agent */
     int64_t cpu_ns, cpu_before_ns; /* CPU time at the last reading; at the end of the previous image */
 

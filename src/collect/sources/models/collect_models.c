@@ -108,7 +108,7 @@ static const char *used_by(struct process *process, struct models *models, enum 
 {
     if (imported(process, models) & 1u << model)
         return "program";
-    return model_rows[model].of_ranks && process->rank.source && process->rank.world_size > 1 ? "ranks" : NULL;
+    return model_rows[model].of_ranks && process->place.launcher && process->place.world_size > 1 ? "ranks" : NULL;
 }
 
 static void module_begin(struct process *process, const struct symbols_mapping *mapping)
