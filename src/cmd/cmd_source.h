@@ -59,6 +59,10 @@ struct cmd_source {
      * settings->warnings. collect->sources has the sources that --trace names. An error ends the command. */
     int (*finish)(struct profile_settings *settings, struct collect_options *collect, struct error *err);
 
+    /* For a source whose data may concern the whole host: another rank of this host records them, so takes them out of
+     * the options of the capture. Returns their name; NULL: none were asked for. */
+    const char *(*leave_host)(struct collect_options *collect);
+
     /* ---- tacho doctor ---- */
     const struct doctor_examination *examinations;
 

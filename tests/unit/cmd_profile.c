@@ -251,12 +251,14 @@ static void names_that_do_not_fit(void **state)
 
 /* ---- the output's name ----------------------------------------------------------------------------------------- */
 
+static struct job_place place; /* in no job */
+
 static void expect_name(const char *pattern, const char *expected)
 {
     struct text out = { 0 };
-    int uses_number;
+    struct output_naming naming = { .pattern = pattern, .place = &place, .pid = getpid(), .number = 4 };
 
-    if (output_name(&out, pattern, getpid(), 4, &uses_number, &err) != 0)
+    if (output_name(&out, &naming, &err) != 0)
         fail_msg("%s", err.text);
     assert_string_equal(text_string(&out), expected);
     text_free(&out);
@@ -280,33 +282,53 @@ static void names_of_reports(void **state)
     expect_name("%h-%p", expected);
 }
 
+static void names_of_ranks(void **state)
+{
+    place = (struct job_place){ .launcher = "Slurm", .rank = 3, .world_size = 8 };
+    expect_name("r%r", "r3.tacho");
+    expect_name("r%%r", "r%r.tacho");
+    expect_name("run/", "run/rank0003.tacho");
+    expect_name("./", "./rank0003.tacho");
+    expect_name(".", "./rank0003.tacho");
+    expect_name("%r/", "3/rank0003.tacho");
+    place.world_size = 10000;
+    expect_name("run/", "run/rank0003.tacho");
+    place.world_size = 10001;
+    expect_name("run/", "run/rank00003.tacho");
+    place = (struct job_place){ .launcher = "Kubernetes", .rank = 123456, .world_size = -1 };
+    expect_name("run/", "run/rank123456.tacho");
+    place = (struct job_place){ 0 };
+    expect_name("run/", "run/report4.tacho");
+}
+
 static void names_that_mean_nothing(void **state)
 {
-    static const char *const wrong[] = { "", "%z", "end%", "%q", "%q{", "%q{}", "%q{SURELY_NOT_SET}" };
+    static const char *const wrong[] = { "", "%z", "end%", "%q", "%q{", "%q{}", "%q{SURELY_NOT_SET}", "%r", "%r/" };
     struct text out = { 0 };
-    int uses_number;
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        if (output_name(&out, wrong[i], 1, 1, &uses_number, &err) != ERR_BAD_ARGUMENT)
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct output_naming naming = { .pattern = wrong[i], .place = &place, .pid = 1, .number = 1 };
+        if (output_name(&out, &naming, &err) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
+    }
     text_free(&out);
 }
 
 static void the_next_free_number(void **state)
 {
     struct text out = { 0 };
-    unsigned number = 1;
-    int uses_number;
+    struct output_naming naming = { .pattern = "free%n", .place = &place, .pid = 1, .number = 1 };
 
     write_file("free1.tacho", "");
     write_file("free2.tacho", "");
-    assert_int_equal(output_name_free(&out, "free%n", 1, &number, &uses_number, &err), 0);
+    assert_int_equal(output_name_free(&out, &naming, &err), 0);
     assert_string_equal(text_string(&out), "free3.tacho");
-    assert_int_equal(number, 3);
+    assert_int_equal(naming.number, 3);
     /* taken, but that is for the writer to say */
-    assert_int_equal(output_name_free(&out, "free1", 1, &number, &uses_number, &err), 0);
+    naming.pattern = "free1";
+    assert_int_equal(output_name_free(&out, &naming, &err), 0);
     assert_string_equal(text_string(&out), "free1.tacho");
-    assert_int_equal(uses_number, 0);
+    assert_int_equal(naming.uses_number, 0);
     text_free(&out);
 }
 
@@ -382,6 +404,7 @@ int main(void)
         cmocka_unit_test(command_files_are_read_whole),
         cmocka_unit_test(names_that_do_not_fit),
         cmocka_unit_test(names_of_reports),
+        cmocka_unit_test(names_of_ranks),
         cmocka_unit_test(names_that_mean_nothing),
         cmocka_unit_test(the_next_free_number),
         cmocka_unit_test(limits_of_version_two),

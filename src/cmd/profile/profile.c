@@ -18,8 +18,10 @@
 #include "cmd/summary/summary_lines.h"
 #include "export/export.h"
 #include "output_name.h"
+#include "profile_launchers.h"
 #include "profile_options.h"
 #include "profile_program.h"
+#include "profile_ranks.h"
 #include "profile_run.h"
 
 /* One argument as a shell would need it. */
@@ -71,8 +73,7 @@ static void announce(void *context, const char *session, const char *agent_path)
 struct naming {
     const struct profile_settings *settings;
     struct text *path;
-    unsigned number;
-    int uses_number;
+    struct output_naming output;
 };
 
 /* The report's path with another ending, as export names its files. */
@@ -96,14 +97,28 @@ static int check_exports(const struct profile_settings *settings, const char *pa
     return err->code;
 }
 
+/* The report of a rank that is there already may be all that is left of an earlier job. */
+static int check_rank(const struct naming *naming, const char *path, struct error *err)
+{
+    if (!naming->output.is_rank || naming->settings->overwrite || access(path, F_OK) != 0)
+        return 0;
+    return error_set(err, ERR_EXISTS,
+                     "'%.400s' exists already, from another job or an earlier start of rank %lld: name another folder, "
+                     "or overwrite it with -f true",
+                     path, (long long)naming->settings->place.rank);
+}
+
 static int name_output(void *context, int pid, const char **path, struct error *err)
 {
     struct naming *naming = context;
-    int code = output_name_free(naming->path, naming->settings->output, pid, &naming->number, &naming->uses_number,
-                                err);
 
+    naming->output.pid = pid;
+    if (output_name_free(naming->path, &naming->output, err) != 0)
+        return err->code;
     *path = text_string(naming->path);
-    return code != 0 ? code : check_exports(naming->settings, *path, err);
+    if (naming->output.needs_folder && output_make_folder(*path, err) != 0)
+        return err->code;
+    return check_rank(naming, *path, err) != 0 ? err->code : check_exports(naming->settings, *path, err);
 }
 
 /* Runs the capture. Two captures that start at once may want the same number for their reports: the later one takes the
@@ -111,7 +126,9 @@ static int name_output(void *context, int pid, const char **path, struct error *
 static int capture(struct profile_settings *settings, struct text *path, struct collect_result *result,
                    struct error *err)
 {
-    struct naming naming = { .settings = settings, .path = path, .number = 1 };
+    struct naming naming = { .settings = settings,
+                             .path = path,
+                             .output = { .pattern = settings->output, .place = &settings->place, .number = 1 } };
     int code;
 
     settings->collect.name_output = name_output;
@@ -119,8 +136,10 @@ static int capture(struct profile_settings *settings, struct text *path, struct 
     do {
         err->code = 0;
         code = collect_run(&settings->collect, result, err);
-        naming.number++;
-    } while (code == ERR_EXISTS && naming.uses_number && !settings->overwrite);
+        naming.output.number++;
+    } while (code == ERR_EXISTS && naming.output.uses_number && !settings->overwrite);
+    if (naming.output.is_rank && settings->place.world_size != 1)
+        settings->quiet = 1; /* a summary of each rank would bury the program's own output */
     return code;
 }
 
@@ -284,11 +303,57 @@ static int run_program(const struct command *self, struct profile_settings *sett
     return status;
 }
 
+/* Checks that what was asked for makes sense, and completes the settings. *is_recorded: 0 if --ranks leaves this
+ * process out. */
+static int check_settings(struct profile_settings *settings, const char *const *program, int *is_recorded,
+                          struct error *err)
+{
+    *is_recorded = 1;
+    if (program[0] && settings->attach)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--attach=caller takes no program: it records the process that starts tacho");
+    if (!program[0] && !settings->attach)
+        return profile_program_lacking(settings, err);
+    if (profile_ranks_find(settings, is_recorded, err) != 0 || !*is_recorded)
+        return err->code;
+    if (program[0])
+        profile_launchers_check(program, &settings->warnings);
+    return profile_options_finish(settings, err);
+}
+
+/* Everything behind the options. */
+static int run_settings(const struct command *self, struct profile_settings *settings, const char *const *program,
+                        const struct profile_follower *then, int *found)
+{
+    struct text path = { 0 };
+    struct error err = { 0 };
+    int is_recorded, status;
+
+    if (settings->attach) {
+        settings->collect.announce = announce;
+        settings->quiet = 1;
+    }
+    if (!settings->quiet)
+        settings->collect.tell = tell;
+    int code = check_settings(settings, program, &is_recorded, &err);
+    if (is_recorded)
+        print_warnings(self, &settings->warnings);
+    if (code != 0)
+        return command_fail(self, &err);
+    if (is_recorded) {
+        status = run_program(self, settings, then, &path, found);
+        text_free(&path);
+    } else {
+        status = profile_ranks_run_bare(settings, &err);
+        command_fail(self, &err);
+    }
+    return status;
+}
+
 int profile_run(const struct command *self, int argc, char **argv, const struct profile_follower *then)
 {
     struct profile_settings *settings = malloc(sizeof *settings);
-    struct text command_line = { 0 }, path = { 0 }, list = { 0 };
-    struct error err = { 0 };
+    struct text command_line = { 0 }, list = { 0 };
     const char *program[argc + 1];
     size_t count = 0;
     int status = EXIT_OK, found = 1;
@@ -305,36 +370,19 @@ int profile_run(const struct command *self, int argc, char **argv, const struct 
         }
         settings->collect.argv = (char *const *)program;
         settings->collect.command_line = text_string(&command_line);
-        if (settings->attach) {
-            settings->collect.announce = announce;
-            settings->quiet = 1;
-        }
-        if (!settings->quiet)
-            settings->collect.tell = tell;
         for (const struct cmd_source *const *source = cmd_sources; *source; source++)
             if ((*source)->list_values)
                 (*source)->list_values(settings, &list);
-        if (list.length) {
+        if (list.length)
             fputs(text_string(&list), stdout);
-            goto done;
-        }
-        if (count && settings->attach)
-            error_set(&err, ERR_BAD_ARGUMENT,
-                      "--attach=caller takes no program: it records the process that starts tacho");
-        else if (count == 0 && !settings->attach)
-            profile_program_lacking(settings, &err);
         else
-            profile_options_finish(settings, &err);
-        print_warnings(self, &settings->warnings);
-        status = err.code ? command_fail(self, &err) : run_program(self, settings, then, &path, &found);
+            status = run_settings(self, settings, program, then, &found);
         if (!found)
             explain_operand(self, argc, argv, program[0]);
     }
-done:
     profile_settings_free(settings);
     free(settings);
     text_free(&command_line);
-    text_free(&path);
     text_free(&list);
     return status;
 }
@@ -347,8 +395,8 @@ static int run(const struct command *self, int argc, char **argv)
 static const struct entry examples[] = {
     { "tacho profile python train.py",
       "Record CUDA, NVTX, OS calls, PyTorch operators and CPU samples; print a summary." },
-    { "tacho profile -o run-%q{RANK} -t cuda,nvtx,nccl ./solver input",
-      "Name the report after the rank; record calls into NCCL too." },
+    { "tacho profile -o run/ -t cuda,nvtx,nccl ./solver input",
+      "Behind mpirun, srun or torchrun: write a report of each rank to a folder. Record calls into NCCL too." },
     { "tacho profile -y 30 -d 10 ./server", "Record ten seconds, half a minute after the start." },
     { "tacho profile -c nvtx -p step --capture-range-end=repeat:3 ./server",
       "Record the NVTX range 'step' three times." },

@@ -10,6 +10,7 @@
 #include "export/export.h"
 #include "profile_command_file.h"
 #include "profile_program.h"
+#include "profile_ranks.h"
 #include "profile_trace.h"
 #include "profile_window.h"
 
@@ -92,8 +93,11 @@ static const char *const *preload_names(void)
 /* clang-format off */
 static const struct option first_options[] = {
     { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(output), .value = "NAME",
-      .help = "Write the report to NAME.tacho. %p: process ID of the program, %h: host name, %n: lowest free number, "
-              "%q{VAR}: environment variable, %%: percent sign. Default: report%n." },
+      .help = "Write the report to NAME.tacho. %r: rank in a parallel job, %p: process ID of the program, %h: host "
+              "name, %n: lowest free number, %q{VAR}: environment variable, %%: percent sign. A folder (run/) gets a "
+              "report of each rank, run/rank0003.tacho. Default: report%n." },
+    { .name = "ranks", .kind = OPTION_CUSTOM, .value = "LIST", .take = profile_ranks_take,
+      .help = "Record these ranks of a parallel job, such as 0,8-15. The others run without tacho. Default: all." },
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(overwrite),
       .help = "Overwrite existing files. Default: false." },
     { .name = "redact", .kind = OPTION_BOOL, .offset = FIELD(redact),
@@ -264,6 +268,7 @@ int profile_options_finish(struct profile_settings *settings, struct error *err)
         collect->kill_signal = 0;
     if ((code = finish_sources(settings, err)) != 0)
         return code;
+    profile_ranks_share_host(settings);
     if (collect->run_on_exit && collect->duration_ns == 0)
         return error_set(err, ERR_BAD_ARGUMENT,
                          "--stop-on-exit=false needs --duration: without it the capture would never end");

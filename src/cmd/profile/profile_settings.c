@@ -48,4 +48,5 @@ void profile_settings_free(struct profile_settings *settings)
         free(settings->owned[i]);
     text_free(&settings->warnings);
     text_free(&settings->unsupported);
+    text_free(&settings->left_to);
 }

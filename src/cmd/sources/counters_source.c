@@ -235,6 +235,14 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
+static const char *leave_host(struct collect_options *collect)
+{
+    if (collect->counters.scope != COLLECT_SCOPE_SYSTEM)
+        return NULL;
+    collect->counters = (struct collect_counter_options){ .scope = COLLECT_SCOPE_NONE };
+    return "event counters";
+}
+
 /* clang-format off */
 static const struct option options[] = {
     { .name = "event-sample", .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
@@ -266,5 +274,6 @@ const struct cmd_source cmd_source_counters = {
     .settings_bytes = sizeof(struct settings),
     .list_values = list_values,
     .finish = finish,
+    .leave_host = leave_host,
     .tables = tables,
 };

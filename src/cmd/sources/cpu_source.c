@@ -144,6 +144,20 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
+static const char *leave_host(struct collect_options *collect)
+{
+    struct collect_cpu_options *cpu = &collect->cpu;
+    int samples = cpu->samples == COLLECT_SCOPE_SYSTEM, switches = cpu->switches == COLLECT_SCOPE_SYSTEM;
+
+    if (samples)
+        cpu->samples = COLLECT_SCOPE_NONE;
+    if (switches)
+        cpu->switches = COLLECT_SCOPE_NONE;
+    if (samples && switches)
+        return "CPU samples and context switches";
+    return samples ? "CPU samples" : switches ? "context switches" : NULL;
+}
+
 /* clang-format off */
 static const struct option options[] = {
     { .name = "sample", .letter = 's', .kind = OPTION_CUSTOM, .value = "SCOPE", .choices = scope_names,
@@ -186,6 +200,7 @@ const struct cmd_source cmd_source_cpu = {
     .settings = &(struct collect_cpu_options){ .backtrace = COLLECT_BACKTRACE_DWARF },
     .settings_bytes = sizeof(struct collect_cpu_options),
     .finish = finish,
+    .leave_host = leave_host,
     .examinations = cpu_examinations,
     .tables = tables,
     .info = cpu_info,

@@ -321,6 +321,18 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     return 0;
 }
 
+/* A rank that CUDA shows a single GPU has it for itself, as a rule: no other rank would record it. */
+static const char *leave_host(struct collect_options *collect)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    int has_own = visible && *visible && !strchr(visible, ',');
+
+    if (collect->gpu.devices == COLLECT_GPU_NONE || (collect->gpu.devices == COLLECT_GPU_VISIBLE && has_own))
+        return NULL;
+    collect->gpu = (struct collect_gpu_options){ .devices = COLLECT_GPU_NONE };
+    return "GPU metrics";
+}
+
 /* clang-format off */
 static const struct option options[] = {
     { .name = "gpu-metrics-devices", .kind = OPTION_CUSTOM, .value = "LIST", .choices = device_names,
@@ -354,6 +366,7 @@ const struct cmd_source cmd_source_gpu = {
     .settings_bytes = sizeof(struct settings),
     .list_values = list_values,
     .finish = finish,
+    .leave_host = leave_host,
     .examinations = gpu_examinations,
     .tables = tables,
     .info = gpu_info,

@@ -271,6 +271,8 @@ static void describe_place(struct collector *collector)
     number_parameter(collector, "LOCAL_RANK", place->local_rank);
     number_parameter(collector, "LOCAL_SIZE", place->local_size);
     number_parameter(collector, "WORLD_SIZE", place->world_size);
+    if (collector->options->left_to)
+        machine_parameter(collector, "LEFT_TO", collector->options->left_to);
 }
 
 static void describe_capture(struct collector *collector)

@@ -58,6 +58,7 @@ struct collect_options {
     /* 1: of command lines the report stores only the program's name; it stores no environment variables and no working
      * directory. */
     int redact;
+    const char *left_to;              /* the data that another rank of this host records, for the report; NULL: none */
     int overwrite;                    /* 0: an existing file is ERR_EXISTS, before the program starts */
     int writer_workers, writer_level; /* as in struct writer_options */
 
