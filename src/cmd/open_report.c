@@ -14,6 +14,7 @@
 #include "cmd/print/print.h"
 #include "foreign_rep.h"
 #include "import/import.h"
+#include "set/set.h"
 #include "small_table.h"
 
 static int import_to_temporary(const char *path, const struct importer *importer, struct report **out,
@@ -46,7 +47,7 @@ static void advise_recording(struct error *err)
     error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
 }
 
-int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
+static int open_file(const char *path, struct text *found, struct report **out, struct error *err)
 {
     const struct importer *importer;
     int code;
@@ -59,6 +60,62 @@ int open_report_as(const char *path, struct text *found, struct report **out, st
     if (!importer && code == ERR_BAD_FORMAT)
         advise_recording(err);
     return code;
+}
+
+/* Prints "tacho: FILE", the rest of the sentence, and clears the sentence. Names in it are cleaned: they may be
+ * anyone's. */
+static void say(const char *path, struct text *sentence)
+{
+    size_t columns = print_terminal_columns(STDERR_FILENO);
+    struct text clean = { 0 }, lines = { 0 };
+
+    text_add(&clean, "tacho: ");
+    display_add(&clean, path, strlen(path), 0);
+    display_add(&clean, text_string(sentence), sentence->length, 0);
+    if (columns)
+        display_add_wrapped(&lines, text_string(&clean), 0, 0, columns);
+    else
+        text_addf(&lines, "%s\n", text_string(&clean));
+    fputs(text_string(&lines), stderr);
+    text_free(&clean);
+    text_free(&lines);
+    text_clear(sentence);
+}
+
+static int open_member(void *context, const char *path, struct report **out, struct error *err)
+{
+    struct text found = { 0 };
+    int code = open_file(path, &found, out, err);
+
+    text_free(&found);
+    return code;
+}
+
+/* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
+static int open_set(const char *const *operands, size_t count, struct report **out, struct error *err)
+{
+    struct text notes = { 0 };
+    const struct set_request request = {
+        .operands = operands, .operand_count = count, .open = open_member, .notes = &notes
+    };
+    int code = set_open(&request, out, err);
+
+    for (const char *line = text_string(&notes), *end; code == 0 && (end = strchr(line, '\n')); line = end + 1) {
+        struct text sentence = { 0 };
+        text_add_bytes(&sentence, line, (size_t)(end - line));
+        say("", &sentence);
+        text_free(&sentence);
+    }
+    text_free(&notes);
+    return code;
+}
+
+int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
+{
+    if (!set_is_meant(path))
+        return open_file(path, found, out, err);
+    text_add(found, path);
+    return open_set(&path, 1, out, err);
 }
 
 int open_report(const char *path, struct report **out, struct error *err)
@@ -112,26 +169,6 @@ static void add_import(struct text *out, struct report *report)
     if (told)
         text_add(out, "; figures may be wrong (tacho info lists them)");
     small_table_free(&rows);
-}
-
-/* Prints "tacho: FILE", the rest of the sentence, and clears the sentence. Names in it are cleaned: they may be
- * anyone's. */
-static void say(const char *path, struct text *sentence)
-{
-    size_t columns = print_terminal_columns(STDERR_FILENO);
-    struct text clean = { 0 }, lines = { 0 };
-
-    text_add(&clean, "tacho: ");
-    display_add(&clean, path, strlen(path), 0);
-    display_add(&clean, text_string(sentence), sentence->length, 0);
-    if (columns)
-        display_add_wrapped(&lines, text_string(&clean), 0, 0, columns);
-    else
-        text_addf(&lines, "%s\n", text_string(&clean));
-    fputs(text_string(&lines), stderr);
-    text_free(&clean);
-    text_free(&lines);
-    text_clear(sentence);
 }
 
 /* Whether anything that was printed is made of the events that are missing. */

@@ -1,5 +1,5 @@
 /* Opens and closes a report and looks up its tables. find_chunks.c finds chunks, table_definitions.c makes tables,
- * scan.c decodes columns, strings.c decodes strings. */
+ * scan.c decodes columns, strings.c decodes strings; unite.c makes a set of reports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +26,22 @@ close_report:
     return code;
 }
 
+static void free_parts(struct report *set)
+{
+    set_strings_free(set);
+    for (size_t p = 0; p < set->part_count; p++)
+        report_close(set->parts[p].report);
+    free(set->parts);
+    pthread_mutex_destroy(&set->set_lock);
+}
+
 void report_close(struct report *report)
 {
     if (!report)
         return;
     report_free_strings(report);
+    if (report->parts)
+        free_parts(report);
     for (size_t i = 0; i < report->table_count; i++) {
         free(report->tables[i]->columns);
         free(report->tables[i]->chunks);
@@ -52,7 +63,7 @@ void report_close(struct report *report)
 
 struct report_health report_health(const struct report *report)
 {
-    return (struct report_health){
+    struct report_health health = {
         .has_index = report->has_index,
         .complete = report->complete,
         .recovered = report->recovered,
@@ -61,6 +72,20 @@ struct report_health report_health(const struct report *report)
         .cut_bytes = report->cut_bytes,
         .file_bytes = report->host.size,
     };
+
+    for (size_t p = 0; p < report->part_count; p++) { /* more may have been met since they were united */
+        health.damaged_chunks += report->parts[p].report->damaged_chunks;
+        health.damaged_bytes += report->parts[p].report->damaged_bytes;
+    }
+    return health;
+}
+
+/* How many strings a set has is known once they are united. */
+static const struct report_table *known(const struct report *report, const struct reader_table *table)
+{
+    if (table == report->string_table)
+        set_strings_make((struct report *)report, NULL);
+    return &table->public;
 }
 
 size_t report_table_count(const struct report *report)
@@ -70,7 +95,7 @@ size_t report_table_count(const struct report *report)
 
 const struct report_table *report_table_at(const struct report *report, size_t index)
 {
-    return index < report->table_count ? &report->tables[index]->public : NULL;
+    return index < report->table_count ? known(report, report->tables[index]) : NULL;
 }
 
 struct report_span report_times(const struct report *report)
@@ -91,7 +116,7 @@ const struct report_table *report_table(const struct report *report, const char 
 {
     for (size_t i = 0; i < report->table_count; i++)
         if (!strcmp(report->tables[i]->public.name, name))
-            return &report->tables[i]->public;
+            return known(report, report->tables[i]);
     return NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "reader.h"
 #include "report/format/decode.h"
 #include "report/format/format.h"
+#include "unite.h"
 
 /* A chunk as found when the file was opened. If the file has an index, the chunk itself has not been read yet. */
 struct reader_found_chunk {
@@ -34,7 +35,9 @@ struct reader_chunk {
     const struct reader_definition *definition;
     int64_t first, last;
     uint64_t first_row;
-    _Atomic int damaged; /* known to be damaged, so that it is counted once */
+    _Atomic int damaged;                        /* known to be damaged, so that it is counted once */
+    const struct reader_part_table *part_table; /* in a set: what it is of; NULL for the set's own strings */
+    struct reader_chunk *part_chunk;            /* of that part */
 };
 
 struct reader_table {
@@ -70,6 +73,23 @@ struct reader_scratch {
     uint64_t **nulls;
 };
 
+/* A report in a set. */
+struct reader_part {
+    struct report *report;
+    struct report_part public;
+    uint64_t number;
+    int64_t host_id;       /* of the set's strings; 0: unknown */
+    uint32_t **string_ids; /* by chunk of strings and row: the id in the set */
+};
+
+/* How the rows of a part's table become rows of the set's. */
+enum { PART_HAS_NOT = -1, PART_RANK = -2, PART_HOST = -3 };
+struct reader_part_table {
+    struct reader_part *part;
+    const enum column_meaning *meanings; /* by column of the set's table */
+    int *columns;                        /* by column of the set's table: that of the part's, or one of the above */
+};
+
 struct report {
     struct report_host host;
     void (*host_delete)(void *context); /* NULL: the caller owns the host */
@@ -93,6 +113,13 @@ struct report {
     struct intern string_index;                /* built by the first search for a string */
     int64_t *string_index_ids;
     int string_index_made, strings_repeat;
+
+    struct reader_part *parts;   /* of a set; NULL: this is a file */
+    size_t part_count;
+    pthread_mutex_t set_lock;    /* guards the making of the set's strings */
+    _Atomic int has_set_strings; /* 1, or the error that stopped it */
+    struct intern set_strings;   /* constant once made */
+    struct reader_table *string_table;
 };
 
 /* find_chunks.c: fills found, from the index or by scanning. */
@@ -104,6 +131,25 @@ int report_make_tables(struct report *report, struct error *err);
 /* strings.c */
 int report_make_strings(struct report *report, struct error *err);
 void report_free_strings(struct report *report);
+/* The strings of a chunk, decoded if necessary; NULL on damage. */
+struct reader_string_block *reader_string_block(struct report *report, struct reader_string_chunk *strings);
+/* The chunk that may contain this id, or NULL. */
+struct reader_string_chunk *reader_string_chunk(struct report *report, int64_t id);
+
+/* set_strings.c: unites the strings of a set's parts when they are first needed. */
+int set_strings_make(struct report *set, struct error *err);
+int set_strings_needed(struct report *set, const struct report_table *table, const int *columns, size_t count,
+                       struct error *err);
+const char *set_string(struct report *set, int64_t id, size_t *length);
+int64_t set_find_string(struct report *set, const char *bytes, size_t length);
+void set_strings_free(struct report *set);
+
+/* part_map.c: turns decoded values of a part into those of the set. */
+int64_t part_time(const struct report_part *part, int64_t time);
+void part_map_column(const struct reader_part_table *table, int column, enum column_type type, int64_t *values,
+                     size_t rows);
+/* A column that says which part it is: PART_RANK or PART_HOST. */
+void part_fill_column(const struct reader_part *part, int what, int64_t *values, int *has_nulls, size_t rows);
 
 /* scan.c: scratch memory from the report's free list; NULL if out of memory. */
 struct reader_scratch *reader_scratch_take(struct report *report);

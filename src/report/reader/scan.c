@@ -168,8 +168,8 @@ static int needs_times(const struct reader_scratch *scratch, const struct reader
     return 0;
 }
 
-static int chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
-                        const struct target *target)
+static int file_chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
+                             const struct target *target)
 {
     const struct reader_definition *definition = chunk->definition;
     size_t size;
@@ -209,6 +209,38 @@ static int chunk_decode(struct report *report, struct reader_chunk *chunk, struc
 damaged:
     reader_chunk_damaged(report, chunk);
     return ERR_CORRUPT;
+}
+
+/* A chunk of a part: the part's values, mapped. */
+static int part_chunk_decode(const struct reader_chunk *chunk, struct reader_scratch *scratch,
+                             const struct target *target)
+{
+    const struct reader_part_table *map = chunk->part_table;
+    const struct reader_definition *definition = chunk->part_chunk->definition;
+    struct reader_part *part = map->part;
+    int columns[TABLE_MAX_COLUMNS], code;
+
+    for (size_t c = 0; c < target->count; c++)
+        columns[c] = target->columns[c] < 0 ? PART_HAS_NOT : map->columns[target->columns[c]];
+    struct target own = { columns, target->count, target->values, target->nulls, target->has_nulls };
+    if ((code = file_chunk_decode(part->report, chunk->part_chunk, scratch, &own)) != 0)
+        return code;
+    for (size_t c = 0; c < target->count; c++) {
+        if (columns[c] >= 0)
+            part_map_column(map, target->columns[c], definition->table->columns[columns[c]].type, target->values[c],
+                            chunk->rows);
+        else if (columns[c] != PART_HAS_NOT)
+            part_fill_column(part, columns[c], target->values[c], &target->has_nulls[c], chunk->rows);
+    }
+    return 0;
+}
+
+static int chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
+                        const struct target *target)
+{
+    if (!report->parts)
+        return file_chunk_decode(report, chunk, scratch, target);
+    return chunk->part_table ? part_chunk_decode(chunk, scratch, target) : decode_ids(chunk, target);
 }
 
 /* ---- visiting -------------------------------------------------------------------------------------------------- */
@@ -269,10 +301,15 @@ static int run_scan(struct scan *scan, size_t chunk_count, struct error *err)
 {
     if (scan->column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);
+    int code = scan->report->parts
+                   ? set_strings_needed(scan->report, &scan->table->public, scan->columns, scan->column_count, err)
+                   : 0;
+    if (code != 0)
+        return code;
     scan->table->is_read = 1;
     scan->stop = cancel_flag();
     scan->report->host.parallel_for(scan->report->host.context, chunk_count, scan_one, scan);
-    int code = scan->code;
+    code = scan->code;
     return code < 0 ? error_set(err, code, "%s", error_name(code)) : code;
 }
 
@@ -451,13 +488,16 @@ int report_read(struct report *report, const struct report_table *table, const i
     *out = (struct report_columns){ 0 };
     if (column_count > TABLE_MAX_COLUMNS)
         return error_set(err, ERR_BAD_ARGUMENT, "more than %d columns requested", TABLE_MAX_COLUMNS);
+    int code = report->parts ? set_strings_needed(report, table, columns, column_count, err) : 0;
+    if (code != 0)
+        return code;
     *out = (struct report_columns){ .rows = table->rows, .column_count = column_count };
     struct read read = { .report = report, .table = state, .columns = columns, .out = out, .stop = cancel_flag() };
     read.failed = calloc(state->chunk_count + 1, 1);
     read.nulls = calloc(column_count + 1, sizeof *read.nulls);
     out->values = calloc(column_count + 1, sizeof *out->values);
     out->nulls = calloc(column_count + 1, sizeof *out->nulls);
-    int code = ERR_NO_MEMORY;
+    code = ERR_NO_MEMORY;
     if (!read.failed || !read.nulls || !out->values || !out->nulls)
         goto done;
     for (size_t c = 0; c < column_count; c++)
@@ -513,7 +553,9 @@ static void check_one(void *argument, int worker, size_t i)
 
 void report_check(struct report *report)
 {
-    if (!report->has_index) /* then opening has checked it */
+    for (size_t p = 0; p < report->part_count; p++)
+        report_check(report->parts[p].report);
+    if (!report->has_index || report->parts) /* then opening has checked it */
         return;
     for (size_t i = 0; i < report->table_count; i++) {
         struct check check = { report, report->tables[i] };

@@ -85,7 +85,7 @@ free_block:
 }
 
 /* The chunk's strings, decoded if necessary. Two threads may both decode them; one of them discards its result. */
-static struct reader_string_block *get_block(struct report *report, struct reader_string_chunk *strings)
+struct reader_string_block *reader_string_block(struct report *report, struct reader_string_chunk *strings)
 {
     struct reader_string_block *block = atomic_load_explicit(&strings->block, memory_order_acquire);
     if (block || atomic_load_explicit(&strings->chunk->damaged, memory_order_relaxed))
@@ -107,11 +107,10 @@ static void load_one(void *argument, int worker, size_t i)
 {
     (void)worker;
     struct report *report = argument;
-    get_block(report, &report->string_chunks[i]);
+    reader_string_block(report, &report->string_chunks[i]);
 }
 
-/* The chunk that may contain this id, or NULL. */
-static struct reader_string_chunk *find_chunk(struct report *report, int64_t id)
+struct reader_string_chunk *reader_string_chunk(struct report *report, int64_t id)
 {
     size_t low = 0, high = report->string_chunk_count;
     while (low < high) {
@@ -137,13 +136,15 @@ const char *report_string(struct report *report, int64_t id, size_t *length)
 {
     size_t unused;
     length = length ? length : &unused;
+    if (report->parts)
+        return set_string(report, id, length);
     *length = 0;
-    struct reader_string_chunk *strings = find_chunk(report, id);
+    struct reader_string_chunk *strings = reader_string_chunk(report, id);
     if (!strings)
         return "";
     if (!atomic_load_explicit(&strings->block, memory_order_relaxed))
         count_miss(report);
-    const struct reader_string_block *block = get_block(report, strings);
+    const struct reader_string_block *block = reader_string_block(report, strings);
     if (!block)
         return "";
     size_t row = (size_t)(id - strings->first);
@@ -177,6 +178,8 @@ int64_t report_find_string(struct report *report, const char *bytes, size_t leng
 {
     if (!length)
         return 0;
+    if (report->parts)
+        return set_find_string(report, bytes, length);
     pthread_mutex_lock(&report->lock);
     int made = report->string_index_made;
     pthread_mutex_unlock(&report->lock);

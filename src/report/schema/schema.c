@@ -51,3 +51,64 @@ const char *schema_last_row_key(const char *name)
             return keys[i].key;
     return NULL;
 }
+
+static const struct schema_column *find_column(const char *table, const char *column)
+{
+    int id = schema_find(table);
+
+    for (size_t i = 0; id >= 0 && i < schema_tables[id].column_count; i++)
+        if (strcmp(schema_tables[id].columns[i].name, column) == 0)
+            return &schema_tables[id].columns[i];
+    return NULL;
+}
+
+/* Copies what stands before a character: the length with it, 0 if it is not there or the word does not fit. */
+static size_t take_word(const char *text, char end, char word[64])
+{
+    const char *found = strchr(text, end);
+    size_t length = found ? (size_t)(found - text) : 64;
+
+    if (length >= 64)
+        return 0;
+    memcpy(word, text, length);
+    word[length] = 0;
+    return length + 1;
+}
+
+/* What "REFERENCES table(column)" names; 0 if the note has none. */
+static int reference_of(const char *note, char table[64], char column[64])
+{
+    static const char word[] = "REFERENCES ";
+    const char *at = note + strlen(word);
+    size_t length;
+
+    if (strncmp(note, word, strlen(word)) != 0 || !(length = take_word(at, '(', table)))
+        return 0;
+    return take_word(at + length, ')', column) != 0;
+}
+
+static int ends_with_id(const char *name)
+{
+    size_t length = strlen(name);
+
+    return strcmp(name, "id") == 0 || (length > 2 && strcmp(name + length - 2, "Id") == 0);
+}
+
+enum column_meaning schema_meaning(const char *table, const char *column)
+{
+    char next_table[64], next_column[64];
+    const struct schema_column *at = find_column(table, column);
+
+    for (int steps = 0; at && steps < 4; steps++) {
+        if (at->type != COLUMN_INT)
+            return MEANING_VALUE;
+        if (strncmp(at->note, "Packed global id", 16) == 0)
+            return MEANING_GLOBAL_ID;
+        if (strcmp(at->note, "Device.") == 0 || strcmp(at->note, "Number of the GPU.") == 0)
+            return MEANING_DEVICE;
+        if (!reference_of(at->note, next_table, next_column) || strncmp(next_table, "ENUM_", 5) == 0)
+            return (at->key && ends_with_id(at->name)) || strcmp(at->note, "Key.") == 0 ? MEANING_KEY : MEANING_VALUE;
+        at = find_column(next_table, next_column);
+    }
+    return MEANING_VALUE;
+}

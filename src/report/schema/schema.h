@@ -83,4 +83,14 @@ int schema_find(const char *name);
  * columns, as a SQL list, that identify the object. NULL for all other tables. */
 const char *schema_last_row_key(const char *name);
 
+/* What the numbers of a column stand for, as far as it matters beyond their own report. */
+enum column_meaning {
+    MEANING_VALUE,     /* the same in every report; or an id that is joined together with a process */
+    MEANING_GLOBAL_ID, /* a packed id, whose upper 16 bits are the system */
+    MEANING_KEY,       /* an id of this report alone */
+    MEANING_DEVICE,    /* number of a GPU */
+};
+/* From the notes of schema.def; MEANING_VALUE for a column that this version does not know. */
+enum column_meaning schema_meaning(const char *table, const char *column);
+
 #endif

@@ -1,0 +1,263 @@
+/* Makes a set of reports: its tables, and for each chunk of a part one that says where it is. */
+#include "unite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "reader_state.h"
+
+/* The columns that every table of a set has. */
+static const struct added_column {
+    const char *name;
+    enum column_type type;
+    int what;
+} added_columns[] = {
+    { "rank", COLUMN_INT, PART_RANK },
+    { "host", COLUMN_TEXT, PART_HOST },
+};
+enum { ADDED_COLUMNS = sizeof added_columns / sizeof *added_columns };
+
+/* A table while the set is made. */
+struct making {
+    struct reader_table *table;
+    enum column_meaning *meanings;
+};
+
+static struct reader_table *add_table(struct report *set, const char *name)
+{
+    for (size_t t = 0; t < set->table_count; t++)
+        if (strcmp(set->tables[t]->public.name, name) == 0)
+            return set->tables[t];
+    struct reader_table *table = arena_alloc_zero(&set->arena, sizeof *table);
+    if (!table || array_reserve(&set->tables, &set->table_capacity, set->table_count + 1, sizeof table) != 0)
+        return NULL;
+    table->public.name = name;
+    table->public.first_ns = INT64_MAX;
+    table->public.last_ns = INT64_MIN;
+    set->tables[set->table_count++] = table;
+    if (strcmp(name, STRING_TABLE) == 0)
+        set->string_table = table;
+    return table;
+}
+
+static int add_column(struct reader_table *table, const char *name, enum column_type type)
+{
+    size_t count = table->public.column_count;
+
+    if (report_column(&table->public, name) >= 0 || count >= TABLE_MAX_COLUMNS)
+        return 0;
+    if (array_reserve(&table->columns, &table->column_capacity, count + 1, sizeof *table->columns) != 0)
+        return ERR_NO_MEMORY;
+    table->columns[count] = (struct report_column){ name, type };
+    table->public.columns = table->columns;
+    table->public.column_count = count + 1;
+    table->has_time |= type == COLUMN_TIME;
+    return 0;
+}
+
+/* Names belong to the parts, which live as long as the set. */
+static int add_columns_of(struct report *set, const struct report *part)
+{
+    for (size_t t = 0; t < part->table_count; t++) {
+        const struct report_table *from = &part->tables[t]->public;
+        struct reader_table *table = add_table(set, from->name);
+        if (!table)
+            return ERR_NO_MEMORY;
+        for (size_t c = 0; c < from->column_count; c++)
+            if (add_column(table, from->columns[c].name, from->columns[c].type) != 0)
+                return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_own_columns(struct report *set)
+{
+    for (size_t t = 0; t < set->table_count; t++)
+        for (size_t i = 0; i < ADDED_COLUMNS; i++)
+            if (set->tables[t] != set->string_table &&
+                add_column(set->tables[t], added_columns[i].name, added_columns[i].type) != 0)
+                return ERR_NO_MEMORY;
+    return 0;
+}
+
+/* Of a column that the part has with another type, nothing can be read. */
+static int part_column(const struct report_table *from, const struct report_column *column)
+{
+    int found = report_column(from, column->name);
+
+    if (found >= 0)
+        return from->columns[found].type == column->type ? found : PART_HAS_NOT;
+    for (size_t i = 0; i < ADDED_COLUMNS; i++)
+        if (strcmp(added_columns[i].name, column->name) == 0)
+            return added_columns[i].what;
+    return PART_HAS_NOT;
+}
+
+static struct reader_part_table *map_table(struct report *set, struct reader_part *part, const struct making *making,
+                                           const struct report_table *from)
+{
+    const struct report_table *to = &making->table->public;
+    struct reader_part_table *map = arena_alloc(&set->arena, sizeof *map);
+    int *columns = arena_alloc(&set->arena, (to->column_count + 1) * sizeof *columns);
+
+    if (!map || !columns)
+        return NULL;
+    for (size_t c = 0; c < to->column_count; c++)
+        columns[c] = part_column(from, &to->columns[c]);
+    *map = (struct reader_part_table){ part, making->meanings, columns };
+    return map;
+}
+
+static int add_chunks(struct reader_table *table, const struct reader_part_table *map, struct reader_table *from)
+{
+    const struct report_part *about = &map->part->public;
+
+    if (array_reserve(&table->chunks, &table->chunk_capacity, table->chunk_count + from->chunk_count,
+                      sizeof *table->chunks) != 0)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < from->chunk_count; i++) {
+        struct reader_chunk *chunk = &from->chunks[i];
+        int has_times = from->has_time && chunk->first <= chunk->last;
+        struct reader_chunk added = {
+            .size = chunk->size,
+            .rows = chunk->rows,
+            .first = has_times ? part_time(about, chunk->first) : INT64_MAX,
+            .last = has_times ? part_time(about, chunk->last) : INT64_MIN,
+            .first_row = table->public.rows,
+            .part_table = map,
+            .part_chunk = chunk,
+        };
+        table->chunks[table->chunk_count++] = added;
+        table->public.rows += chunk->rows;
+        table->public.packed_bytes += chunk->size;
+        table->public.first_ns = added.first < table->public.first_ns ? added.first : table->public.first_ns;
+        table->public.last_ns = added.last > table->public.last_ns ? added.last : table->public.last_ns;
+    }
+    return 0;
+}
+
+static int add_rows(struct report *set, const struct making *makings)
+{
+    for (size_t p = 0; p < set->part_count; p++) {
+        struct reader_part *part = &set->parts[p];
+        for (size_t t = 0; t < set->table_count; t++) {
+            struct reader_table *from = (struct reader_table *)report_table(part->report, set->tables[t]->public.name);
+            if (!from || set->tables[t] == set->string_table)
+                continue;
+            const struct reader_part_table *map = map_table(set, part, &makings[t], &from->public);
+            if (!map || add_chunks(set->tables[t], map, from) != 0)
+                return ERR_NO_MEMORY;
+        }
+    }
+    return 0;
+}
+
+static int find_meanings(struct report *set, struct making *makings)
+{
+    for (size_t t = 0; t < set->table_count; t++) {
+        const struct report_table *table = &set->tables[t]->public;
+        makings[t] = (struct making){ set->tables[t], arena_alloc_zero(&set->arena, (table->column_count + 1) *
+                                                                                        sizeof *makings->meanings) };
+        if (!makings[t].meanings)
+            return ERR_NO_MEMORY;
+        for (size_t c = 0; c < table->column_count; c++)
+            makings[t].meanings[c] = schema_meaning(table->name, table->columns[c].name);
+    }
+    return 0;
+}
+
+static int make_tables(struct report *set)
+{
+    struct making *makings = NULL;
+    int code = 0;
+
+    for (size_t p = 0; p < set->part_count && code == 0; p++)
+        code = add_columns_of(set, set->parts[p].report);
+    if (code == 0)
+        code = add_own_columns(set);
+    if (code == 0 && !(makings = calloc(set->table_count + 1, sizeof *makings)))
+        code = ERR_NO_MEMORY;
+    if (code == 0 && (code = find_meanings(set, makings)) == 0)
+        code = add_rows(set, makings);
+    free(makings);
+    return code;
+}
+
+static int copy_about(struct report *set, struct report_part *about)
+{
+    struct report_knot *knots = arena_alloc(&set->arena, (about->knot_count + 1) * sizeof *knots);
+
+    about->name = arena_copy(&set->arena, about->name, strlen(about->name));
+    if (about->host)
+        about->host = arena_copy(&set->arena, about->host, strlen(about->host));
+    if (!knots || !about->name)
+        return ERR_NO_MEMORY;
+    if (about->knot_count)
+        memcpy(knots, about->knots, about->knot_count * sizeof *knots);
+    about->knots = knots;
+    return 0;
+}
+
+/* Work is done by the first part's threads. */
+static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts)
+{
+    set->host = parts[0]->host;
+    set->host.size = 0;
+    set->has_index = set->complete = 1;
+    for (size_t p = 0; p < set->part_count; p++) {
+        struct report_health health = report_health(parts[p]);
+        set->parts[p] = (struct reader_part){ .report = parts[p], .public = abouts[p], .number = p };
+        set->host.size += health.file_bytes;
+        set->has_index &= health.has_index;
+        set->complete &= health.complete;
+        set->recovered |= health.recovered;
+        set->cut_bytes += health.cut_bytes;
+        if (copy_about(set, &set->parts[p].public) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
+                 struct error *err)
+{
+    struct report *set;
+    int code;
+
+    if (!count || count > REPORT_MOST_PARTS)
+        return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
+    set = calloc(1, sizeof *set);
+    if (!set)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    pthread_mutex_init(&set->lock, NULL);
+    pthread_mutex_init(&set->set_lock, NULL);
+    set->parts = calloc(count, sizeof *set->parts);
+    if (!set->parts) {
+        report_close(set);
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    }
+    set->part_count = count;
+    if ((code = take_parts(set, parts, abouts)) != 0 || (code = make_tables(set)) != 0) {
+        set->part_count = 0; /* they stay the caller's */
+        report_close(set);
+        return error_set(err, code, "%s", error_name(code));
+    }
+    *out = set;
+    return 0;
+}
+
+size_t report_part_count(const struct report *report)
+{
+    return report->part_count;
+}
+
+const struct report_part *report_part_at(const struct report *report, size_t index)
+{
+    return index < report->part_count ? &report->parts[index].public : NULL;
+}
+
+struct report *report_part_report(const struct report *report, size_t index)
+{
+    return index < report->part_count ? report->parts[index].report : NULL;
+}

@@ -1,0 +1,44 @@
+/* A set of reports that reads as one.
+ *
+ * The tables of a set are the union of its parts' tables, and its rows are those of the parts, part after part. Values
+ * are mapped as they are decoded: times through the clock of their part, ids of strings into one pool, packed ids by
+ * the number of their system, other keys and GPUs by an offset of their part (schema_meaning()). Every table has the
+ * columns `rank` and `host`, unless it has columns of these names anyway. */
+#ifndef TACHO_REPORT_READER_UNITE_H
+#define TACHO_REPORT_READER_UNITE_H
+
+#include "reader.h"
+
+/* Time of the set = time of the part + offset + rate × (time of the part - at), from `at` of a knot to that of the
+ * next; the first and the last hold beyond the ends. */
+struct report_knot {
+    int64_t at, offset;
+    double rate;
+};
+
+struct report_part {
+    const char *name; /* of the file, for messages */
+    const char *host; /* NULL: unknown */
+    int64_t rank;     /* -1: unknown */
+    /* Upper 16 bits of packed ids, below REPORT_MOST_PARTS: the same for parts in which the same pid is the same
+     * process. */
+    int64_t system;
+    int64_t first_device;
+    const struct report_knot *knots; /* none: the part's times are the set's */
+    size_t knot_count;
+};
+
+#define REPORT_MOST_PARTS 32767
+
+/* `out` owns the parts, after an error they are still the caller's. `abouts` and what it points to is copied. */
+int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
+                 struct error *err);
+
+/* 0 and NULL for a report that is no set. */
+size_t report_part_count(const struct report *report);
+const struct report_part *report_part_at(const struct report *report, size_t index);
+/* The part itself, with its own times and ids. It must not be closed; its strings are valid until the first string of
+ * the set is asked for. */
+struct report *report_part_report(const struct report *report, size_t index);
+
+#endif

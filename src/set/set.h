@@ -1,0 +1,29 @@
+/* Opens several reports as one: finds the files, learns from the data of each which rank, host and job it is of, brings
+ * their clocks together, and unites them (report/reader/unite.h). */
+#ifndef TACHO_SET_SET_H
+#define TACHO_SET_SET_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/reader/unite.h"
+
+/* Whether a word of the command line means several files: it is a folder, or a pattern and not the name of a file. */
+int set_is_meant(const char *operand);
+
+struct set_request {
+    const char *const *operands; /* files, folders, patterns */
+    size_t operand_count;
+    /* Opens one file. */
+    int (*open)(void *context, const char *path, struct report **out, struct error *err);
+    void *context;
+    /* Sentences on files that could not be used, and on ranks that are missing or there twice, a line each; may be
+     * NULL. */
+    struct text *notes;
+};
+
+/* A file that cannot be opened is passed over and told in the notes; an error if none can be. */
+int set_open(const struct set_request *request, struct report **out, struct error *err);
+
+#endif

@@ -1,0 +1,159 @@
+/* Finds the files that operands mean. A folder is not searched in depth: its subfolders are other runs. */
+#include "set_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "set.h"
+
+/* Of files that are read from a folder; what a pattern or an operand names is read whatever its name is. A trace of
+ * PyTorch ends in .json too, but so does much else. */
+static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep", ".pt.trace.json", ".pt.trace.json.gz" };
+/* The export of an .nsys-rep lies beside it and is the same report again. */
+static const char export_ending[] = ".sqlite", *const exported[] = { ".nsys-rep", ".qdrep", ".tacho" };
+
+static int ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), tail = strlen(ending);
+
+    return length > tail && strcmp(name + length - tail, ending) == 0;
+}
+
+static int is_folder(const char *path)
+{
+    struct stat file;
+
+    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+}
+
+static int exists(const char *path)
+{
+    struct stat file;
+
+    return stat(path, &file) == 0;
+}
+
+int set_is_meant(const char *operand)
+{
+    return is_folder(operand) || (strpbrk(operand, "*?[") && !exists(operand));
+}
+
+static int add(struct set_files *files, const char *path)
+{
+    char *copy;
+
+    for (size_t i = 0; i < files->count && files->count < 1000; i++) /* told twice by the user himself */
+        if (strcmp(files->paths[i], path) == 0)
+            return 0;
+    if (array_reserve(&files->paths, &files->capacity, files->count + 1, sizeof *files->paths) != 0 ||
+        !(copy = strdup(path)))
+        return ERR_NO_MEMORY;
+    files->paths[files->count++] = copy;
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int has_report_ending(const char *folder, const char *name)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(name, endings[i]))
+            return 1;
+    if (!ends_with(name, export_ending))
+        return 0;
+    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
+        struct text other = { 0 };
+        text_addf(&other, "%s/%.*s%s", folder, (int)(strlen(name) - strlen(export_ending)), name, exported[i]);
+        int is_copy = exists(text_string(&other));
+        text_free(&other);
+        if (is_copy)
+            return 0;
+    }
+    return 1;
+}
+
+static int add_entry(struct set_files *files, const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    struct text path = { 0 };
+    int code = 0;
+
+    text_addf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
+    if (text_failed(&path))
+        code = ERR_NO_MEMORY;
+    else if (!has_report_ending(folder, name))
+        files->passed_over += !is_folder(text_string(&path));
+    else
+        code = add(files, text_string(&path));
+    text_free(&path);
+    return code;
+}
+
+static int add_folder(struct set_files *files, const char *folder, struct error *err)
+{
+    DIR *entries = opendir(folder);
+    size_t first = files->count;
+    int code = 0;
+
+    if (!entries)
+        return error_set_errno(err, "cannot read the folder '%s'", folder);
+    for (struct dirent *entry; code == 0 && (entry = readdir(entries)) != NULL;)
+        if (entry->d_name[0] != '.')
+            code = add_entry(files, folder, entry->d_name);
+    closedir(entries);
+    if (code != 0)
+        return error_set(err, code, "out of memory");
+    if (files->count == first)
+        return error_set(err, ERR_NOT_FOUND, "there are no reports in the folder '%s'", folder);
+    qsort(files->paths + first, files->count - first, sizeof *files->paths, by_name);
+    return 0;
+}
+
+static int add_pattern(struct set_files *files, const char *pattern, struct error *err)
+{
+    glob_t found;
+    int failed = glob(pattern, 0, NULL, &found), code = 0;
+
+    if (failed)
+        return error_set(err, ERR_NOT_FOUND, "no file matches '%s'", pattern);
+    for (size_t i = 0; i < found.gl_pathc && code == 0; i++)
+        if (!is_folder(found.gl_pathv[i]))
+            code = add(files, found.gl_pathv[i]);
+    globfree(&found);
+    return code != 0 ? error_set(err, code, "out of memory") : 0;
+}
+
+int set_files_find(struct set_files *files, const char *const *operands, size_t count, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < count && code == 0; i++) {
+        if (is_folder(operands[i]))
+            code = add_folder(files, operands[i], err);
+        else if (set_is_meant(operands[i]))
+            code = add_pattern(files, operands[i], err);
+        else if ((code = add(files, operands[i])) != 0)
+            error_set(err, code, "out of memory");
+    }
+    if (code == 0 && files->count > REPORT_MOST_PARTS)
+        code = error_set(err, ERR_UNSUPPORTED, "%zu reports are too many to read as one: the most is %d", files->count,
+                         REPORT_MOST_PARTS);
+    return code;
+}
+
+void set_files_free(struct set_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        free(files->paths[i]);
+    free(files->paths);
+    *files = (struct set_files){ 0 };
+}

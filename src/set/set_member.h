@@ -1,0 +1,36 @@
+/* One report of a set, as its own data says. */
+#ifndef TACHO_SET_SET_MEMBER_H
+#define TACHO_SET_SET_MEMBER_H
+
+#include "base/error.h"
+#include "report/reader/unite.h"
+
+enum { RANK_UNKNOWN = -1, RANK_SEVERAL = -2 };
+
+/* A moment on all clocks of a host. */
+struct set_moment {
+    int64_t time_ns; /* of the report */
+    int64_t ticks, monotonic_ns, utc_ns;
+};
+
+struct set_member {
+    const char *path;
+    struct report *report;
+    char *host, *boot, *job;      /* owned; NULL: unknown */
+    int64_t rank, world_size;     /* or RANK_…; world_size 0: unknown */
+    struct set_moment first, last;
+    int has_counter, has_utc;     /* which members of the moments are known */
+    char *gpus;                   /* owned: what identifies the GPUs of the report, in their order */
+    int64_t gpu_count;            /* one more than the highest number of a GPU */
+    int64_t system, first_device; /* in the set */
+    struct report_knot knot;
+};
+
+/* Reads what the report says. Free it after an error too; the report stays open. */
+int set_member_read(struct set_member *member, struct error *err);
+void set_member_free(struct set_member *member);
+
+/* Whether two reports come from the same run of the same kernel, so that their counters are one. */
+int set_members_share_clock(const struct set_member *a, const struct set_member *b);
+
+#endif

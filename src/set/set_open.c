@@ -1,0 +1,240 @@
+/* Opens the files of a set, puts them in the order of their ranks, and gives each its system, GPUs and clock. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturating.h"
+#include "set.h"
+#include "set_files.h"
+#include "set_member.h"
+
+struct opening {
+    const struct set_request *request;
+    struct set_member *members;
+    size_t count;
+};
+
+static void note(const struct opening *opening, const char *path, const char *sentence)
+{
+    if (opening->request->notes)
+        text_addf(opening->request->notes, "%s%s%s\n", path, *path ? ": " : "", sentence);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+static int open_one(struct opening *opening, const char *path, struct error *err)
+{
+    struct set_member *member = &opening->members[opening->count];
+    int code = opening->request->open(opening->request->context, path, &member->report, err);
+
+    if (code != 0)
+        return code;
+    member->path = path;
+    opening->count++;
+    return set_member_read(member, err);
+}
+
+static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        struct error cause = { 0 };
+        size_t before = opening->count;
+        int code = open_one(opening, files->paths[i], &cause);
+        if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before))
+            return error_set(err, code, "%s", cause.text);
+        if (code != 0)
+            note(opening, "", cause.text);
+        if (code != 0 && files->count == 1)
+            return error_set(err, code, "%s", cause.text);
+    }
+    return opening->count
+               ? 0
+               : error_set(err, ERR_BAD_FORMAT, "none of the %zu files could be read as a report", files->count);
+}
+
+/* ---- order ----------------------------------------------------------------------------------------------------- */
+
+static int compare_texts(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Reports without a rank come last; what they are of, their host and name say. */
+static int compare_members(const void *a, const void *b)
+{
+    const struct set_member *x = a, *y = b;
+    uint64_t rank_x = (uint64_t)x->rank, rank_y = (uint64_t)y->rank;
+
+    if (rank_x != rank_y)
+        return rank_x < rank_y ? -1 : 1;
+    int order = compare_texts(x->host, y->host);
+    return order ? order : compare_texts(x->path, y->path);
+}
+
+/* Names up to four of the ranks that are missing. */
+static void note_missing(const struct opening *opening, int64_t world_size)
+{
+    struct text sentence = { 0 };
+    int64_t expected = 0, missing = 0;
+
+    for (size_t i = 0; i <= opening->count; i++) {
+        int64_t rank = i < opening->count && opening->members[i].rank >= 0 ? opening->members[i].rank : world_size;
+        for (; expected < rank && expected < world_size; expected++)
+            if (missing++ < 4)
+                text_addf(&sentence, "%s%" PRId64, missing > 1 ? ", " : "", expected);
+        expected = rank >= expected ? rank + 1 : expected;
+        if (rank >= world_size)
+            break;
+    }
+    if (missing) {
+        struct text whole = { 0 };
+        text_addf(&whole, "%s %s%s of the job's %" PRId64 " %s missing", missing == 1 ? "rank" : "ranks",
+                  text_string(&sentence), missing > 4 ? ", …" : "", world_size, missing == 1 ? "is" : "are");
+        if (missing > 4)
+            text_addf(&whole, " (%" PRId64 " in all)", missing);
+        note(opening, "", text_string(&whole));
+        text_free(&whole);
+    }
+    text_free(&sentence);
+}
+
+static void note_ranks(const struct opening *opening)
+{
+    int64_t world_size = 0, of_several = 0;
+
+    for (size_t i = 0; i < opening->count; i++) {
+        const struct set_member *at = &opening->members[i];
+        world_size = at->world_size > world_size ? at->world_size : world_size;
+        of_several |= at->rank == RANK_SEVERAL;
+        if (i && at->rank >= 0 && at->rank == at[-1].rank) {
+            struct text sentence = { 0 };
+            text_addf(&sentence, "rank %" PRId64 " is in '%s' too: are these files of several runs?", at->rank,
+                      at[-1].path);
+            note(opening, at->path, text_string(&sentence));
+            text_free(&sentence);
+        }
+    }
+    if (world_size <= REPORT_MOST_PARTS && !of_several)
+        note_missing(opening, world_size);
+}
+
+/* ---- systems, GPUs, clocks ------------------------------------------------------------------------------------- */
+
+/* Reports of one host share processes and GPUs; any other is a system of its own. */
+static void number_systems(struct opening *opening)
+{
+    int64_t systems = 0, devices = 0;
+
+    for (size_t i = 0; i < opening->count; i++) {
+        struct set_member *at = &opening->members[i];
+        const struct set_member *same_system = NULL, *same_gpus = NULL;
+        for (size_t j = 0; j < i && !same_gpus; j++) {
+            if (!set_members_share_clock(&opening->members[j], at))
+                continue;
+            same_system = &opening->members[j];
+            same_gpus = strcmp(same_system->gpus, at->gpus) == 0 ? same_system : NULL;
+        }
+        at->system = same_system ? same_system->system : ++systems;
+        at->first_device = same_gpus ? same_gpus->first_device : devices;
+        devices += same_gpus ? 0 : at->gpu_count;
+    }
+}
+
+/* How many ticks the counter makes in a ns, from the longest report of the host. */
+static double ticks_per_ns(const struct opening *opening, const struct set_member *of)
+{
+    double rate = 0;
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < opening->count; i++) {
+        const struct set_member *at = &opening->members[i];
+        int64_t span = saturating_subtract(at->last.time_ns, at->first.time_ns);
+        if (at->system != of->system || !at->has_counter || span <= longest)
+            continue;
+        longest = span;
+        rate = (double)saturating_subtract(at->last.ticks, at->first.ticks) / (double)span;
+    }
+    return rate;
+}
+
+/* What is added to the times of a report to make them those of the first one. */
+static int64_t offset_of(const struct opening *opening, const struct set_member *at)
+{
+    const struct set_member *first = &opening->members[0];
+    int64_t base = saturating_subtract(first->first.time_ns, at->first.time_ns);
+    double rate = at->system == first->system && at->has_counter ? ticks_per_ns(opening, at) : 0;
+
+    if (at == first)
+        return 0;
+    if (rate > 0) {
+        double ticks = (double)saturating_subtract(at->first.ticks, first->first.ticks);
+        return saturating_add(base, saturating_from_double(ticks / rate));
+    }
+    if (at->has_utc && first->has_utc)
+        return saturating_add(base, saturating_subtract(at->first.utc_ns, first->first.utc_ns));
+    return 0;
+}
+
+/* ---- */
+
+static int unite(struct opening *opening, struct report **out, struct error *err)
+{
+    struct report **reports = calloc(opening->count, sizeof *reports);
+    struct report_part *abouts = calloc(opening->count, sizeof *abouts);
+    int code = ERR_NO_MEMORY;
+
+    if (!reports || !abouts) {
+        error_set(err, code, "out of memory");
+        goto free_lists;
+    }
+    for (size_t i = 0; i < opening->count; i++) {
+        struct set_member *at = &opening->members[i];
+        at->knot = (struct report_knot){ .offset = offset_of(opening, at) };
+        reports[i] = at->report;
+        abouts[i] = (struct report_part){
+            .name = at->path,
+            .host = at->host,
+            .rank = at->rank >= 0 ? at->rank : -1,
+            .system = at->system,
+            .first_device = at->first_device,
+            .knots = &at->knot,
+            .knot_count = at->knot.offset != 0,
+        };
+    }
+    code = report_unite(reports, abouts, opening->count, out, err);
+free_lists:
+    free(reports);
+    free(abouts);
+    return code;
+}
+
+int set_open(const struct set_request *request, struct report **out, struct error *err)
+{
+    struct opening opening = { .request = request };
+    struct set_files files = { 0 };
+    int code;
+
+    if ((code = set_files_find(&files, request->operands, request->operand_count, err)) != 0)
+        goto free_files;
+    opening.members = calloc(files.count, sizeof *opening.members);
+    if (!opening.members) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto free_files;
+    }
+    if ((code = open_files(&opening, &files, err)) != 0)
+        goto free_members;
+    qsort(opening.members, opening.count, sizeof *opening.members, compare_members);
+    note_ranks(&opening);
+    number_systems(&opening);
+    code = unite(&opening, out, err);
+free_members:
+    for (size_t i = 0; i < opening.count; i++) {
+        if (code != 0)
+            report_close(opening.members[i].report);
+        set_member_free(&opening.members[i]);
+    }
+    free(opening.members);
+free_files:
+    set_files_free(&files);
+    return code;
+}

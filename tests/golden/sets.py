@@ -1,0 +1,152 @@
+"""Several reports read as one: a folder, a pattern.
+
+The truth is SQLite over the same files of nsys, attached side by side: what a set answers must be what their union answers. Names,
+call stacks and links between tables must be those of the part that a row is of; times move by one offset a part."""
+
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+from lib import HERE, TACHO, check, output, run, status, table
+
+NAMES = ("mix", "resnet18", "wait_stream")
+
+
+def make_files():
+    os.mkdir("run")
+    for name in NAMES:
+        with open(f"run/{name}.sqlite", "wb") as out:
+            out.write(gzip.open(f"{HERE}/nsys/{name}.sqlite.gz").read())
+
+
+def tacho_rows(path, query):
+    return [tuple(row.values()) for row in json.loads(output("sql", "-f", "json", path, query))]
+
+
+def truth(query):
+    """The union of what the query gives on each file."""
+    rows = []
+    for name in NAMES:
+        database = sqlite3.connect(f"run/{name}.sqlite")
+        there = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if there.issuperset(re.findall(r"(?:FROM|JOIN) (\w+)", query)):
+            rows += database.execute(query).fetchall()
+    return sorted(rows, key=repr)
+
+
+# Each joins something that a file numbers for itself: strings, stacks, samples, calls and their kernels.
+JOINS = (
+    "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName GROUP BY k.globalPid, s.value",
+    "SELECT s.value, a.end - a.start, c.stackDepth, f.value AS frame FROM OSRT_API a JOIN OSRT_CALLCHAINS c ON c.id = a.callchainId "
+    "JOIN StringIds s ON s.id = a.nameId JOIN StringIds f ON f.id = c.symbol",
+    "SELECT e.cpu, e.threadState, count(*), max(c.stackDepth) FROM COMPOSITE_EVENTS e JOIN SAMPLING_CALLCHAINS c ON c.id = e.id GROUP BY e.id",
+    "SELECT s.value, k.end - k.start AS work, r.end - r.start AS call, k.start - r.start AS wait FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r "
+    "ON r.correlationId = k.correlationId AND (r.globalTid >> 24) = (k.globalPid >> 24) JOIN StringIds s ON s.id = r.nameId",
+    "SELECT n.text, n.end - n.start, s.value FROM NVTX_EVENTS n LEFT JOIN StringIds s ON s.id = n.textId WHERE n.end IS NOT NULL",
+    "SELECT g.name, g.smCount, count(*), sum(k.gridX) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN TARGET_INFO_GPU g ON g.id = k.deviceId GROUP BY k.globalPid, g.name",
+    "SELECT m.metricName, count(*), sum(v.value) FROM GPU_METRICS v JOIN TARGET_INFO_GPU_METRICS m ON m.typeId = v.typeId AND m.metricId = v.metricId GROUP BY m.metricName",
+    "SELECT s.value, count(*) FROM ThreadNames t JOIN StringIds s ON s.id = t.nameId GROUP BY t.globalTid, s.value",
+)
+
+
+def check_joins():
+    compared = 0
+    for query in JOINS:
+        expected, got = truth(query), sorted(tacho_rows("run", query), key=repr)
+        check(query, expected, got)
+        compared += len(expected)
+    check("the files have what is compared", True, compared > 5000)
+
+
+def check_parts():
+    """Each row says whose it is, ids of different files never meet, and a part's times move by one offset."""
+    rows = tacho_rows("run", "SELECT host, count(*), count(DISTINCT globalPid) FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY globalPid >> 48")
+    check("a system a file", len(NAMES), len(rows))
+    check("its host", {"gpuhost"}, {row[0] for row in rows})
+    offsets = {}
+    for name in NAMES:
+        start, utc = (sqlite3.connect(f"run/{name}.sqlite").execute(query).fetchone()[0] for query in (
+            "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL", "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME"))
+        offsets[name] = start + utc
+    starts = sorted(row[0] for row in tacho_rows("run", "SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY globalPid >> 48"))
+    expected = sorted(offsets.values())
+    check("on one clock", [at - expected[0] for at in expected], [at - starts[0] for at in starts])
+    twice = tacho_rows("run", "SELECT count(*), count(DISTINCT id), count(DISTINCT value) FROM StringIds")[0]
+    check("strings, each once", (twice[0], twice[0]), twice[1:])
+
+
+def check_reports():
+    """A report over the set has the sum of the files' rows."""
+    rows = table("cuda_gpu_kern_sum", "run")
+    expected = {}
+    for name in NAMES:
+        for kernel, count, total in sqlite3.connect(f"run/{name}.sqlite").execute(
+                "SELECT s.value, count(*), sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName GROUP BY s.value"):
+            before = expected.get(kernel, (0, 0))
+            expected[kernel] = (before[0] + count, before[1] + total)
+    check("stats over a set", expected, {row["Name"]: (row["Instances"], row["Total Time (ns)"]) for row in rows})
+    check("a pattern is a set, too", rows, table("cuda_gpu_kern_sum", "run/*.sqlite"))
+
+
+def check_ranks():
+    """Captures of a job: ranks are what the data says, whatever the files are called; missing and double ones are named."""
+    os.mkdir("job")
+    for rank, name in ((0, "zebra"), (1, "b"), (2, "a")):
+        variables = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "4", "LOCAL_RANK": str(rank)}
+        subprocess.run([TACHO, "profile", "-t", "osrt", "-s", "none", "-o", f"job/{name}.tacho", "ls", "/"], env=variables, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rows = tacho_rows("job", "SELECT rank, count(DISTINCT globalTid >> 24) FROM OSRT_API GROUP BY rank")
+    check("ranks", [(0, 1), (1, 1), (2, 1)], rows)
+    code, said, _ = run("stats", "-q", "-r", "osrt_sum", "job")
+    check("a rank is missing", (0, "tacho: rank 3 of the job's 4 is missing\n"), (code, said))
+    shutil.copy("job/b.tacho", "job/c.tacho")
+    said = run("stats", "-q", "-r", "osrt_sum", "job")[1]
+    check("a rank is there twice", True, "tacho: job/c.tacho: rank 1 is in 'job/b.tacho' too: are these files of several runs?\n" in said)
+    with open("job/a.tacho", "rb") as file:
+        whole = file.read()
+    open("job/a.tacho", "wb").write(whole[:100])
+    open("job/d.tacho", "w").write("no report")
+    code, said, out = run("stats", "-q", "-r", "osrt_sum", "-f", "csv", "job")
+    check("what can be read is answered", (0, True, True), (code, "open" in out, "job/d.tacho" in said))
+    os.mkdir("empty")
+    open("empty/notes.txt", "w").write("x")
+    check("no reports", (1, "tacho stats: there are no reports in the folder 'empty'\n"), run("stats", "empty")[:2])
+    check("no match", (1, "tacho stats: no file matches 'empty/*.tacho'\n"), run("stats", "empty/*.tacho")[:2])
+
+
+def check_damage():
+    """Bytes of a part changed at random: an answer or a sentence, never a crash."""
+    chance = random.Random(5)
+    os.mkdir("bad")
+    for name in NAMES:
+        subprocess.run([TACHO, "import", f"run/{name}.sqlite", "-o", f"bad/{name}.tacho"], check=True, stdout=subprocess.DEVNULL)
+    with open("bad/mix.tacho", "rb") as file:
+        whole = file.read()
+    answered = 0
+    for i in range(25):
+        damaged = bytearray(whole[:chance.randrange(len(whole))] if i % 4 == 0 else whole)
+        for _ in range(chance.randrange(1, 8)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        open("bad/mix.tacho", "wb").write(damaged)
+        code, said, out = run("stats", "-q", "-r", "osrt_sum,cuda_gpu_kern_sum", "-f", "csv", "bad")
+        answered += code == 0 and "cudaLaunchKernel" not in out and len(out) > 100
+        check("damage", True, code in (0, 1) and "Sanitizer" not in said)
+    check("the other parts are answered", 25, answered)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    make_files()
+    check_joins()
+    check_parts()
+    check_reports()
+    check_ranks()
+    check_damage()
+sys.exit(status())
