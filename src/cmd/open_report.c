@@ -17,7 +17,13 @@
 #include "set/set.h"
 #include "small_table.h"
 
-static int import_to_temporary(const char *path, const struct importer *importer, struct report **out,
+/* A file that an import made keeps its descriptor, since it has no name any more. */
+static int open_own(const char *path, int is_alone, int keeps_descriptor, struct report **out, struct error *err)
+{
+    return is_alone ? report_open(path, out, err) : report_open_part(path, keeps_descriptor, out, err);
+}
+
+static int import_to_temporary(const char *path, const struct importer *importer, int is_alone, struct report **out,
                                struct error *err)
 {
     const char *folder = getenv("TMPDIR");
@@ -33,7 +39,7 @@ static int import_to_temporary(const char *path, const struct importer *importer
     int code = importer->import(path, name, 1, err);
     if (code != 0)
         goto remove_file;
-    code = report_open(name, out, err);
+    code = open_own(name, is_alone, 1, out, err);
 remove_file:
     unlink(name);
     return code;
@@ -47,7 +53,8 @@ static void advise_recording(struct error *err)
     error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
 }
 
-static int open_file(const char *path, struct text *found, struct report **out, struct error *err)
+static int open_file(const char *path, struct text *found, int is_alone, int keeps_descriptor, struct report **out,
+                     struct error *err)
 {
     const struct importer *importer;
     int code;
@@ -55,8 +62,8 @@ static int open_file(const char *path, struct text *found, struct report **out, 
     if ((code = foreign_rep_find(path, NULL, found, err)) != 0)
         return code;
     importer = importer_for(text_string(found));
-    code = importer ? import_to_temporary(text_string(found), importer, out, err)
-                    : report_open(text_string(found), out, err);
+    code = importer ? import_to_temporary(text_string(found), importer, is_alone, out, err)
+                    : open_own(text_string(found), is_alone, keeps_descriptor, out, err);
     if (!importer && code == ERR_BAD_FORMAT)
         advise_recording(err);
     return code;
@@ -82,10 +89,10 @@ static void say(const char *path, struct text *sentence)
     text_clear(sentence);
 }
 
-static int open_member(void *context, const char *path, struct report **out, struct error *err)
+static int open_member(const char *path, int keeps_descriptor, struct report **out, struct error *err)
 {
     struct text found = { 0 };
-    int code = open_file(path, &found, out, err);
+    int code = open_file(path, &found, 0, keeps_descriptor, out, err);
 
     text_free(&found);
     return code;
@@ -113,7 +120,7 @@ static int open_set(const char *const *operands, size_t count, struct report **o
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
 {
     if (!set_is_meant(path))
-        return open_file(path, found, out, err);
+        return open_file(path, found, 1, 1, out, err);
     text_add(found, path);
     return open_set(&path, 1, out, err);
 }

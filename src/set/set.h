@@ -15,9 +15,8 @@ int set_is_meant(const char *operand);
 struct set_request {
     const char *const *operands; /* files, folders, patterns */
     size_t operand_count;
-    /* Opens one file. */
-    int (*open)(void *context, const char *path, struct report **out, struct error *err);
-    void *context;
+    /* Opens one file, without threads (report/reader/unite.h); of many, none keeps a descriptor. */
+    int (*open)(const char *path, int keeps_descriptor, struct report **out, struct error *err);
     /* Sentences on files that could not be used, and on ranks that are missing or there twice, a line each; may be
      * NULL. */
     struct text *notes;

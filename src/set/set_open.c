@@ -8,6 +8,8 @@
 #include "set_files.h"
 #include "set_member.h"
 
+#define MOST_DESCRIPTORS 256
+
 struct opening {
     const struct set_request *request;
     struct set_member *members;
@@ -22,10 +24,10 @@ static void note(const struct opening *opening, const char *path, const char *se
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-static int open_one(struct opening *opening, const char *path, struct error *err)
+static int open_one(struct opening *opening, const char *path, int keeps_descriptor, struct error *err)
 {
     struct set_member *member = &opening->members[opening->count];
-    int code = opening->request->open(opening->request->context, path, &member->report, err);
+    int code = opening->request->open(path, keeps_descriptor, &member->report, err);
 
     if (code != 0)
         return code;
@@ -39,7 +41,7 @@ static int open_files(struct opening *opening, const struct set_files *files, st
     for (size_t i = 0; i < files->count; i++) {
         struct error cause = { 0 };
         size_t before = opening->count;
-        int code = open_one(opening, files->paths[i], &cause);
+        int code = open_one(opening, files->paths[i], files->count <= MOST_DESCRIPTORS, &cause);
         if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before))
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
@@ -201,6 +203,8 @@ static int unite(struct opening *opening, struct report **out, struct error *err
             .knot_count = at->knot.offset != 0,
         };
     }
+    if ((code = report_use_threads(reports[0], err)) != 0)
+        goto free_lists;
     code = report_unite(reports, abouts, opening->count, out, err);
 free_lists:
     free(reports);

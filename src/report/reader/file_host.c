@@ -13,17 +13,21 @@
 
 #define CONTEXTS 64
 
+/* Of all files, those that are not in use: a thousand open ones need no more than one does. */
+static _Atomic(ZSTD_DCtx *) contexts[CONTEXTS];
+
 struct file_host {
-    int fd;
-    struct parallel *pool;
-    _Atomic(ZSTD_DCtx *) contexts[CONTEXTS]; /* those that are not in use */
+    int fd;                /* -1: opened for each read */
+    char *path;            /* then: its file, */
+    dev_t device;          /* which must stay this one */
+    ino_t inode;
+    struct parallel *pool; /* NULL: the caller's thread does all */
 };
 
-static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
+static int read_descriptor(int fd, uint64_t offset, void *buffer, size_t length)
 {
-    struct file_host *host = context;
     for (size_t done = 0; done < length;) {
-        ssize_t count = pread(host->fd, (char *)buffer + done, length - done, (off_t)(offset + done));
+        ssize_t count = pread(fd, (char *)buffer + done, length - done, (off_t)(offset + done));
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
@@ -33,23 +37,39 @@ static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
     return 0;
 }
 
-static ZSTD_DCtx *take_context(struct file_host *host)
+static int read_at(void *context, uint64_t offset, void *buffer, size_t length)
+{
+    const struct file_host *host = context;
+    struct stat file;
+
+    if (host->fd >= 0)
+        return read_descriptor(host->fd, offset, buffer, length);
+    int fd = open(host->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = ERR_IO;
+    if (fd < 0)
+        return ERR_IO;
+    if (fstat(fd, &file) == 0 && file.st_dev == host->device && file.st_ino == host->inode)
+        code = read_descriptor(fd, offset, buffer, length);
+    close(fd);
+    return code;
+}
+
+static ZSTD_DCtx *take_context(void)
 {
     for (size_t i = 0; i < CONTEXTS; i++) {
-        if (!atomic_load_explicit(&host->contexts[i], memory_order_relaxed))
+        if (!atomic_load_explicit(&contexts[i], memory_order_relaxed))
             continue;
-        ZSTD_DCtx *zstd = atomic_exchange(&host->contexts[i], NULL);
+        ZSTD_DCtx *zstd = atomic_exchange(&contexts[i], NULL);
         if (zstd)
             return zstd;
     }
     return ZSTD_createDCtx();
 }
 
-static void give_context(struct file_host *host, ZSTD_DCtx *zstd)
+static void give_context(ZSTD_DCtx *zstd)
 {
     for (size_t i = 0; i < CONTEXTS; i++) {
         ZSTD_DCtx *none = NULL;
-        if (atomic_compare_exchange_strong(&host->contexts[i], &none, zstd))
+        if (atomic_compare_exchange_strong(&contexts[i], &none, zstd))
             return;
     }
     ZSTD_freeDCtx(zstd);
@@ -57,12 +77,11 @@ static void give_context(struct file_host *host, ZSTD_DCtx *zstd)
 
 static int decompress(void *context, const void *packed, size_t packed_length, void *raw, size_t raw_length)
 {
-    struct file_host *host = context;
-    ZSTD_DCtx *zstd = take_context(host);
+    ZSTD_DCtx *zstd = take_context();
     if (!zstd)
         return ERR_NO_MEMORY;
     size_t length = ZSTD_decompressDCtx(zstd, raw, raw_length, packed, packed_length);
-    give_context(host, zstd);
+    give_context(zstd);
     return ZSTD_isError(length) || length != raw_length ? ERR_CORRUPT : 0;
 }
 
@@ -81,10 +100,9 @@ static void host_delete(void *context)
 {
     struct file_host *host = context;
     parallel_delete(host->pool);
-    for (size_t i = 0; i < CONTEXTS; i++)
-        ZSTD_freeDCtx(host->contexts[i]);
     if (host->fd >= 0)
         close(host->fd);
+    free(host->path);
     free(host);
 }
 
@@ -101,29 +119,38 @@ int report_recognise(const char *path)
     return length == (ssize_t)sizeof bytes && memcmp(bytes, magic, sizeof bytes) == 0;
 }
 
-int report_open(const char *path, struct report **out, struct error *err)
+static int open_file(struct file_host *host, const char *path, struct stat *file, struct error *err)
 {
-    struct file_host *host = calloc(1, sizeof *host);
+    host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe without a writer must not block */
+    if (host->fd < 0 || fstat(host->fd, file) != 0)
+        return error_set_errno(err, "cannot open %s", path);
+    if (!S_ISREG(file->st_mode))
+        return error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
+    return sparse_file_check(host->fd, path, err);
+}
+
+/* Leaves the file for now. */
+static int let_go(struct file_host *host, const char *path, const struct stat *file)
+{
+    host->path = strdup(path);
+    if (!host->path)
+        return ERR_NO_MEMORY;
+    host->device = file->st_dev;
+    host->inode = file->st_ino;
+    close(host->fd);
+    host->fd = -1;
+    return 0;
+}
+
+static int open_with(struct file_host *host, const char *path, int keeps_descriptor, struct report **out,
+                     struct error *err)
+{
     struct stat file;
     struct error cause = { 0 };
     int code;
-    if (!host)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
-    host->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* opening a pipe without a writer must not block */
-    if (host->fd < 0 || fstat(host->fd, &file) != 0) {
-        code = error_set_errno(err, "cannot open %s", path);
-        goto delete_host;
-    }
-    if (!S_ISREG(file.st_mode)) {
-        code = error_set(err, ERR_BAD_FORMAT, "%s is not a file", path);
-        goto delete_host;
-    }
-    if ((code = sparse_file_check(host->fd, path, err)) != 0)
-        goto delete_host;
-    if (!(host->pool = parallel_new(0))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
-        goto delete_host;
-    }
+
+    if ((code = open_file(host, path, &file, err)) != 0)
+        return code;
     struct report_host means = {
         .context = host,
         .size = (uint64_t)file.st_size,
@@ -132,13 +159,43 @@ int report_open(const char *path, struct report **out, struct error *err)
         .parallel_for = host_parallel_for,
         .workers = host_workers,
     };
-    if ((code = report_open_host(&means, out, &cause)) != 0) {
-        error_set(err, code, "cannot read %s: %.300s", path, cause.text);
-        goto delete_host;
+    if ((code = report_open_host(&means, out, &cause)) != 0)
+        return error_set(err, code, "cannot read %s: %.300s", path, cause.text);
+    if (!keeps_descriptor && (code = let_go(host, path, &file)) != 0) {
+        report_close(*out);
+        return error_set(err, code, "out of memory");
     }
     (*out)->host_delete = host_delete;
     return 0;
-delete_host:
-    host_delete(host);
+}
+
+int report_open(const char *path, struct report **out, struct error *err)
+{
+    int code = report_open_part(path, 1, out, err);
+
+    if (code == 0 && (code = report_use_threads(*out, err)) != 0)
+        report_close(*out);
     return code;
+}
+
+int report_open_part(const char *path, int keeps_descriptor, struct report **out, struct error *err)
+{
+    struct file_host *host = calloc(1, sizeof *host);
+
+    if (!host)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    host->fd = -1;
+    int code = open_with(host, path, keeps_descriptor, out, err);
+    if (code != 0)
+        host_delete(host);
+    return code;
+}
+
+int report_use_threads(struct report *report, struct error *err)
+{
+    struct file_host *host = report->host.context;
+
+    if (!host->pool && !(host->pool = parallel_new(0)))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return 0;
 }

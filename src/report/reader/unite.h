@@ -28,6 +28,12 @@ struct report_part {
     size_t knot_count;
 };
 
+/* Opens a file that is to be one of many: without threads of its own, and without a descriptor if it is not to keep
+ * one; its path must then stay the file's. */
+int report_open_part(const char *path, int keeps_descriptor, struct report **out, struct error *err);
+/* Gives threads to a report that was opened so. A set works with those of its first part. */
+int report_use_threads(struct report *report, struct error *err);
+
 #define REPORT_MOST_PARTS 32767
 
 /* `out` owns the parts, after an error they are still the caller's. `abouts` and what it points to is copied. */
