@@ -24,6 +24,8 @@ struct set_member {
     int64_t gpu_count;            /* one more than the highest number of a GPU */
     int64_t system, first_device; /* in the set */
     struct report_knot knot;
+    const char *clock;
+    int64_t clock_error_ns;
 };
 
 /* Reads what the report says. Free it after an error too; the report stays open. */

@@ -159,22 +159,27 @@ static double ticks_per_ns(const struct opening *opening, const struct set_membe
     return rate;
 }
 
-/* What is added to the times of a report to make them those of the first one. */
-static int64_t offset_of(const struct opening *opening, const struct set_member *at)
+/* Two readings of the counter beside the report's time, each this far off at most. */
+#define COUNTER_ERROR_NS 500
+
+/* Sets what is added to the times of a report to make them those of the first one. */
+static void set_clock(const struct opening *opening, struct set_member *at)
 {
     const struct set_member *first = &opening->members[0];
     int64_t base = saturating_subtract(first->first.time_ns, at->first.time_ns);
     double rate = at->system == first->system && at->has_counter ? ticks_per_ns(opening, at) : 0;
 
-    if (at == first)
-        return 0;
-    if (rate > 0) {
+    at->clock = "own";
+    at->clock_error_ns = -1;
+    if (at == first || rate > 0) {
         double ticks = (double)saturating_subtract(at->first.ticks, first->first.ticks);
-        return saturating_add(base, saturating_from_double(ticks / rate));
+        at->knot.offset = at == first ? 0 : saturating_add(base, saturating_from_double(ticks / rate));
+        at->clock = "counter";
+        at->clock_error_ns = at == first ? 0 : COUNTER_ERROR_NS;
+    } else if (at->has_utc && first->has_utc) {
+        at->knot.offset = saturating_add(base, saturating_subtract(at->first.utc_ns, first->first.utc_ns));
+        at->clock = "UTC";
     }
-    if (at->has_utc && first->has_utc)
-        return saturating_add(base, saturating_subtract(at->first.utc_ns, first->first.utc_ns));
-    return 0;
 }
 
 /* ---- */
@@ -191,7 +196,7 @@ static int unite(struct opening *opening, struct report **out, struct error *err
     }
     for (size_t i = 0; i < opening->count; i++) {
         struct set_member *at = &opening->members[i];
-        at->knot = (struct report_knot){ .offset = offset_of(opening, at) };
+        set_clock(opening, at);
         reports[i] = at->report;
         abouts[i] = (struct report_part){
             .name = at->path,
@@ -201,6 +206,8 @@ static int unite(struct opening *opening, struct report **out, struct error *err
             .first_device = at->first_device,
             .knots = &at->knot,
             .knot_count = at->knot.offset != 0,
+            .clock = at->clock,
+            .clock_error_ns = at->clock_error_ns,
         };
     }
     if ((code = report_use_threads(reports[0], err)) != 0)

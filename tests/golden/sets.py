@@ -106,6 +106,9 @@ def check_ranks():
     check("ranks", [(0, 1), (1, 1), (2, 1)], rows)
     code, said, _ = run("stats", "-q", "-r", "osrt_sum", "job")
     check("a rank is missing", (0, "tacho: rank 3 of the job's 4 is missing\n"), (code, said))
+    lines = [line.split() for line in output("info", "job").split("\n")]
+    check("info: a row a rank, with its file, on the counter of the one host", [["0", "job/zebra.tacho"], ["1", "job/b.tacho"], ["2", "job/a.tacho"]],
+          [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho") and "counter" in line])
     shutil.copy("job/b.tacho", "job/c.tacho")
     said = run("stats", "-q", "-r", "osrt_sum", "job")[1]
     check("a rank is there twice", True, "tacho: job/c.tacho: rank 1 is in 'job/b.tacho' too: are these files of several runs?\n" in said)

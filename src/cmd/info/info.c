@@ -17,7 +17,9 @@
 #include "info_json.h"
 #include "info_labels.h"
 #include "info_processes.h"
+#include "info_set.h"
 #include "info_sources.h"
+#include "report/reader/unite.h"
 
 struct settings {
     int all, output;
@@ -308,10 +310,20 @@ static int add_of_sources(struct text *out, struct report *report, struct error 
     return 0;
 }
 
+/* Of a set: what its reports have in common and where they differ. All on one of them is in its own file. */
+static int add_of_set(struct text *out, struct report *set, const char *path, struct error *err)
+{
+    if (add_file(out, set, path, err) != 0 || info_add_set(out, set, err) != 0)
+        return err->code;
+    return info_add_sources(out, set, err);
+}
+
 static int add_all(struct text *out, struct report *report, const char *path, int all, struct error *err)
 {
     size_t limit = all ? SIZE_MAX : FEW, left = 0;
 
+    if (report_part_count(report))
+        return add_of_set(out, report, path, err);
     if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 ||
         add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 ||
         info_add_sources(out, report, err) != 0 || add_of_sources(out, report, err) != 0 ||

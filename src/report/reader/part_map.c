@@ -21,7 +21,7 @@ static const struct report_knot *knot_of(const struct report_part *part, int64_t
     return &part->knots[low];
 }
 
-int64_t part_time(const struct report_part *part, int64_t time)
+int64_t report_part_time(const struct report_part *part, int64_t time)
 {
     if (!part->knot_count)
         return time;
@@ -39,7 +39,7 @@ static void map_times(const struct report_part *part, int64_t *values, size_t ro
             values[r] = saturating_add(values[r], part->knots->offset);
     else if (part->knot_count)
         for (size_t r = 0; r < rows; r++)
-            values[r] = part_time(part, values[r]);
+            values[r] = report_part_time(part, values[r]);
 }
 
 /* ---- ids ------------------------------------------------------------------------------------------------------- */

@@ -145,7 +145,6 @@ int64_t set_find_string(struct report *set, const char *bytes, size_t length);
 void set_strings_free(struct report *set);
 
 /* part_map.c: turns decoded values of a part into those of the set. */
-int64_t part_time(const struct report_part *part, int64_t time);
 void part_map_column(const struct reader_part_table *table, int column, enum column_type type, int64_t *values,
                      size_t rows);
 /* A column that says which part it is: PART_RANK or PART_HOST. */

@@ -122,8 +122,8 @@ static int add_chunks(struct reader_table *table, const struct reader_part_table
         struct reader_chunk added = {
             .size = chunk->size,
             .rows = chunk->rows,
-            .first = has_times ? part_time(about, chunk->first) : INT64_MAX,
-            .last = has_times ? part_time(about, chunk->last) : INT64_MIN,
+            .first = has_times ? report_part_time(about, chunk->first) : INT64_MAX,
+            .last = has_times ? report_part_time(about, chunk->last) : INT64_MIN,
             .first_row = table->public.rows,
             .part_table = map,
             .part_chunk = chunk,

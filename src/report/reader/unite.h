@@ -26,6 +26,8 @@ struct report_part {
     int64_t first_device;
     const struct report_knot *knots; /* none: the part's times are the set's */
     size_t knot_count;
+    const char *clock;               /* what brought its times to those of the set; a constant text */
+    int64_t clock_error_ns;          /* how far they may be off; -1: unknown */
 };
 
 /* Opens a file that is to be one of many: without threads of its own, and without a descriptor if it is not to keep
@@ -43,6 +45,8 @@ int report_unite(struct report *const *parts, const struct report_part *abouts, 
 /* 0 and NULL for a report that is no set. */
 size_t report_part_count(const struct report *report);
 const struct report_part *report_part_at(const struct report *report, size_t index);
+/* A time of the part as one of the set. */
+int64_t report_part_time(const struct report_part *part, int64_t time_ns);
 /* The part itself, with its own times and ids. It must not be closed; its strings are valid until the first string of
  * the set is asked for. */
 struct report *report_part_report(const struct report *report, size_t index);

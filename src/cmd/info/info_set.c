@@ -1,0 +1,119 @@
+/* A row for each report of a set. */
+#include "info_set.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/saturating.h"
+#include "cmd/print/print.h"
+#include "cmd/report_sources.h"
+#include "report/reader/unite.h"
+
+enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, CLOCK, CLOCK_ERROR, FILE_NAME, COLUMNS };
+
+static void set_text(struct table *table, struct table_cell *cell, const char *text)
+{
+    if (text && *text)
+        cell_set_text(table, cell, text, strlen(text));
+}
+
+/* The GPUs that the report's processes opened, as they count them themselves. */
+static int set_gpus(struct table *table, struct table_cell *cell, struct report *part, struct error *err)
+{
+    static const char *const names[] = { "deviceId", NULL };
+    struct row_cursor rows;
+    struct text list = { 0 };
+    uint64_t seen = 0;
+    int code = row_cursor_open(&rows, part, "TARGET_INFO_CUDA_CONTEXT_INFO", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t device = row_int_or(&rows, 0, -1);
+        if (device < 0 || device >= 64 || (seen >> device & 1))
+            continue;
+        seen |= UINT64_C(1) << device;
+        text_addf(&list, "%s%" PRId64, list.length ? "," : "", device);
+    }
+    row_cursor_close(&rows);
+    set_text(table, cell, text_string(&list));
+    text_free(&list);
+    return 0;
+}
+
+static int set_events(struct table_cell *row, struct report *part, struct error *err)
+{
+    struct report_sources *sources = malloc(sizeof *sources);
+    uint64_t recorded = 0, lost = 0;
+    int code;
+
+    if (!sources)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    code = report_sources_read(sources, part, err);
+    for (size_t i = 0; code == 0 && i < sources->count; i++) {
+        recorded += sources->list[i].recorded;
+        lost += sources->list[i].lost;
+    }
+    free(sources);
+    cell_set_int(&row[EVENTS], (int64_t)recorded);
+    cell_set_int(&row[LOST], (int64_t)lost);
+    return code;
+}
+
+static int add_part(struct table *table, struct report *set, size_t index, struct error *err)
+{
+    const struct report_part *about = report_part_at(set, index);
+    struct report *part = report_part_report(set, index);
+    struct report_span span = report_times(part);
+    struct table_cell *row = table_add_row(table);
+    int code;
+
+    if (!row)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (about->rank >= 0)
+        cell_set_int(&row[RANK], about->rank);
+    set_text(table, &row[HOST], about->host);
+    set_text(table, &row[CLOCK], about->clock);
+    if (about->clock_error_ns >= 0)
+        cell_set_int(&row[CLOCK_ERROR], about->clock_error_ns);
+    set_text(table, &row[FILE_NAME], about->name);
+    if (span.from_ns <= span.to_ns) {
+        cell_set_int(&row[FROM], report_part_time(about, span.from_ns));
+        cell_set_int(&row[SPAN], saturating_duration(span.from_ns, span.to_ns));
+    }
+    if ((code = set_gpus(table, &row[GPU], part, err)) != 0)
+        return code;
+    return set_events(row, part, err);
+}
+
+int info_add_set(struct text *out, struct report *set, struct error *err)
+{
+    static const struct table_column columns[COLUMNS] = {
+        [RANK] = { "Rank", CELL_INT, UNIT_NONE, 0 },
+        [HOST] = { "Host", CELL_TEXT, UNIT_NONE, 0 },
+        [GPU] = { "GPU", CELL_TEXT, UNIT_NONE, 0 },
+        [FROM] = { "From", CELL_INT, UNIT_TIME, 0 },
+        [SPAN] = { "Span", CELL_INT, UNIT_TIME, 0 },
+        [EVENTS] = { "Events", CELL_INT, UNIT_NONE, 0 },
+        [LOST] = { "Lost", CELL_INT, UNIT_NONE, 0 },
+        [CLOCK] = { "Clock", CELL_TEXT, UNIT_NONE, 0 },
+        [CLOCK_ERROR] = { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
+        [FILE_NAME] = { "File", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    const struct print_request request = { .time = time_unit_find("seconds"),
+                                           .to_terminal = 1,
+                                           .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
+    struct table *table = table_new(columns, COLUMNS);
+    int code = table ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+
+    for (size_t i = 0; code == 0 && i < report_part_count(set); i++)
+        code = add_part(table, set, i, err);
+    text_add(out, "\nReports\n");
+    if (code == 0)
+        (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
+    table_delete(table);
+    return code;
+}
