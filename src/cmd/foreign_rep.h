@@ -12,6 +12,7 @@ struct foreign_rep_settings {
     const char *sqlite; /* path of nsys's export, existing or new; NULL: beside the report */
     int force_export;   /* even if an export exists */
     int is_import;      /* an imported report beside it is what the command is to write, not to read */
+    const char *ranks, *hosts; /* of a set: those to read; NULL: all */
 };
 
 /* The rows of these options for a command's table: FOREIGN_REP_OPTIONS(struct settings, input). */
@@ -20,7 +21,11 @@ struct foreign_rep_settings {
       .help = "SQLite export of a .nsys-rep: read it if it exists, else have nsys write it. Default: beside the "      \
               ".nsys-rep." },                                                                                          \
     { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                      \
-      .help = "Have nsys export a .nsys-rep again (ncu a .ncu-rep), even if an export exists. Default: false." }
+      .help = "Have nsys export a .nsys-rep again (ncu a .ncu-rep), even if an export exists. Default: false." },      \
+    { .name = "filter-rank", .kind = OPTION_TEXT, .offset = offsetof(type, member.ranks), .value = "RANKS",            \
+      .help = "Read only the reports of these ranks: 0,8-15." },                                                       \
+    { .name = "filter-host", .kind = OPTION_TEXT, .offset = offsetof(type, member.hosts), .value = "HOSTS",            \
+      .help = "Read only the reports of these hosts: node01,gpu*." }
 
 /* Finds the file to read for a path. It is path itself, or path.tacho if path is no file that can be read. For a
  * .nsys-rep (or .qdrep) it is X.tacho or X.sqlite beside it, for a .ncu-rep X.tacho or X.ncu.csv; if there is neither,

@@ -15,6 +15,7 @@
 #include "foreign_rep.h"
 #include "import/import.h"
 #include "set/set.h"
+#include "set/set_filter.h"
 #include "small_table.h"
 
 /* A file that an import made keeps its descriptor, since it has no name any more. */
@@ -53,13 +54,13 @@ static void advise_recording(struct error *err)
     error_set(err, cause.code, "%s; to record a program: tacho profile PROGRAM", cause.text);
 }
 
-static int open_file(const char *path, struct text *found, int is_alone, int keeps_descriptor, struct report **out,
-                     struct error *err)
+static int open_file(const char *path, const struct foreign_rep_settings *settings, struct text *found, int is_alone,
+                     int keeps_descriptor, struct report **out, struct error *err)
 {
     const struct importer *importer;
     int code;
 
-    if ((code = foreign_rep_find(path, NULL, found, err)) != 0)
+    if ((code = foreign_rep_find(path, settings, found, err)) != 0)
         return code;
     importer = importer_for(text_string(found));
     code = importer ? import_to_temporary(text_string(found), importer, is_alone, out, err)
@@ -92,18 +93,19 @@ static void say(const char *path, struct text *sentence)
 static int open_member(const char *path, int keeps_descriptor, struct report **out, struct error *err)
 {
     struct text found = { 0 };
-    int code = open_file(path, &found, 0, keeps_descriptor, out, err);
+    int code = open_file(path, NULL, &found, 0, keeps_descriptor, out, err);
 
     text_free(&found);
     return code;
 }
 
 /* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
-static int open_set(const char *const *operands, size_t count, struct report **out, struct error *err)
+static int open_set(const char *const *operands, size_t count, const struct set_filter *filter, struct report **out,
+                    struct error *err)
 {
     struct text notes = { 0 };
     const struct set_request request = {
-        .operands = operands, .operand_count = count, .open = open_member, .notes = &notes
+        .operands = operands, .operand_count = count, .open = open_member, .filter = filter, .notes = &notes
     };
     int code = set_open(&request, out, err);
 
@@ -117,12 +119,26 @@ static int open_set(const char *const *operands, size_t count, struct report **o
     return code;
 }
 
+int open_input(const char *path, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
+               struct error *err)
+{
+    struct set_filter filter = { 0 };
+    int has_filter = settings && (settings->ranks || settings->hosts), code;
+
+    if (!has_filter && !set_is_meant(path))
+        return open_file(path, settings, found, 1, 1, out, err);
+    text_add(found, path);
+    if (!has_filter)
+        return open_set(&path, 1, NULL, out, err);
+    if ((code = set_filter_parse(&filter, settings->ranks, settings->hosts, err)) == 0)
+        code = open_set(&path, 1, &filter, out, err);
+    set_filter_free(&filter);
+    return code;
+}
+
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
 {
-    if (!set_is_meant(path))
-        return open_file(path, found, 1, 1, out, err);
-    text_add(found, path);
-    return open_set(&path, 1, out, err);
+    return open_input(path, NULL, found, out, err);
 }
 
 int open_report(const char *path, struct report **out, struct error *err)

@@ -5,12 +5,17 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "foreign_rep.h"
 #include "report/reader/reader.h"
 
 int open_report(const char *path, struct report **out, struct error *err);
 
 /* The same, with the name of the file that was read: X.tacho for X. The caller frees it in any case. */
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err);
+
+/* The same, as options of the command ask for. A folder or a pattern is opened as a set. */
+int open_input(const char *path, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
+               struct error *err);
 
 /* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, the end is
  * missing, or events were lost of which the tables that were read are made. Call it after everything is read and

@@ -383,9 +383,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     struct text found = { 0 };
     int code;
 
-    if ((code = foreign_rep_find(path, &settings->input, &found, &err)) != 0)
-        goto free_name;
-    if ((code = open_report(text_string(&found), &report, &err)) != 0)
+    if ((code = open_input(path, &settings->input, &found, &report, &err)) != 0)
         goto free_name;
     human.path = text_string(&found);
     code = show_open(report, &human, settings, registry, wanted, &err);

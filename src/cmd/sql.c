@@ -343,9 +343,7 @@ static int open_session(struct session *session, const struct settings *settings
 
     if ((code = set_format(session, settings->format, err)) != 0)
         return code;
-    if ((code = foreign_rep_find(path, &settings->input, found, err)) != 0)
-        return code;
-    if ((code = open_report(text_string(found), report, err)) != 0)
+    if ((code = open_input(path, &settings->input, found, report, err)) != 0)
         return code;
     return query_open(*report, &session->query, err);
 }

@@ -12,11 +12,14 @@
 /* Whether a word of the command line means several files: it is a folder, or a pattern and not the name of a file. */
 int set_is_meant(const char *operand);
 
+struct set_filter;
+
 struct set_request {
     const char *const *operands; /* files, folders, patterns */
     size_t operand_count;
     /* Opens one file, without threads (report/reader/unite.h); of many, none keeps a descriptor. */
     int (*open)(const char *path, int keeps_descriptor, struct report **out, struct error *err);
+    const struct set_filter *filter; /* the ranks and hosts to read (set_filter.h); NULL: all */
     /* Sentences on files that could not be used, and on ranks that are missing or there twice, a line each; may be
      * NULL. */
     struct text *notes;

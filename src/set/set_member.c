@@ -40,15 +40,21 @@ static int read_ranks(struct set_member *member, const char *table, struct error
     return 0;
 }
 
-static int read_environment(struct set_member *member, struct error *err)
+/* Facts that are rows of a name and a value. */
+static int read_facts(struct set_member *member, const char *table, struct error *err)
 {
     static const char *const names[] = { "name", "value", NULL };
     const struct {
         const char *name;
         char **into;
-    } known[] = { { "Hostname", &member->host }, { "BootId", &member->boot }, { "JobId", &member->job } };
+    } known[] = {
+        { "Hostname", &member->host },
+        { "BootId", &member->boot },
+        { "PidNamespace", &member->pid_namespace },
+        { "JOB", &member->job },
+    };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, member->report, "TARGET_INFO_SYSTEM_ENV", names, err);
+    int code = row_cursor_open(&rows, member->report, table, names, err);
 
     if (code != 0)
         return code;
@@ -131,7 +137,9 @@ int set_member_read(struct set_member *member, struct error *err)
         return code;
     if (member->rank == RANK_UNKNOWN && (code = read_ranks(member, "MPI_RANKS", err)) != 0)
         return code;
-    if ((code = read_environment(member, err)) != 0)
+    if ((code = read_facts(member, "TARGET_INFO_SYSTEM_ENV", err)) != 0)
+        return code;
+    if ((code = read_facts(member, "META_DATA_CAPTURE", err)) != 0)
         return code;
     if ((code = read_clock(member, err)) != 0)
         return code;
@@ -144,6 +152,7 @@ void set_member_free(struct set_member *member)
 {
     free(member->host);
     free(member->boot);
+    free(member->pid_namespace);
     free(member->job);
     free(member->gpus);
 }
@@ -158,4 +167,11 @@ int set_members_share_clock(const struct set_member *a, const struct set_member 
             start_b = saturating_subtract(b->first.utc_ns, b->first.monotonic_ns),
             apart = saturating_subtract(start_a, start_b);
     return a->host && b->host && strcmp(a->host, b->host) == 0 && apart < SAME_START_NS && apart > -SAME_START_NS;
+}
+
+int set_members_share_pids(const struct set_member *a, const struct set_member *b)
+{
+    if (!set_members_share_clock(a, b))
+        return 0;
+    return !a->pid_namespace || !b->pid_namespace || strcmp(a->pid_namespace, b->pid_namespace) == 0;
 }

@@ -16,13 +16,13 @@ struct set_moment {
 struct set_member {
     const char *path;
     struct report *report;
-    char *host, *boot, *job;      /* owned; NULL: unknown */
-    int64_t rank, world_size;     /* or RANK_…; world_size 0: unknown */
+    char *host, *boot, *pid_namespace, *job; /* owned; NULL: unknown */
+    int64_t rank, world_size;                /* or RANK_…; world_size 0: unknown */
     struct set_moment first, last;
-    int has_counter, has_utc;     /* which members of the moments are known */
-    char *gpus;                   /* owned: what identifies the GPUs of the report, in their order */
-    int64_t gpu_count;            /* one more than the highest number of a GPU */
-    int64_t system, first_device; /* in the set */
+    int has_counter, has_utc;                /* which members of the moments are known */
+    char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
+    int64_t gpu_count;                       /* one more than the highest number of a GPU */
+    int64_t system, first_device;            /* in the set */
     struct report_knot knot;
     const char *clock;
     int64_t clock_error_ns;
@@ -32,6 +32,8 @@ struct set_member {
 int set_member_read(struct set_member *member, struct error *err);
 void set_member_free(struct set_member *member);
 
+/* Whether the same pid is the same process in both. */
+int set_members_share_pids(const struct set_member *a, const struct set_member *b);
 /* Whether two reports come from the same run of the same kernel, so that their counters are one. */
 int set_members_share_clock(const struct set_member *a, const struct set_member *b);
 

@@ -6,6 +6,7 @@
 #include "base/saturating.h"
 #include "set.h"
 #include "set_files.h"
+#include "set_filter.h"
 #include "set_member.h"
 
 #define MOST_DESCRIPTORS 256
@@ -13,7 +14,7 @@
 struct opening {
     const struct set_request *request;
     struct set_member *members;
-    size_t count;
+    size_t count, dropped;
 };
 
 static void note(const struct opening *opening, const char *path, const char *sentence)
@@ -36,6 +37,20 @@ static int open_one(struct opening *opening, const char *path, int keeps_descrip
     return set_member_read(member, err);
 }
 
+/* Drops the report that was opened last if it is not of the ranks and hosts that are asked for. */
+static void keep_if_wanted(struct opening *opening)
+{
+    struct set_member *member = &opening->members[opening->count - 1];
+
+    if (set_filter_has(opening->request->filter, member->rank, member->host))
+        return;
+    report_close(member->report);
+    set_member_free(member);
+    *member = (struct set_member){ 0 };
+    opening->count--;
+    opening->dropped++;
+}
+
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
 {
     for (size_t i = 0; i < files->count; i++) {
@@ -46,12 +61,16 @@ static int open_files(struct opening *opening, const struct set_files *files, st
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
             note(opening, "", cause.text);
+        else
+            keep_if_wanted(opening);
         if (code != 0 && files->count == 1)
             return error_set(err, code, "%s", cause.text);
     }
-    return opening->count
-               ? 0
-               : error_set(err, ERR_BAD_FORMAT, "none of the %zu files could be read as a report", files->count);
+    if (!opening->count && opening->dropped)
+        return error_set(err, ERR_NOT_FOUND, "none of the %zu reports is of these ranks and hosts", opening->dropped);
+    if (!opening->count)
+        return error_set(err, ERR_BAD_FORMAT, "none of the %zu files could be read as a report", files->count);
+    return 0;
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -116,13 +135,13 @@ static void note_ranks(const struct opening *opening)
             text_free(&sentence);
         }
     }
-    if (world_size <= REPORT_MOST_PARTS && !of_several)
+    if (world_size <= REPORT_MOST_PARTS && !of_several && !opening->dropped)
         note_missing(opening, world_size);
 }
 
 /* ---- systems, GPUs, clocks ------------------------------------------------------------------------------------- */
 
-/* Reports of one host share processes and GPUs; any other is a system of its own. */
+/* Reports of one host share GPUs, and processes unless containers divide it; any other is a system of its own. */
 static void number_systems(struct opening *opening)
 {
     int64_t systems = 0, devices = 0;
@@ -130,11 +149,12 @@ static void number_systems(struct opening *opening)
     for (size_t i = 0; i < opening->count; i++) {
         struct set_member *at = &opening->members[i];
         const struct set_member *same_system = NULL, *same_gpus = NULL;
-        for (size_t j = 0; j < i && !same_gpus; j++) {
-            if (!set_members_share_clock(&opening->members[j], at))
-                continue;
-            same_system = &opening->members[j];
-            same_gpus = strcmp(same_system->gpus, at->gpus) == 0 ? same_system : NULL;
+        for (size_t j = 0; j < i && !(same_system && same_gpus); j++) {
+            const struct set_member *other = &opening->members[j];
+            if (!same_system && set_members_share_pids(other, at))
+                same_system = other;
+            if (!same_gpus && set_members_share_clock(other, at) && strcmp(other->gpus, at->gpus) == 0)
+                same_gpus = other;
         }
         at->system = same_system ? same_system->system : ++systems;
         at->first_device = same_gpus ? same_gpus->first_device : devices;
@@ -151,7 +171,7 @@ static double ticks_per_ns(const struct opening *opening, const struct set_membe
     for (size_t i = 0; i < opening->count; i++) {
         const struct set_member *at = &opening->members[i];
         int64_t span = saturating_subtract(at->last.time_ns, at->first.time_ns);
-        if (at->system != of->system || !at->has_counter || span <= longest)
+        if (span <= longest || !set_members_share_clock(at, of))
             continue;
         longest = span;
         rate = (double)saturating_subtract(at->last.ticks, at->first.ticks) / (double)span;
@@ -167,7 +187,7 @@ static void set_clock(const struct opening *opening, struct set_member *at)
 {
     const struct set_member *first = &opening->members[0];
     int64_t base = saturating_subtract(first->first.time_ns, at->first.time_ns);
-    double rate = at->system == first->system && at->has_counter ? ticks_per_ns(opening, at) : 0;
+    double rate = set_members_share_clock(at, first) ? ticks_per_ns(opening, at) : 0;
 
     at->clock = "own";
     at->clock_error_ns = -1;

@@ -109,6 +109,13 @@ def check_ranks():
     lines = [line.split() for line in output("info", "job").split("\n")]
     check("info: a row a rank, with its file, on the counter of the one host", [["0", "job/zebra.tacho"], ["1", "job/b.tacho"], ["2", "job/a.tacho"]],
           [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho") and "counter" in line])
+    for ranks, expected in (("1", [1]), ("0,2-9", [0, 2])):
+        rows = json.loads(output("sql", "-f", "json", "--filter-rank", ranks, "job", "SELECT DISTINCT rank FROM OSRT_API"))
+        check(f"--filter-rank {ranks}", expected, sorted(row["rank"] for row in rows))
+    for option, words in (("--filter-rank", "9"), ("--filter-host", "x*,y")):
+        check(f"{option} {words}", (1, "tacho stats: none of the 3 reports is of these ranks and hosts\n"), run("stats", option, words, "job")[:2])
+    for words in ("1-", "3-1", "x", ""):
+        check(f"--filter-rank '{words}'", (2, f"tacho stats: '{words}' is no list of ranks: write 0,8-15\n"), run("stats", "--filter-rank", words, "job")[:2])
     shutil.copy("job/b.tacho", "job/c.tacho")
     said = run("stats", "-q", "-r", "osrt_sum", "job")[1]
     check("a rank is there twice", True, "tacho: job/c.tacho: rank 1 is in 'job/b.tacho' too: are these files of several runs?\n" in said)

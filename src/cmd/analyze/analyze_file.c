@@ -55,9 +55,9 @@ static int read_findings(struct analyze_file *file, const struct run_reports_set
 int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
                       const struct selection_list *wanted, const struct measure_settings *measure, struct error *err)
 {
-    int code = foreign_rep_find(path, &settings->input, &file->path, err);
+    int code = open_input(path, &settings->input, &file->path, &file->report, err);
 
-    if (code != 0 || (code = open_report(text_string(&file->path), &file->report, err)) != 0)
+    if (code != 0)
         return code;
     return read_findings(file, settings, wanted, measure, err);
 }
