@@ -9,9 +9,9 @@
 
 /* Filled by the options; a command has it as a member of its settings. */
 struct foreign_rep_settings {
-    const char *sqlite; /* path of nsys's export, existing or new; NULL: beside the report */
-    int force_export;   /* even if an export exists */
-    int is_import;      /* an imported report beside it is what the command is to write, not to read */
+    const char *sqlite;        /* path of nsys's export, existing or new; NULL: beside the report */
+    int force_export;          /* even if an export exists */
+    int is_import;             /* an imported report beside it is what the command is to write, not to read */
     const char *ranks, *hosts; /* of a set: those to read; NULL: all */
 };
 

@@ -99,6 +99,16 @@ static int open_member(const char *path, int keeps_descriptor, struct report **o
     return code;
 }
 
+static void say_lines(const struct text *notes)
+{
+    for (const char *line = text_string(notes), *end; (end = strchr(line, '\n')); line = end + 1) {
+        struct text sentence = { 0 };
+        text_add_bytes(&sentence, line, (size_t)(end - line));
+        say("", &sentence);
+        text_free(&sentence);
+    }
+}
+
 /* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
 static int open_set(const char *const *operands, size_t count, const struct set_filter *filter, struct report **out,
                     struct error *err)
@@ -109,12 +119,9 @@ static int open_set(const char *const *operands, size_t count, const struct set_
     };
     int code = set_open(&request, out, err);
 
-    for (const char *line = text_string(&notes), *end; code == 0 && (end = strchr(line, '\n')); line = end + 1) {
-        struct text sentence = { 0 };
-        text_add_bytes(&sentence, line, (size_t)(end - line));
-        say("", &sentence);
-        text_free(&sentence);
-    }
+    if (code != 0)
+        text_clear(&notes);
+    say_lines(&notes);
     text_free(&notes);
     return code;
 }
@@ -130,8 +137,10 @@ int open_input(const char *path, const struct foreign_rep_settings *settings, st
     text_add(found, path);
     if (!has_filter)
         return open_set(&path, 1, NULL, out, err);
-    if ((code = set_filter_parse(&filter, settings->ranks, settings->hosts, err)) == 0)
-        code = open_set(&path, 1, &filter, out, err);
+    if ((code = set_filter_parse(&filter, settings->ranks, settings->hosts, err)) != 0)
+        goto free_filter;
+    code = open_set(&path, 1, &filter, out, err);
+free_filter:
     set_filter_free(&filter);
     return code;
 }

@@ -98,17 +98,24 @@ static int add_entry(struct set_files *files, const char *folder, const char *na
     return code;
 }
 
+static int add_entries(struct set_files *files, const char *folder, DIR *entries)
+{
+    int code;
+
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        if (entry->d_name[0] != '.' && (code = add_entry(files, folder, entry->d_name)) != 0)
+            return code;
+    return 0;
+}
+
 static int add_folder(struct set_files *files, const char *folder, struct error *err)
 {
     DIR *entries = opendir(folder);
     size_t first = files->count;
-    int code = 0;
 
     if (!entries)
         return error_set_errno(err, "cannot read the folder '%s'", folder);
-    for (struct dirent *entry; code == 0 && (entry = readdir(entries)) != NULL;)
-        if (entry->d_name[0] != '.')
-            code = add_entry(files, folder, entry->d_name);
+    int code = add_entries(files, folder, entries);
     closedir(entries);
     if (code != 0)
         return error_set(err, code, "out of memory");
@@ -118,36 +125,51 @@ static int add_folder(struct set_files *files, const char *folder, struct error 
     return 0;
 }
 
+static int add_matches(struct set_files *files, const glob_t *found)
+{
+    int code;
+
+    for (size_t i = 0; i < found->gl_pathc; i++)
+        if (!is_folder(found->gl_pathv[i]) && (code = add(files, found->gl_pathv[i])) != 0)
+            return code;
+    return 0;
+}
+
 static int add_pattern(struct set_files *files, const char *pattern, struct error *err)
 {
     glob_t found;
-    int failed = glob(pattern, 0, NULL, &found), code = 0;
 
-    if (failed)
+    if (glob(pattern, 0, NULL, &found) != 0)
         return error_set(err, ERR_NOT_FOUND, "no file matches '%s'", pattern);
-    for (size_t i = 0; i < found.gl_pathc && code == 0; i++)
-        if (!is_folder(found.gl_pathv[i]))
-            code = add(files, found.gl_pathv[i]);
+    int code = add_matches(files, &found);
     globfree(&found);
     return code != 0 ? error_set(err, code, "out of memory") : 0;
 }
 
+static int add_operand(struct set_files *files, const char *operand, struct error *err)
+{
+    int code;
+
+    if (is_folder(operand))
+        return add_folder(files, operand, err);
+    if (set_is_meant(operand))
+        return add_pattern(files, operand, err);
+    if ((code = add(files, operand)) != 0)
+        return error_set(err, code, "out of memory");
+    return 0;
+}
+
 int set_files_find(struct set_files *files, const char *const *operands, size_t count, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    for (size_t i = 0; i < count && code == 0; i++) {
-        if (is_folder(operands[i]))
-            code = add_folder(files, operands[i], err);
-        else if (set_is_meant(operands[i]))
-            code = add_pattern(files, operands[i], err);
-        else if ((code = add(files, operands[i])) != 0)
-            error_set(err, code, "out of memory");
-    }
-    if (code == 0 && files->count > REPORT_MOST_PARTS)
-        code = error_set(err, ERR_UNSUPPORTED, "%zu reports are too many to read as one: the most is %d", files->count,
+    for (size_t i = 0; i < count; i++)
+        if ((code = add_operand(files, operands[i], err)) != 0)
+            return code;
+    if (files->count > REPORT_MOST_PARTS)
+        return error_set(err, ERR_UNSUPPORTED, "%zu reports are too many to read as one: the most is %d", files->count,
                          REPORT_MOST_PARTS);
-    return code;
+    return 0;
 }
 
 void set_files_free(struct set_files *files)

@@ -18,6 +18,7 @@ FOLDERS = [
     "report",
     "cmd",
     "serve",
+    "set",
     "view",
     "wasm",
 ]

@@ -52,14 +52,16 @@ static int set_events(struct table_cell *row, struct report *part, struct error 
 
     if (!sources)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    code = report_sources_read(sources, part, err);
-    for (size_t i = 0; code == 0 && i < sources->count; i++) {
+    if ((code = report_sources_read(sources, part, err)) != 0)
+        goto free_sources;
+    for (size_t i = 0; i < sources->count; i++) {
         recorded += sources->list[i].recorded;
         lost += sources->list[i].lost;
     }
-    free(sources);
     cell_set_int(&row[EVENTS], (int64_t)recorded);
     cell_set_int(&row[LOST], (int64_t)lost);
+free_sources:
+    free(sources);
     return code;
 }
 
@@ -107,13 +109,16 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
                                            .to_terminal = 1,
                                            .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
     struct table *table = table_new(columns, COLUMNS);
-    int code = table ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = 0;
 
-    for (size_t i = 0; code == 0 && i < report_part_count(set); i++)
-        code = add_part(table, set, i, err);
+    if (!table)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < report_part_count(set); i++)
+        if ((code = add_part(table, set, i, err)) != 0)
+            goto delete_table;
     text_add(out, "\nReports\n");
-    if (code == 0)
-        (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
+    (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
+delete_table:
     table_delete(table);
     return code;
 }

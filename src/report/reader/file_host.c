@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/sparse_file.h"
 #include "reader_state.h"
+#include "unite.h"
 
 #define CONTEXTS 64
 
@@ -173,7 +174,9 @@ int report_open(const char *path, struct report **out, struct error *err)
 {
     int code = report_open_part(path, 1, out, err);
 
-    if (code == 0 && (code = report_use_threads(*out, err)) != 0)
+    if (code != 0)
+        return code;
+    if ((code = report_use_threads(*out, err)) != 0)
         report_close(*out);
     return code;
 }

@@ -10,7 +10,7 @@
 #include "reader.h"
 #include "report/format/decode.h"
 #include "report/format/format.h"
-#include "unite.h"
+#include "report_part.h"
 
 /* A chunk as found when the file was opened. If the file has an index, the chunk itself has not been read yet. */
 struct reader_found_chunk {
@@ -47,7 +47,8 @@ struct reader_table {
     struct reader_chunk *chunks;
     size_t chunk_count, chunk_capacity;
     int has_time;
-    _Atomic int is_read; /* rows of it were asked for */
+    enum column_meaning *meanings; /* of a set's table, by column */
+    _Atomic int is_read;           /* rows of it were asked for */
 };
 
 /* The strings of one chunk. */
@@ -82,6 +83,8 @@ struct reader_part {
     uint32_t **string_ids; /* by chunk of strings and row: the id in the set */
 };
 
+enum set_string_state { SET_STRINGS_NOT_MADE, SET_STRINGS_MADE };
+
 /* How the rows of a part's table become rows of the set's. */
 enum { PART_HAS_NOT = -1, PART_RANK = -2, PART_HOST = -3 };
 struct reader_part_table {
@@ -114,11 +117,11 @@ struct report {
     int64_t *string_index_ids;
     int string_index_made, strings_repeat;
 
-    struct reader_part *parts;   /* of a set; NULL: this is a file */
+    struct reader_part *parts; /* of a set; NULL: this is a file */
     size_t part_count;
-    pthread_mutex_t set_lock;    /* guards the making of the set's strings */
-    _Atomic int has_set_strings; /* 1, or the error that stopped it */
-    struct intern set_strings;   /* constant once made */
+    pthread_mutex_t set_lock;  /* guards the making of the set's strings */
+    _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */
+    struct intern set_strings; /* constant once made */
     struct reader_table *string_table;
 };
 

@@ -100,34 +100,47 @@ static int make_rows(struct report *set)
     return 0;
 }
 
+static int add_batch(struct report *set, struct reader_part *parts, size_t count)
+{
+    int code;
+
+    for (size_t i = 0; i < count; i++) {
+        code = add_part(set, &parts[i]);
+        forget_decoded(parts[i].report);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
 static int unite_strings(struct report *set)
 {
-    int code = intern_add(&set->set_strings, "", 0) == 0 ? 0 : ERR_NO_MEMORY; /* id 0 is "" in every pool */
+    int code;
 
-    for (size_t first = 0; first < set->part_count && code == 0; first += PARTS_AT_ONCE) {
+    if (intern_add(&set->set_strings, "", 0) != 0) /* id 0 is "" in every pool */
+        return ERR_NO_MEMORY;
+    for (size_t first = 0; first < set->part_count; first += PARTS_AT_ONCE) {
         size_t left = set->part_count - first, count = left < PARTS_AT_ONCE ? left : PARTS_AT_ONCE;
         struct batch batch = { set->parts + first };
         set->host.parallel_for(set->host.context, count, decode_part, &batch);
-        for (size_t i = 0; i < count && code == 0; i++) {
-            code = add_part(set, &batch.parts[i]);
-            forget_decoded(batch.parts[i].report);
-        }
+        if ((code = add_batch(set, batch.parts, count)) != 0)
+            return code;
     }
-    return code != 0 ? code : make_rows(set);
+    return make_rows(set);
 }
 
 int set_strings_make(struct report *set, struct error *err)
 {
-    int code = 0;
+    int code;
 
-    if (atomic_load_explicit(&set->has_set_strings, memory_order_acquire) == 1)
+    if (atomic_load_explicit(&set->string_state, memory_order_acquire) == SET_STRINGS_MADE)
         return 0;
     pthread_mutex_lock(&set->set_lock);
-    if (!set->has_set_strings) {
+    if (set->string_state == SET_STRINGS_NOT_MADE) {
         code = unite_strings(set);
-        set->has_set_strings = code == 0 ? 1 : code;
+        set->string_state = code != 0 ? code : SET_STRINGS_MADE;
     }
-    code = set->has_set_strings < 0 ? set->has_set_strings : 0;
+    code = set->string_state < 0 ? set->string_state : 0;
     pthread_mutex_unlock(&set->set_lock);
     return code != 0 ? error_set(err, code, "%s", error_name(code)) : 0;
 }

@@ -18,12 +18,6 @@ static const struct added_column {
 };
 enum { ADDED_COLUMNS = sizeof added_columns / sizeof *added_columns };
 
-/* A table while the set is made. */
-struct making {
-    struct reader_table *table;
-    enum column_meaning *meanings;
-};
-
 static struct reader_table *add_table(struct report *set, const char *name)
 {
     for (size_t t = 0; t < set->table_count; t++)
@@ -94,10 +88,10 @@ static int part_column(const struct report_table *from, const struct report_colu
     return PART_HAS_NOT;
 }
 
-static struct reader_part_table *map_table(struct report *set, struct reader_part *part, const struct making *making,
-                                           const struct report_table *from)
+static struct reader_part_table *map_table(struct report *set, struct reader_part *part,
+                                           const struct reader_table *table, const struct report_table *from)
 {
-    const struct report_table *to = &making->table->public;
+    const struct report_table *to = &table->public;
     struct reader_part_table *map = arena_alloc(&set->arena, sizeof *map);
     int *columns = arena_alloc(&set->arena, (to->column_count + 1) * sizeof *columns);
 
@@ -105,7 +99,7 @@ static struct reader_part_table *map_table(struct report *set, struct reader_par
         return NULL;
     for (size_t c = 0; c < to->column_count; c++)
         columns[c] = part_column(from, &to->columns[c]);
-    *map = (struct reader_part_table){ part, making->meanings, columns };
+    *map = (struct reader_part_table){ part, table->meanings, columns };
     return map;
 }
 
@@ -137,7 +131,7 @@ static int add_chunks(struct reader_table *table, const struct reader_part_table
     return 0;
 }
 
-static int add_rows(struct report *set, const struct making *makings)
+static int add_rows(struct report *set)
 {
     for (size_t p = 0; p < set->part_count; p++) {
         struct reader_part *part = &set->parts[p];
@@ -145,7 +139,7 @@ static int add_rows(struct report *set, const struct making *makings)
             struct reader_table *from = (struct reader_table *)report_table(part->report, set->tables[t]->public.name);
             if (!from || set->tables[t] == set->string_table)
                 continue;
-            const struct reader_part_table *map = map_table(set, part, &makings[t], &from->public);
+            const struct reader_part_table *map = map_table(set, part, set->tables[t], &from->public);
             if (!map || add_chunks(set->tables[t], map, from) != 0)
                 return ERR_NO_MEMORY;
         }
@@ -153,35 +147,32 @@ static int add_rows(struct report *set, const struct making *makings)
     return 0;
 }
 
-static int find_meanings(struct report *set, struct making *makings)
+static int find_meanings(struct report *set)
 {
     for (size_t t = 0; t < set->table_count; t++) {
-        const struct report_table *table = &set->tables[t]->public;
-        makings[t] = (struct making){ set->tables[t], arena_alloc_zero(&set->arena, (table->column_count + 1) *
-                                                                                        sizeof *makings->meanings) };
-        if (!makings[t].meanings)
+        struct reader_table *table = set->tables[t];
+        size_t count = table->public.column_count;
+        table->meanings = arena_alloc_zero(&set->arena, (count + 1) * sizeof *table->meanings);
+        if (!table->meanings)
             return ERR_NO_MEMORY;
-        for (size_t c = 0; c < table->column_count; c++)
-            makings[t].meanings[c] = schema_meaning(table->name, table->columns[c].name);
+        for (size_t c = 0; c < count; c++)
+            table->meanings[c] = schema_meaning(table->public.name, table->columns[c].name);
     }
     return 0;
 }
 
 static int make_tables(struct report *set)
 {
-    struct making *makings = NULL;
-    int code = 0;
+    int code;
 
-    for (size_t p = 0; p < set->part_count && code == 0; p++)
-        code = add_columns_of(set, set->parts[p].report);
-    if (code == 0)
-        code = add_own_columns(set);
-    if (code == 0 && !(makings = calloc(set->table_count + 1, sizeof *makings)))
-        code = ERR_NO_MEMORY;
-    if (code == 0 && (code = find_meanings(set, makings)) == 0)
-        code = add_rows(set, makings);
-    free(makings);
-    return code;
+    for (size_t p = 0; p < set->part_count; p++)
+        if ((code = add_columns_of(set, set->parts[p].report)) != 0)
+            return code;
+    if ((code = add_own_columns(set)) != 0)
+        return code;
+    if ((code = find_meanings(set)) != 0)
+        return code;
+    return add_rows(set);
 }
 
 static int copy_about(struct report *set, struct report_part *about)

@@ -8,35 +8,13 @@
 #define TACHO_REPORT_READER_UNITE_H
 
 #include "reader.h"
-
-/* Time of the set = time of the part + offset + rate × (time of the part - at), from `at` of a knot to that of the
- * next; the first and the last hold beyond the ends. */
-struct report_knot {
-    int64_t at, offset;
-    double rate;
-};
-
-struct report_part {
-    const char *name; /* of the file, for messages */
-    const char *host; /* NULL: unknown */
-    int64_t rank;     /* -1: unknown */
-    /* Upper 16 bits of packed ids, below REPORT_MOST_PARTS: the same for parts in which the same pid is the same
-     * process. */
-    int64_t system;
-    int64_t first_device;
-    const struct report_knot *knots; /* none: the part's times are the set's */
-    size_t knot_count;
-    const char *clock;               /* what brought its times to those of the set; a constant text */
-    int64_t clock_error_ns;          /* how far they may be off; -1: unknown */
-};
+#include "report_part.h"
 
 /* Opens a file that is to be one of many: without threads of its own, and without a descriptor if it is not to keep
  * one; its path must then stay the file's. */
 int report_open_part(const char *path, int keeps_descriptor, struct report **out, struct error *err);
 /* Gives threads to a report that was opened so. A set works with those of its first part. */
 int report_use_threads(struct report *report, struct error *err);
-
-#define REPORT_MOST_PARTS 32767
 
 /* `out` owns the parts, after an error they are still the caller's. `abouts` and what it points to is copied. */
 int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
@@ -45,8 +23,6 @@ int report_unite(struct report *const *parts, const struct report_part *abouts, 
 /* 0 and NULL for a report that is no set. */
 size_t report_part_count(const struct report *report);
 const struct report_part *report_part_at(const struct report *report, size_t index);
-/* A time of the part as one of the set. */
-int64_t report_part_time(const struct report_part *part, int64_t time_ns);
 /* The part itself, with its own times and ids. It must not be closed; its strings are valid until the first string of
  * the set is asked for. */
 struct report *report_part_report(const struct report *report, size_t index);
