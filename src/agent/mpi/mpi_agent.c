@@ -33,11 +33,16 @@ static void write_words(struct agent_thread *thread, struct word_call *call, uin
 }
 
 /* The report has the call even if the process dies inside. */
-static void set_open(struct agent_thread *thread, const struct word_call *call, uint64_t ticks)
+static void set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks)
 {
     struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
-    atomic_store_explicit(&open->function, mpi_function_of(call), memory_order_relaxed);
+    atomic_store_explicit(&open->function, function, memory_order_relaxed);
     atomic_store_explicit(&open->ticks, ticks, memory_order_release);
+}
+
+static void clear_open(struct agent_thread *thread)
+{
+    atomic_store_explicit(&thread->slot->open_calls[WIRE_SOURCE_MPI].ticks, 0, memory_order_release);
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------------------------- */
@@ -81,23 +86,21 @@ static void take_sizes(struct word_call *call, const struct mpi_shape *shape)
         mpi_want_status(call, shape);
 }
 
-static void begin_recorded(struct mpi_thread *state, struct word_call *call, const struct mpi_shape *shape)
+/* Of all but calls that start or complete requests (mpi_wait.c). */
+static __attribute__((noinline)) void begin_message(struct word_call *call, const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
     own->comm = (struct mpi_comm){ .rank = -1 };
     own->handle = own->comm_handle = 0;
     own->request = (struct mpi_request){ 0 };
-    own->count = 0;
     own->status = NULL;
     own->sent = own->received = WIRE_MPI_NO_SIZE;
-    if (shape->table == MPI_TABLE_START_WAIT)
-        mpi_wait_begin(state, call, shape);
-    else if ((shape->comm || shape->message || shape->send_count || shape->receive_count) && is_ready(call))
+    if ((shape->comm || shape->message || shape->send_count || shape->receive_count) && is_ready(call))
         take_sizes(call, shape);
 }
 
 /* What must happen whether or not anything is recorded. */
-static void begin_always(struct word_call *call, const struct mpi_shape *shape)
+static __attribute__((noinline)) void begin_always(struct word_call *call, const struct mpi_shape *shape)
 {
     if (shape->action == MPI_DOES_PCONTROL) {
         if (mpi_int(call, shape->level) > 0)
@@ -124,9 +127,19 @@ static int must_see(const struct mpi_shape *shape)
     return shape->new_comm || (shape->action != MPI_DOES_NOTHING && shape->action <= MPI_DOES_COMM_FREED);
 }
 
+/* It does not return. */
+static __attribute__((noinline)) void abort_begins(struct agent_thread *thread, struct word_call *call)
+{
+    mpi_of(thread)->frame = 0;
+    call->result = 0;
+    if (agent_recording(WIRE_BIT(MPI)))
+        write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+}
+
 static int begin(struct word_call *call)
 {
-    const struct mpi_shape *shape = &mpi_shapes[mpi_function_of(call)];
+    uint32_t function = mpi_function_of(call);
+    const struct mpi_shape *shape = &mpi_shapes[function];
     struct agent_thread *thread = agent_enter(WIRE_BIT(MPI));
     if (unlikely(!thread) && (!must_see(shape) || !(thread = agent_thread())))
         return 0;
@@ -136,23 +149,23 @@ static int begin(struct word_call *call)
     state->frame = (uintptr_t)call;
     if (unlikely(must_see(shape)))
         begin_always(call, shape);
-    begin_recorded(state, call, shape);
-    mpi_call_of(call)->begin = agent_ticks();
-    if (shape->action == MPI_DOES_ABORT) { /* it does not return */
-        state->frame = 0;
-        call->result = 0;
-        if (agent_recording(WIRE_BIT(MPI)))
-            write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+    if (shape->table == MPI_TABLE_START_WAIT)
+        mpi_wait_begin(state, call, shape);
+    else
+        begin_message(call, shape);
+    uint64_t ticks = mpi_call_of(call)->begin = agent_ticks();
+    if (unlikely(shape->action == MPI_DOES_ABORT)) {
+        abort_begins(thread, call);
         return 0;
     }
     if (likely(agent_recording(WIRE_BIT(MPI))))
-        set_open(thread, call, mpi_call_of(call)->begin);
+        set_open(thread, function, ticks);
     return 1;
 }
 
 /* ---- End ------------------------------------------------------------------------------------------------------- */
 
-static int is_empty_poll(const struct word_call *call, const struct mpi_shape *shape)
+static inline int is_empty_poll(const struct word_call *call, const struct mpi_shape *shape)
 {
     if ((int32_t)call->result != 0)
         return 0;
@@ -306,9 +319,7 @@ static void end_always(struct word_call *call, const struct mpi_shape *shape)
 static void record_end(struct agent_thread *thread, struct mpi_thread *state, struct word_call *call,
                        const struct mpi_shape *shape)
 {
-    if (is_empty_poll(call, shape))
-        agent_count(thread, WIRE_SOURCE_MPI, WIRE_EMPTY_POLL);
-    else if (shape->table == MPI_TABLE_START_WAIT)
+    if (shape->table == MPI_TABLE_START_WAIT)
         mpi_wait_end(thread, state, call, shape);
     else if (shape->table == MPI_TABLE_P2P)
         end_p2p(thread, call, shape);
@@ -318,19 +329,28 @@ static void record_end(struct agent_thread *thread, struct mpi_thread *state, st
         end_other(thread, call, shape);
 }
 
+/* Of all calls but polls that find nothing. */
+static __attribute__((noinline)) void end_found(struct agent_thread *thread, struct word_call *call,
+                                                const struct mpi_shape *shape)
+{
+    if (must_see(shape))
+        end_always(call, shape);
+    if (agent_recording(WIRE_BIT(MPI)))
+        record_end(thread, mpi_of(thread), call, shape);
+}
+
 static void end(struct word_call *call)
 {
     const struct mpi_shape *shape = &mpi_shapes[mpi_function_of(call)];
     struct agent_thread *thread = agent_thread();
-    struct mpi_thread *state = thread ? mpi_of(thread) : NULL;
-    if (!state || state->frame != (uintptr_t)call) /* this is another process by now */
+    if (!thread || mpi_of(thread)->frame != (uintptr_t)call) /* this is another process by now */
         return;
-    if (unlikely(must_see(shape)))
-        end_always(call, shape);
-    if (agent_recording(WIRE_BIT(MPI)))
-        record_end(thread, state, call, shape);
-    set_open(thread, call, 0);
-    state->frame = 0;
+    if (!is_empty_poll(call, shape))
+        end_found(thread, call, shape);
+    else if (agent_recording(WIRE_BIT(MPI)))
+        agent_count(thread, WIRE_SOURCE_MPI, WIRE_EMPTY_POLL);
+    clear_open(thread);
+    mpi_of(thread)->frame = 0;
 }
 
 /* ---- The source ------------------------------------------------------------------------------------------------ */

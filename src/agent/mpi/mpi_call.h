@@ -27,7 +27,7 @@ static inline struct mpi_call *mpi_call_of(struct word_call *call)
 }
 static inline uint32_t mpi_function_of(const struct word_call *call)
 {
-    return call->function % MPI_FUNCTION_COUNT;
+    return call->function < MPI_FUNCTION_COUNT ? call->function : call->function - MPI_FUNCTION_COUNT;
 }
 
 struct mpi_thread {

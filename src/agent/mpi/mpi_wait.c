@@ -42,15 +42,21 @@ static char *statuses_of(const struct mpi_thread *state, uint32_t count)
     return (char *)(state->waited + count);
 }
 
-void mpi_want_status(struct word_call *call, const struct mpi_shape *shape)
+static inline void want_status(struct word_call *call, const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
-    if (!shape->status || !mpi_knows(call))
+    if (!shape->status)
         return;
     uint64_t *status = word_call_at(call, shape->status - 1u);
     if (*status == mpi.flavour.status_ignore)
         *status = (uint64_t)(uintptr_t)own->room;
     own->status = (const char *)(uintptr_t)*status;
+}
+
+void mpi_want_status(struct word_call *call, const struct mpi_shape *shape)
+{
+    if (mpi_knows(call))
+        want_status(call, shape);
 }
 
 /* Returns whether a request of the array receives. */
@@ -65,7 +71,8 @@ static int look_up(struct mpi_waited *waited, uint32_t count, uint64_t handles)
     return bits & MPI_REQUEST_RECEIVES;
 }
 
-static void begin_array(struct mpi_thread *state, struct word_call *call, const struct mpi_shape *shape)
+static __attribute__((noinline)) void begin_array(struct mpi_thread *state, struct word_call *call,
+                                                  const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
     int32_t count = mpi_int(call, shape->request_count);
@@ -74,8 +81,8 @@ static void begin_array(struct mpi_thread *state, struct word_call *call, const 
         return;
     own->count = (uint32_t)count;
     int receives = look_up(state->waited, own->count, handles);
-    if (receives && shape->status)
-        mpi_want_status(call, shape);
+    if (receives)
+        want_status(call, shape);
     if (!receives || !shape->statuses)
         return;
     uint64_t *statuses = word_call_at(call, shape->statuses - 1u);
@@ -88,6 +95,10 @@ void mpi_wait_begin(struct mpi_thread *state, struct word_call *call, const stru
 {
     struct mpi_call *own = mpi_call_of(call);
     uint64_t at = shape->request ? mpi_word(call, shape->request) : 0;
+    own->handle = 0;
+    own->request = (struct mpi_request){ 0 };
+    own->count = 0;
+    own->status = NULL;
     if (!mpi_knows(call) || shape->action == MPI_DOES_NOTHING)
         return;
     if (shape->requests) {
@@ -96,7 +107,7 @@ void mpi_wait_begin(struct mpi_thread *state, struct word_call *call, const stru
         own->handle = mpi_load_handle(at, 0);
         own->request = mpi_request_of(own->handle);
         if (own->request.bits & MPI_REQUEST_RECEIVES)
-            mpi_want_status(call, shape);
+            want_status(call, shape);
     }
 }
 

@@ -7,9 +7,8 @@
 #define CALL -WORDS_CALL_BYTES
 #define REAL CALL - 8           /* the real function */
 #define VARIADIC CALL - 16      /* rax */
-#define HAS_VECTORS CALL - 24
-#define SECOND CALL - 32        /* second word of the result */
-#define VECTORS CALL - 160      /* xmm0 to xmm7 */
+#define SECOND CALL - 24        /* second word of the result */
+#define VECTORS CALL - 152      /* xmm0 to xmm7 */
 #define FRAME_BYTES 416
 
 .macro move_vectors save, last
@@ -24,11 +23,11 @@
     .endr
 .endm
 
-.macro restore_arguments
-    testl %r10d, %r10d
-    jz 7f
+.macro restore_arguments vectors
+    .if \vectors
     move_vectors 0, 7
-7:  movq CALL(%rbp), %rdi
+    .endif
+    movq CALL(%rbp), %rdi
     movq CALL+8(%rbp), %rsi
     movq CALL+16(%rbp), %rdx
     movq CALL+24(%rbp), %rcx
@@ -38,24 +37,13 @@
     movq REAL(%rbp), %r11
 .endm
 
-.text
-.hidden stub_words_enter, stub_vectors_enter, stub_stack_pairs, stub_words_begin, stub_words_end
-.globl stub_words_enter
-.type stub_words_enter, %function
-.globl stub_vectors_enter
-.type stub_vectors_enter, %function
+.macro enter name, vectors
+.globl \name
+.type \name, %function
 .balign 16
-stub_vectors_enter:
+\name:
     .cfi_startproc
-    movl $1, %r10d
-    jmp 1f
-    .cfi_endproc
-.size stub_vectors_enter, . - stub_vectors_enter
-.balign 16
-stub_words_enter:
-    .cfi_startproc
-    xorl %r10d, %r10d
-1:  pushq %rbp
+    pushq %rbp
     .cfi_def_cfa_offset 16
     .cfi_offset rbp, -16
     movq %rsp, %rbp
@@ -68,11 +56,10 @@ stub_words_enter:
     movq %r8, CALL+32(%rbp)
     movq %r9, CALL+40(%rbp)
     movq %rax, VARIADIC(%rbp)
-    movl %r10d, HAS_VECTORS(%rbp)
-    testl %r10d, %r10d
-    jz 2f
+    .if \vectors
     move_vectors 1, 7
-2:  movl %r11d, CALL+WORDS_FUNCTION(%rbp)
+    .endif
+    movl %r11d, CALL+WORDS_FUNCTION(%rbp)
     movl $0, CALL+WORDS_IS_RECORDED(%rbp)
     movq 8(%rbp), %rax
     movq %rax, CALL+WORDS_CALLER(%rbp)
@@ -92,26 +79,25 @@ stub_words_enter:
     leaq CALL(%rbp), %rdi
     call stub_words_begin
     movq %rax, REAL(%rbp)
-    movl HAS_VECTORS(%rbp), %r10d
     cmpl $0, CALL+WORDS_IS_RECORDED(%rbp)
     je 6f
 
-    restore_arguments
+    restore_arguments \vectors
     call *%r11
     leaq -FRAME_BYTES(%rbp), %rsp
     movq %rax, CALL+WORDS_RESULT(%rbp)
     movq %rdx, SECOND(%rbp)
     leaq 16(%rbp), %rax         /* the copy was the real function's, which may have changed it */
     movq %rax, CALL+WORDS_STACK(%rbp)
-    cmpl $0, HAS_VECTORS(%rbp)
-    je 5f
+    .if \vectors
     move_vectors 1, 1
-5:  leaq CALL(%rbp), %rdi
+    .endif
+    leaq CALL(%rbp), %rdi
     call stub_words_end
-    cmpl $0, HAS_VECTORS(%rbp)
-    je 5f
+    .if \vectors
     move_vectors 0, 1
-5:  movq CALL+WORDS_RESULT(%rbp), %rax
+    .endif
+    movq CALL+WORDS_RESULT(%rbp), %rax
     movq SECOND(%rbp), %rdx
     .cfi_remember_state
     leave
@@ -120,13 +106,19 @@ stub_words_enter:
     ret
 
 6:  .cfi_restore_state
-    restore_arguments
+    restore_arguments \vectors
     leave
     .cfi_def_cfa rsp, 8
     .cfi_restore rbp
     jmp *%r11
     .cfi_endproc
-.size stub_words_enter, . - stub_words_enter
+.size \name, . - \name
+.endm
+
+.text
+.hidden stub_words_enter, stub_vectors_enter, stub_stack_pairs, stub_words_begin, stub_words_end
+enter stub_words_enter, 0
+enter stub_vectors_enter, 1
 
 #endif
 .section .note.GNU-stack, "", %progbits
