@@ -98,6 +98,8 @@ enum mpi_table { MPI_TABLE_P2P, MPI_TABLE_COLLECTIVE, MPI_TABLE_START_WAIT, MPI_
 
 struct wire_mpi_shared {
     _Alignas(64) uint32_t chosen; /* enum wire_mpi_flavour, of --mpi-impl, for an MPI that the agent does not know */
+    /* Requests that the agent had no room for: their calls are recorded, their ends are not. The agent counts. */
+    _Atomic uint64_t unfollowed;
 };
 WIRE_SHARED(MPI, struct wire_mpi_shared, wire_mpi)
 

@@ -147,6 +147,21 @@ class Odd(mpilib.Case):
                 self.calls_are_those_of_the_ledger(report)
                 self.assertEqual(report.rows("SELECT count(*), count(requestEnd) FROM MPI_P2P_EVENTS"), [(24, 24)])
 
+    def test_more_requests_than_it_can_follow(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "many", ranks=1)
+                total, ended, sized = report.rows("SELECT count(*), count(requestEnd), count(size) FROM MPI_P2P_EVENTS WHERE textId = "
+                                                  "(SELECT id FROM StringIds WHERE value = 'MPI_Irecv')")[0]
+                lost = report.count("mpi-requests", "lost", "too-many-requests")
+                self.assertEqual(total, 20000)
+                self.assertGreaterEqual(lost, 20000 - 16384)
+                self.assertEqual((ended, sized), (total - lost, total - lost))
+                self.assertEqual(report.count("mpi-requests", "recorded"), total - lost)
+                for command in (["info"], ["stats", "-r", "mpi_event_trace"]):
+                    said = subprocess.run([lib.TACHO, *command, report.path], capture_output=True, text=True)
+                    self.assertRegex(said.stdout + said.stderr, rf"{lost:,} of 20,000 ends of MPI requests lost \(too many requests\)")
+
     def test_two_libraries(self):
         found = {mpi.name: mpi for mpi in mpilib.installed()}
         paths = {"openmpi": "libmpich.so.12", "mpich": "libmpi.so.40"}

@@ -200,6 +200,8 @@ static void take_request(struct word_call *call, const struct mpi_shape *shape)
                     (!receives && !persists ? MPI_REQUEST_SHARES : 0);
     own->handle = mpi_load_handle(at, 0);
     own->request.number = mpi_request_add(own->handle, bits);
+    if (unlikely(!own->request.number) && own->handle)
+        atomic_fetch_add_explicit(&wire_mpi(agent.arena)->unfollowed, 1, memory_order_relaxed);
 }
 
 static uint32_t pending_flags(const struct mpi_shape *shape)

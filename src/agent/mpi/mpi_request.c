@@ -1,6 +1,7 @@
 /* The table of requests: a fixed number of sets, each with WAYS places. A thread takes a free place by one exchange of
  * its key, and gives it back by a store. MPI forbids two threads to complete one request, so nobody else touches the
- * place meanwhile. If a set is full, the request is not followed: its call is recorded, its completion is not.
+ * place meanwhile. If a set is full, the request is not followed: its call is recorded, its completion is not, and the
+ * caller counts it.
  *
  * MPIs give all sends that are complete at once the same handle. Then the oldest request with the handle counts. */
 #include "mpi_request.h"

@@ -64,6 +64,22 @@ static int eager(void)
     return end();
 }
 
+/* More receives than the agent can follow, all open at once. */
+static int many(void)
+{
+    enum { COUNT = 20000 };
+    static int got[COUNT];
+    static MPI_Request requests[COUNT];
+
+    for (int i = 0; i < COUNT; i++)
+        must(MPI_Irecv(&got[i], 1, MPI_INT, rank, i % 1000, MPI_COMM_WORLD, &requests[i]), "MPI_Irecv");
+    for (int i = 0; i < COUNT; i++)
+        must(MPI_Send(&i, 1, MPI_INT, rank, i % 1000, MPI_COMM_WORLD), "MPI_Send");
+    must(MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
+    printf("%d\n", got[COUNT - 1]);
+    return end();
+}
+
 /* A child that only computes, and one that exits as programs do. */
 static int forks(void)
 {
@@ -157,6 +173,8 @@ int main(int argc, char **argv)
         return given_up_unseen();
     if (strcmp(which, "eager") == 0)
         return eager();
+    if (strcmp(which, "many") == 0)
+        return many();
     if (strcmp(which, "fork") == 0)
         return forks();
     if (strcmp(which, "early") == 0)

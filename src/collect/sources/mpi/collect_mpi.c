@@ -133,12 +133,23 @@ static void thread_end(struct process *process, struct process_reader *reader, i
     reader->state[COLLECT_SOURCE_MPI] = NULL;
 }
 
+/* Only if some were lost: others are told by their calls. */
+static void count_requests(const struct process *process, const struct mpi_process *state)
+{
+    uint64_t lost = state->requests[0] + (process->arena ? atomic_load(&wire_mpi(process->arena)->unfollowed) : 0);
+    if (!lost)
+        return;
+    process_count_row(process, "mpi-requests", "recorded", "", (int64_t)state->requests[1]);
+    process_count_row(process, "mpi-requests", "lost", "too-many-requests", (int64_t)lost);
+}
+
 static void process_end(struct process *process)
 {
     struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
     if (!state)
         return;
     mpi_process_finish(state);
+    count_requests(process, state);
     free(state);
     process->state[COLLECT_SOURCE_MPI] = NULL;
 }

@@ -123,10 +123,11 @@ static void take_call(struct mpi_process *process, const struct mpi_message *cal
     int is_pending = call->flags & WIRE_MPI_IS_PENDING && call->number;
     if (is_pending && (process->pending.count >= MPI_KEPT_MAX || !mpi_message_map_add(&process->pending, call)))
         is_pending = 0;
-    if (!is_pending || call->flags & WIRE_MPI_PERSISTS) {
-        if (call->flags & WIRE_MPI_IS_EVENT || call->is_collective)
-            write_row(process, call, NULL);
-    }
+    int is_event = call->flags & WIRE_MPI_IS_EVENT || call->is_collective;
+    if (is_event && call->flags & WIRE_MPI_IS_PENDING && call->number)
+        process->requests[is_pending]++;
+    if (is_event && (!is_pending || call->flags & WIRE_MPI_PERSISTS))
+        write_row(process, call, NULL);
     if (!is_pending && !call->is_collective)
         mpi_write_message(process, call);
 }

@@ -74,6 +74,7 @@ struct mpi_process {
     struct mpi_hash_map hashes;
     struct mpi_message *waiting; /* messages of unknown communicators */
     size_t waiting_count, waiting_room;
+    uint64_t requests[2];        /* started, by whether their ends can be told */
 };
 
 #endif
