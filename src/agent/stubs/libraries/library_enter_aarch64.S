@@ -6,9 +6,11 @@
 /* The frame, relative to x29: the frame record, then these. */
 #define CALL 16                 /* struct library_call */
 #define REAL 64 /* the real function */
-#define GENERAL 80              /* x0 to x8 */
+#define ARGUMENTS 80
+#define EXTRA ARGUMENTS + 64
 #define VECTORS 160             /* q0 to q7 */
 #define FRAME_BYTES 288
+#include "agent/stubs/stub_frame.inc"
 
 .text
 .hidden library_enter, library_look, stub_real, library_begin, library_end
@@ -35,17 +37,7 @@ library_enter:
     cbz x17, 1f
     br x17
 
-1:  stp x29, x30, [sp, -FRAME_BYTES]!
-    .cfi_def_cfa_offset FRAME_BYTES
-    .cfi_offset x29, -FRAME_BYTES
-    .cfi_offset x30, -FRAME_BYTES + 8
-    mov x29, sp
-    .cfi_def_cfa_register x29
-    stp x0, x1, [x29, GENERAL]
-    stp x2, x3, [x29, GENERAL + 16]
-    stp x4, x5, [x29, GENERAL + 32]
-    stp x6, x7, [x29, GENERAL + 48]
-    str x8, [x29, GENERAL + 64]
+1:  open_frame
     stp q0, q1, [x29, VECTORS]
     stp q2, q3, [x29, VECTORS + 32]
     stp q4, q5, [x29, VECTORS + 64]
@@ -69,39 +61,28 @@ library_enter:
     sub x10, x10, 16
     b 2b
 
-3:  ldp x0, x1, [x29, GENERAL]
-    ldp x2, x3, [x29, GENERAL + 16]
-    ldp x4, x5, [x29, GENERAL + 32]
-    ldp x6, x7, [x29, GENERAL + 48]
-    ldr x8, [x29, GENERAL + 64]
+3:  load_arguments
     ldp q0, q1, [x29, VECTORS]
     ldp q2, q3, [x29, VECTORS + 32]
     ldp q4, q5, [x29, VECTORS + 64]
     ldp q6, q7, [x29, VECTORS + 96]
-    ldr x17, [x29, REAL]
     cbz w9, 4f
     blr x17
     mov sp, x29
-    stp x0, x1, [x29, GENERAL]
+    stp x0, x1, [x29, ARGUMENTS]
     stp q0, q1, [x29, VECTORS]
     stp q2, q3, [x29, VECTORS + 32]
     add x0, x29, CALL
     bl library_end
-    ldp x0, x1, [x29, GENERAL]
+    ldp x0, x1, [x29, ARGUMENTS]
     ldp q0, q1, [x29, VECTORS]
     ldp q2, q3, [x29, VECTORS + 32]
     .cfi_remember_state
-    ldp x29, x30, [sp], FRAME_BYTES
-    .cfi_def_cfa sp, 0
-    .cfi_restore x29
-    .cfi_restore x30
+    close_frame
     ret
 
 4:  .cfi_restore_state
-    ldp x29, x30, [sp], FRAME_BYTES
-    .cfi_def_cfa sp, 0
-    .cfi_restore x29
-    .cfi_restore x30
+    close_frame
     br x17
     .cfi_endproc
 .size library_enter, . - library_enter

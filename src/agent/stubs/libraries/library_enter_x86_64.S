@@ -11,9 +11,11 @@
 #define CALL -64                /* struct library_call */
 #define REAL -16                /* the real function */
 #define WIDTH -8                /* width of the saved vectors */
-#define GENERAL -128
+#define ARGUMENTS -128
+#define EXTRA ARGUMENTS + 48
 #define VECTORS -640
 #define FRAME_BYTES 640
+#include "agent/stubs/stub_frame.inc"
 
 .macro move_vectors instruction, kind, save, last
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7
@@ -67,14 +69,7 @@
 
 .macro restore_arguments
     restore_vectors 7
-    movq GENERAL(%rbp), %rdi
-    movq GENERAL+8(%rbp), %rsi
-    movq GENERAL+16(%rbp), %rdx
-    movq GENERAL+24(%rbp), %rcx
-    movq GENERAL+32(%rbp), %r8
-    movq GENERAL+40(%rbp), %r9
-    movq GENERAL+48(%rbp), %rax
-    movq REAL(%rbp), %r11
+    load_arguments
 .endm
 
 .text
@@ -98,19 +93,7 @@ library_enter:
     jz 1f
     jmp *%r10
 
-1:  pushq %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset rbp, -16
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    subq $FRAME_BYTES, %rsp
-    movq %rdi, GENERAL(%rbp)
-    movq %rsi, GENERAL+8(%rbp)
-    movq %rdx, GENERAL+16(%rbp)
-    movq %rcx, GENERAL+24(%rbp)
-    movq %r8, GENERAL+32(%rbp)
-    movq %r9, GENERAL+40(%rbp)
-    movq %rax, GENERAL+48(%rbp)
+1:  open_frame
     save_vectors 7
     movq %r11, %rdi
     leaq CALL(%rbp), %rsi
@@ -138,25 +121,21 @@ library_enter:
     restore_arguments
     call *%r11
     leaq -FRAME_BYTES(%rbp), %rsp
-    movq %rax, GENERAL(%rbp)
-    movq %rdx, GENERAL+8(%rbp)
+    movq %rax, ARGUMENTS(%rbp)
+    movq %rdx, ARGUMENTS+8(%rbp)
     save_vectors 1
     leaq CALL(%rbp), %rdi
     call library_end
     restore_vectors 1
-    movq GENERAL(%rbp), %rax
-    movq GENERAL+8(%rbp), %rdx
+    movq ARGUMENTS(%rbp), %rax
+    movq ARGUMENTS+8(%rbp), %rdx
     .cfi_remember_state
-    leave
-    .cfi_def_cfa rsp, 8
-    .cfi_restore rbp
+    close_frame
     ret
 
 2:  .cfi_restore_state
     restore_arguments
-    leave
-    .cfi_def_cfa rsp, 8
-    .cfi_restore rbp
+    close_frame
     jmp *%r11
     .cfi_endproc
 .size library_enter, . - library_enter

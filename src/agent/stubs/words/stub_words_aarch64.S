@@ -5,12 +5,14 @@
 
 /* The frame, relative to x29: the frame record, then these. */
 #define CALL 16
+#define ARGUMENTS CALL
 #define REAL CALL + WORDS_CALL_BYTES /* the real function */
-#define INDIRECT REAL + 8            /* x8: where a large result goes */
+#define EXTRA REAL + 8
 #define SECOND REAL + 16             /* second word of the result */
 #define HAS_VECTORS REAL + 24
 #define VECTORS REAL + 32            /* q0 to q7 */
 #define FRAME_BYTES 432
+#include "agent/stubs/stub_frame.inc"
 
 .macro restore_arguments
     ldr w9, [x29, HAS_VECTORS]
@@ -20,12 +22,7 @@
     ldp q2, q3, [x9, 32]
     ldp q4, q5, [x9, 64]
     ldp q6, q7, [x9, 96]
-7:  ldp x0, x1, [x29, CALL]
-    ldp x2, x3, [x29, CALL + 16]
-    ldp x4, x5, [x29, CALL + 32]
-    ldp x6, x7, [x29, CALL + 48]
-    ldr x8, [x29, INDIRECT]
-    ldr x17, [x29, REAL]
+7:  load_arguments
 .endm
 
 .text
@@ -45,18 +42,7 @@ stub_vectors_enter:
 stub_words_enter:
     .cfi_startproc
     mov w9, 0
-1:  sub sp, sp, FRAME_BYTES
-    .cfi_def_cfa_offset FRAME_BYTES
-    stp x29, x30, [sp]
-    .cfi_offset x29, -FRAME_BYTES
-    .cfi_offset x30, -FRAME_BYTES + 8
-    mov x29, sp
-    .cfi_def_cfa_register x29
-    stp x0, x1, [x29, CALL]
-    stp x2, x3, [x29, CALL + 16]
-    stp x4, x5, [x29, CALL + 32]
-    stp x6, x7, [x29, CALL + 48]
-    str x8, [x29, INDIRECT]
+1:  open_frame
     str w9, [x29, HAS_VECTORS]
     cbz w9, 2f
     add x9, x29, VECTORS
@@ -108,21 +94,13 @@ stub_words_enter:
 5:  ldr x0, [x29, CALL + WORDS_RESULT]
     ldr x1, [x29, SECOND]
     .cfi_remember_state
-    ldp x29, x30, [sp]
-    add sp, sp, FRAME_BYTES
-    .cfi_def_cfa sp, 0
-    .cfi_restore x29
-    .cfi_restore x30
+    close_frame
     ret
 
 6:  .cfi_restore_state
     restore_arguments
     mov sp, x29
-    ldp x29, x30, [sp]
-    add sp, sp, FRAME_BYTES
-    .cfi_def_cfa sp, 0
-    .cfi_restore x29
-    .cfi_restore x30
+    close_frame
     br x17
     .cfi_endproc
 .size stub_words_enter, . - stub_words_enter

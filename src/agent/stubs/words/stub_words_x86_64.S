@@ -5,11 +5,13 @@
 
 /* The frame, relative to rbp. */
 #define CALL -WORDS_CALL_BYTES
+#define ARGUMENTS CALL
 #define REAL CALL - 8           /* the real function */
-#define VARIADIC CALL - 16      /* rax */
+#define EXTRA CALL - 16
 #define SECOND CALL - 24        /* second word of the result */
 #define VECTORS CALL - 152      /* xmm0 to xmm7 */
 #define FRAME_BYTES 416
+#include "agent/stubs/stub_frame.inc"
 
 .macro move_vectors save, last
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7
@@ -27,14 +29,7 @@
     .if \vectors
     move_vectors 0, 7
     .endif
-    movq CALL(%rbp), %rdi
-    movq CALL+8(%rbp), %rsi
-    movq CALL+16(%rbp), %rdx
-    movq CALL+24(%rbp), %rcx
-    movq CALL+32(%rbp), %r8
-    movq CALL+40(%rbp), %r9
-    movq VARIADIC(%rbp), %rax
-    movq REAL(%rbp), %r11
+    load_arguments
 .endm
 
 .macro enter name, vectors
@@ -43,19 +38,7 @@
 .balign 16
 \name:
     .cfi_startproc
-    pushq %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset rbp, -16
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    subq $FRAME_BYTES, %rsp
-    movq %rdi, CALL(%rbp)
-    movq %rsi, CALL+8(%rbp)
-    movq %rdx, CALL+16(%rbp)
-    movq %rcx, CALL+24(%rbp)
-    movq %r8, CALL+32(%rbp)
-    movq %r9, CALL+40(%rbp)
-    movq %rax, VARIADIC(%rbp)
+    open_frame
     .if \vectors
     move_vectors 1, 7
     .endif
@@ -100,16 +83,12 @@
     movq CALL+WORDS_RESULT(%rbp), %rax
     movq SECOND(%rbp), %rdx
     .cfi_remember_state
-    leave
-    .cfi_def_cfa rsp, 8
-    .cfi_restore rbp
+    close_frame
     ret
 
 6:  .cfi_restore_state
     restore_arguments \vectors
-    leave
-    .cfi_def_cfa rsp, 8
-    .cfi_restore rbp
+    close_frame
     jmp *%r11
     .cfi_endproc
 .size \name, . - \name
