@@ -86,8 +86,7 @@ static void take_sizes(struct word_call *call, const struct mpi_shape *shape)
         mpi_want_status(call, shape);
 }
 
-/* Of all but calls that start or complete requests (mpi_wait.c). */
-static __attribute__((noinline)) void begin_message(struct word_call *call, const struct mpi_shape *shape)
+static void begin_message(struct word_call *call, const struct mpi_shape *shape)
 {
     struct mpi_call *own = mpi_call_of(call);
     own->comm = (struct mpi_comm){ .rank = -1 };
@@ -100,7 +99,7 @@ static __attribute__((noinline)) void begin_message(struct word_call *call, cons
 }
 
 /* What must happen whether or not anything is recorded. */
-static __attribute__((noinline)) void begin_always(struct word_call *call, const struct mpi_shape *shape)
+static void begin_always(struct word_call *call, const struct mpi_shape *shape)
 {
     if (shape->action == MPI_DOES_PCONTROL) {
         if (mpi_int(call, shape->level) > 0)
@@ -127,13 +126,24 @@ static int must_see(const struct mpi_shape *shape)
     return shape->new_comm || (shape->action != MPI_DOES_NOTHING && shape->action <= MPI_DOES_COMM_FREED);
 }
 
-/* It does not return. */
-static __attribute__((noinline)) void abort_begins(struct agent_thread *thread, struct word_call *call)
+/* All calls but those that start or complete requests. */
+static __attribute__((noinline)) int begin_other(struct agent_thread *thread, struct word_call *call, uint32_t function)
 {
-    mpi_of(thread)->frame = 0;
-    call->result = 0;
-    if (agent_recording(WIRE_BIT(MPI)))
-        write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+    const struct mpi_shape *shape = &mpi_shapes[function];
+    if (unlikely(must_see(shape)))
+        begin_always(call, shape);
+    begin_message(call, shape);
+    uint64_t ticks = mpi_call_of(call)->begin = agent_ticks();
+    if (shape->action == MPI_DOES_ABORT) { /* it does not return */
+        mpi_of(thread)->frame = 0;
+        call->result = 0;
+        if (agent_recording(WIRE_BIT(MPI)))
+            write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
+        return 0;
+    }
+    if (likely(agent_recording(WIRE_BIT(MPI))))
+        set_open(thread, function, ticks);
+    return 1;
 }
 
 static int begin(struct word_call *call)
@@ -147,19 +157,11 @@ static int begin(struct word_call *call)
     if (agent_is_nested(state->frame, (uintptr_t)call))
         return 0;
     state->frame = (uintptr_t)call;
-    if (unlikely(must_see(shape)))
-        begin_always(call, shape);
-    if (shape->table == MPI_TABLE_START_WAIT)
-        mpi_wait_begin(state, call, shape);
-    else
-        begin_message(call, shape);
+    if (shape->table != MPI_TABLE_START_WAIT)
+        return begin_other(thread, call, function);
+    mpi_wait_begin(state, call, shape); /* must_see() is false for all of these, so the thread records */
     uint64_t ticks = mpi_call_of(call)->begin = agent_ticks();
-    if (unlikely(shape->action == MPI_DOES_ABORT)) {
-        abort_begins(thread, call);
-        return 0;
-    }
-    if (likely(agent_recording(WIRE_BIT(MPI))))
-        set_open(thread, function, ticks);
+    set_open(thread, function, ticks);
     return 1;
 }
 
