@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define BEGIN "\033[?1049h\033[?25l\033[H\033[2J" /* the other screen, no cursor, empty */
+#define HOME "\033[H" /* ends each drawing: the hidden cursor rests there, and whoever reads the bytes knows the end */
 #define END "\033[0m\033[?25h\033[?1049l"
 
 enum { SMALLEST_COLUMNS = 20, SMALLEST_ROWS = 4, LONGEST_SIDE = 2000 };
@@ -152,6 +153,8 @@ void screen_show(struct screen *screen, const struct text *lines)
         }
         line += length + (feed != NULL);
     }
+    if (out.length)
+        text_add(&out, HOME);
     write_all(text_string(&out), out.length);
     text_free(&out);
 }

@@ -139,7 +139,8 @@ static int print_rounds(struct top *top, struct error *err)
 
 static void scroll(struct top *top, long by)
 {
-    long last = (long)top->model.process_count - (long)top->shown, first = (long)top->look.first + by;
+    long last = (long)top->model.process_count - (long)top->shown;
+    long first = (top->look.first < (size_t)last ? (long)top->look.first : last) + by;
 
     first = first > last ? last : first;
     top->look.first = first < 0 ? 0 : (size_t)first;
@@ -184,7 +185,7 @@ static void take_key(struct top *top, int key)
     case SCREEN_PAGE_UP: scroll(top, -(long)top->shown); break;
     case SCREEN_PAGE_DOWN: scroll(top, (long)top->shown); break;
     case SCREEN_HOME: top->look.first = 0; break;
-    case SCREEN_END: scroll(top, (long)top->model.process_count); break;
+    case SCREEN_END: top->look.first = TOP_LAST; break;
     case CTRL_L: screen_measure(&top->screen); break;
     case CTRL_Z: screen_suspend(&top->screen); break;
     default: break;

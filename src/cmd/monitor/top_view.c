@@ -327,7 +327,6 @@ static size_t put_processes(struct view *view)
 {
     const struct top_model *model = view->model;
     const struct top_look *look = view->look;
-    size_t first = look->first < model->process_count ? look->first : 0;
 
     top_line_begin(&view->line);
     if (model->process_count)
@@ -338,7 +337,8 @@ static size_t put_processes(struct view *view)
     top_line_end(&view->line);
     size_t used = count_lines(view->line.out);
     size_t room = !look->rows ? SIZE_MAX : look->rows > used ? look->rows - used : 0, shown = 0;
-    for (size_t i = first; i < model->process_count && shown < room; i++, shown++)
+    size_t last = model->process_count > room ? model->process_count - room : 0;
+    for (size_t i = look->first < last ? look->first : last; i < model->process_count && shown < room; i++, shown++)
         put_process(view, &model->processes[i]);
     return shown;
 }

@@ -4,12 +4,14 @@
 
 #include "top_model.h"
 
+#define TOP_LAST SIZE_MAX
+
 struct top_look {
     size_t columns, rows; /* rows 0: no limit */
     int has_colour, has_utf8;
     int is_live;          /* on a screen: with keys in the title */
     int has_help;         /* the keys in place of the processes */
-    size_t first;         /* process at the top of the list */
+    size_t first;         /* process at the top of the list; at most that of the last page, which TOP_LAST stays at */
     int64_t interval_us;
 };
 
