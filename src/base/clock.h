@@ -54,4 +54,38 @@ static inline int64_t clock_utc_ns(void)
     return clock_ns(CLOCK_REALTIME);
 }
 
+/* CPU time of this thread. */
+static inline int64_t clock_thread_ns(void)
+{
+#if defined(__wasm__)
+    return clock_monotonic_ns(); /* there is no other clock */
+#else
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+#endif
+}
+
+/* A limit on the CPU time of a thread: what others take of a busy machine does not count. That clock is a system call,
+ * and is read only when enough time has passed for the limit to be reached. */
+struct clock_limit {
+    int64_t end_ns;  /* CPU time */
+    int64_t look_ns; /* the earliest time at which it can be over */
+};
+
+static inline struct clock_limit clock_limit_begin(int64_t ns)
+{
+    return (struct clock_limit){ clock_thread_ns() + ns, clock_monotonic_ns() + ns };
+}
+
+/* To be asked by the thread that has begun it. */
+static inline int clock_limit_is_over(struct clock_limit *limit)
+{
+    int64_t now = clock_monotonic_ns();
+
+    if (now <= limit->look_ns)
+        return 0;
+    int64_t left = limit->end_ns - clock_thread_ns();
+    limit->look_ns = now + left;
+    return left < 0;
+}
+
 #endif

@@ -15,7 +15,8 @@
 struct query {
     struct query_tables tables;
     sqlite3 *database;
-    int64_t limit_ms, end_ns; /* of a run: how long, until when; 0: no limit */
+    int64_t limit_ms; /* of a run; 0: none */
+    struct clock_limit limit;
 };
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -158,9 +159,10 @@ static int explain(const struct query *query, struct error *err)
     if ((code & 0xff) == SQLITE_INTERRUPT && !query->limit_ms)
         return error_set(err, ERR_CANCELLED, "interrupted");
     if ((code & 0xff) == SQLITE_INTERRUPT)
-        return error_set(err, ERR_CANCELLED,
-                         "the query was cancelled after %.3g seconds; select fewer columns or a shorter time",
-                         (double)query->limit_ms / 1000);
+        return error_set(
+            err, ERR_CANCELLED,
+            "the query was cancelled after %.3g seconds of CPU time; select fewer columns or a shorter time",
+            (double)query->limit_ms / 1000);
     if ((code & 0xff) == SQLITE_NOMEM)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
@@ -218,9 +220,9 @@ done:
 
 static int is_over(void *context)
 {
-    const struct query *query = context;
+    struct query *query = context;
 
-    return clock_monotonic_ns() > query->end_ns || cancel_is_raised(cancel_flag());
+    return clock_limit_is_over(&query->limit) || cancel_is_raised(cancel_flag());
 }
 
 void query_limit(struct query *query, int64_t milliseconds)
@@ -250,7 +252,7 @@ int query_run(struct query *query, const char *sql, const struct query_visitor *
 {
     int code;
 
-    query->end_ns = clock_monotonic_ns() + query->limit_ms * 1000000;
+    query->limit = clock_limit_begin(query->limit_ms * 1000000);
     while (*sql) {
         sqlite3_stmt *statement;
         query->tables.run++;

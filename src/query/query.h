@@ -32,8 +32,8 @@ struct query_visitor {
     int (*end)(void *context, struct error *err);
 };
 
-/* Sets a time limit for query_run(), which then returns ERR_CANCELLED with a message. Values are limited to a few
- * megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
+/* Sets a limit on the CPU time of query_run(), which then returns ERR_CANCELLED with a message. Values are limited to a
+ * few megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
 void query_limit(struct query *query, int64_t milliseconds);
 
 /* Ends the query_run() that is under way with ERR_CANCELLED. May be called from a signal handler. */

@@ -335,7 +335,7 @@ def slow_readers(file):
             client.sendall(ask(server))
             clients.append(client)
             codes.append(client.recv(12).decode())
-            if codes[-1] == "HTTP/1.1 400":  # on a busy machine the statement may take longer than it is allowed to
+            if codes[-1] == "HTTP/1.1 400":  # with a sanitizer the statement may take longer than it is allowed to
                 codes.pop()
             if len(codes) == 8:
                 break

@@ -180,6 +180,19 @@ static void clocks_go_forward(void **state)
 }
 
 /* The file format depends on these values: they are XXH3's published ones for the empty input and never change. */
+/* Time that passes without this thread does not count. */
+static void limits_are_of_cpu_time(void **state)
+{
+    (void)state;
+    struct clock_limit limit = clock_limit_begin(20000000);
+
+    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    assert_false(clock_limit_is_over(&limit));
+    while (!clock_limit_is_over(&limit))
+        ;
+    assert_true(clock_thread_ns() >= limit.end_ns);
+}
+
 static void hashes_are_those_of_the_format(void **state)
 {
     (void)state;
@@ -221,6 +234,7 @@ int main(void)
         cmocka_unit_test(beginnings_of_strings),
         cmocka_unit_test(every_turn_is_taken_once),
         cmocka_unit_test(clocks_go_forward),
+        cmocka_unit_test(limits_are_of_cpu_time),
         cmocka_unit_test(hashes_are_those_of_the_format),
         cmocka_unit_test(base_names_of_paths),
     };

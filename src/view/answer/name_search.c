@@ -124,7 +124,7 @@ int name_search_begin(struct name_search *search, struct view *view, const struc
         *search = asked;
         asked = (struct name_search){ 0 };
     }
-    search->end_ns = clock_monotonic_ns() + INT64_C(1000000) * LIMIT_MS;
+    search->limit = clock_limit_begin(INT64_C(1000000) * LIMIT_MS);
 free_asked:
     name_search_free(&asked);
     return code;
@@ -221,8 +221,9 @@ int name_search_matches_slowly(struct name_search *search, struct view *view, ui
         return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the search was cancelled");
-    if (search->mode == SEARCH_REGEX && clock_monotonic_ns() > search->end_ns)
-        return error_set(err, ERR_BAD_ARGUMENT, "the search was cancelled after %d seconds; use a simpler pattern",
+    if (search->mode == SEARCH_REGEX && clock_limit_is_over(&search->limit))
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "the search was cancelled after %d seconds of CPU time; use a simpler pattern",
                          LIMIT_MS / 1000);
     const char *text = view_name(view, name, &length);
     switch (search->mode) {
