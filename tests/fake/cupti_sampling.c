@@ -106,6 +106,17 @@ static int do_cuptiPmSamplingSetConfig(struct set_config *params)
 }
 CALL(cuptiPmSamplingSetConfig, set_config, FAKE_CUPTI >= 1208 ? 64 : 60)
 
+/* Into the log of NVML's calls, for programs that wait for it. */
+static void note_start(void)
+{
+    const char *path = getenv("FAKE_NVML_LOG");
+    FILE *log = path ? fopen(path, "a") : NULL;
+    if (!log)
+        return;
+    fprintf(log, "PmSamplingStart 0 %llu\n", (unsigned long long)gpu.start_ns);
+    fclose(log);
+}
+
 static int do_cuptiPmSamplingStart(struct of_sampling *params)
 {
     if (!gpu.is_configured || gpu.is_running)
@@ -113,6 +124,7 @@ static int do_cuptiPmSamplingStart(struct of_sampling *params)
     gpu.is_running = 1;
     gpu.start_ns = now_ns();
     gpu.at = 0;
+    note_start();
     (void)params;
     return OK;
 }

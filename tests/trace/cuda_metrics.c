@@ -1,6 +1,6 @@
-/* Uses CUDA while GPUs are read: cuda_metrics LOG COUNT [ranges|child]. It goes on until the stand-in of NVML has been
- * asked for power so many times, as its log says. ranges: recording is on for the second of three such times. child: a
- * child of its own uses CUDA, too. */
+/* Uses CUDA while GPUs are read: cuda_metrics LOG COUNT [ranges] [child] [counters]. It goes on until the stand-in of
+ * NVML has been asked for power so many times, as its log says. ranges: recording is on for the second of three such
+ * times. child: a child of its own uses CUDA, too. counters: all that begins when counters are sampled. */
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -8,13 +8,13 @@
 
 #include "cuda_truth.h"
 
-static int count_lines(const char *path)
+static int count_lines(const char *path, const char *begin)
 {
     FILE *file = fopen(path, "r");
     char line[256];
     int count = 0;
     while (file && fgets(line, sizeof line, file))
-        count += strstr(line, "DeviceGetPowerUsage 0 ") == line;
+        count += strstr(line, begin) == line;
     if (file)
         fclose(file);
     return count;
@@ -22,9 +22,17 @@ static int count_lines(const char *path)
 
 static void wait_for(const char *path, int count)
 {
-    int until = count_lines(path) + count;
-    while (count_lines(path) < until)
+    static const char asked[] = "DeviceGetPowerUsage 0 ";
+    int until = count_lines(path, asked) + count;
+    while (count_lines(path, asked) < until)
         usleep(2000);
+}
+
+static int is_given(char **words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
 }
 
 static long long now_ns(void)
@@ -36,20 +44,25 @@ static long long now_ns(void)
 
 int main(int argc, char **argv)
 {
-    const char *how = argc > 3 ? argv[3] : "";
+    (void)argc;
     int count = atoi(argv[2]);
-    pid_t child = strcmp(how, "child") == 0 ? fork() : -1;
+    pid_t child = is_given(argv, "child") ? fork() : -1;
     launch("first", NULL);
     MUST(cudaDeviceSynchronize());
-    if (strcmp(how, "ranges") == 0) {
+    while (is_given(argv, "counters") && count_lines(argv[1], "PmSamplingStart ") == 0)
+        usleep(2000);
+    if (is_given(argv, "ranges")) {
         wait_for(argv[1], count);
+        long long before = now_ns();
         MUST(cudaProfilerStart());
         long long start = now_ns();
         launch("inside", NULL);
         MUST(cudaDeviceSynchronize());
         wait_for(argv[1], count);
-        printf("{\"what\": \"range\", \"from\": %lld, \"to\": %lld}\n", start, now_ns());
+        long long end = now_ns();
         MUST(cudaProfilerStop());
+        printf("{\"what\": \"range\", \"before\": %lld, \"from\": %lld, \"to\": %lld, \"after\": %lld}\n", before,
+               start, end, now_ns());
     }
     wait_for(argv[1], count);
     if (child == 0)

@@ -26,6 +26,8 @@
 #define HURRY_MICROSECONDS 500000 /* the same after an interrupt */
 /* From the end of recording to the kill signal, for records that agents still have to deliver. */
 #define PATIENCE_NS 250000000
+/* From the kill signal to leaving at once, for processes that are certain to end. */
+#define CERTAINTY_NS 3000000000
 #define NAMED_MAX 4
 
 static const struct {
@@ -159,13 +161,17 @@ static void await_last_records(struct collector *collector)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-/* Gives processes that were sent a signal a moment to end, so that none is said to run on that is gone. */
+/* Gives processes that were sent the kill signal a moment to end, so that none is said to run on that is gone. One that
+ * has nothing to set against it will end: it has more time, for on a busy machine even that takes some. */
 static void await_ends(struct collector *collector)
 {
-    int64_t end_ns = collector_now(collector) + PATIENCE_NS;
-    for (struct process *process = collector->processes->first_live; process; process = process->next_live)
+    int64_t sent_ns = collector_now(collector);
+    for (struct process *process = collector->processes->first_live; process; process = process->next_live) {
+        int withstands = procfs_withstands(process->pid, collector->options->kill_signal);
+        int64_t end_ns = sent_ns + (withstands ? PATIENCE_NS : CERTAINTY_NS);
         while (!process_is_gone(process) && collector_now(collector) < end_ns)
             nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
 }
 
 static void shut_down(struct collector *collector)

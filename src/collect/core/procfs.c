@@ -105,6 +105,20 @@ int procfs_filters(pid_t pid)
     return filters < 0 ? 0 : filters;
 }
 
+int procfs_withstands(pid_t pid, int signal)
+{
+    static const char *const sets[] = { "\nSigBlk:", "\nSigIgn:", "\nSigCgt:" };
+    struct text status = { 0 };
+    int withstands = 0;
+    if (read_of(pid, "status", &status) == 0)
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+            const char *set = strstr(text_string(&status), sets[i]);
+            withstands |= set && strtoull(set + strlen(sets[i]), NULL, 16) >> (signal - 1) & 1;
+        }
+    text_free(&status);
+    return withstands;
+}
+
 uint64_t procfs_address_space(void)
 {
     struct text pages = { 0 };
@@ -128,18 +142,22 @@ uint32_t procfs_spare_signals(pid_t pid)
 /* Parses /proc/PID/stat. The name in front of the wanted fields may contain anything, also brackets. */
 static int read_stat(pid_t pid, struct procfs_stat *stat)
 {
-    enum { STATE = 3, PARENT = 4, START_TIME = 22 };
+    enum { STATE = 3, PARENT = 4, USER_TIME = 14, SYSTEM_TIME = 15, START_TIME = 22 };
     struct text text = { 0 };
     const char *after = read_of(pid, "stat", &text) == 0 ? strrchr(text_string(&text), ')') : NULL;
     if (!after || after[1] != ' ') {
         text_free(&text);
         return -1;
     }
-    *stat = (struct procfs_stat){ .pid = pid, .is_dead = after[2] == 'Z' || after[2] == 'X' };
+    *stat = (struct procfs_stat){ .pid = pid,
+                                  .is_dead = after[2] == 'Z' || after[2] == 'X',
+                                  .is_runnable = after[2] == 'R' };
     after += 2;
     for (int field = STATE; after; field++) {
         if (field == PARENT)
             stat->parent = (pid_t)strtol(after, NULL, 10);
+        if (field == USER_TIME || field == SYSTEM_TIME)
+            stat->cpu_ticks += strtoull(after, NULL, 10);
         if (field == START_TIME) {
             stat->start_time = strtoull(after, NULL, 10);
             break;
@@ -169,6 +187,16 @@ int procfs_is_alive(pid_t pid, uint64_t start_time)
     if (read_stat(pid, &stat) != 0) /* gone, or no descriptor is left to open the file */
         return kill(pid, 0) == 0 || errno == EPERM;
     return !stat.is_dead && (!start_time || start_time == stat.start_time);
+}
+
+int procfs_has_worked(pid_t pid, uint64_t *cpu_ticks)
+{
+    struct procfs_stat stat;
+    if (read_stat(pid, &stat) != 0 || stat.is_dead)
+        return 0;
+    int has_worked = stat.is_runnable || stat.cpu_ticks > *cpu_ticks;
+    *cpu_ticks = stat.cpu_ticks;
+    return has_worked;
 }
 
 /* ---- The tree -------------------------------------------------------------------------------------------------- */

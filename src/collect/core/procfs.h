@@ -20,6 +20,10 @@ uint64_t procfs_start_time(pid_t pid);                 /* 0 if unknown */
 uint64_t procfs_address_space(void);                   /* our own, in bytes; 0 if unknown */
 int procfs_filters(pid_t pid);                         /* number of seccomp filters, 0 if unknown; pid 0: our own */
 int procfs_is_alive(pid_t pid, uint64_t start_time);   /* 0: gone, a zombie, or another process with the same pid */
+int procfs_withstands(pid_t pid, int signal);          /* whether it blocks, ignores or handles it; 0 if unknown */
+
+/* Whether a process runs, would run if there was a CPU for it, or has used one since the last question. */
+int procfs_has_worked(pid_t pid, uint64_t *cpu_ticks);
 
 /* How many more signals and timers a process may have pending until its user has reached half of the limit; INT32_MAX
  * if unknown. */
@@ -28,7 +32,9 @@ uint32_t procfs_spare_signals(pid_t pid);
 struct procfs_stat {
     pid_t pid, parent;
     uint64_t start_time;
-    int is_dead; /* a zombie */
+    uint64_t cpu_ticks; /* that it has used */
+    int is_dead;        /* a zombie */
+    int is_runnable;    /* or runs */
 };
 
 struct procfs_tree {

@@ -14,12 +14,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/core/procfs.h"
 #include "collect/gpu/gpu_link.h"
 
 enum { PENDING_MOST = 64 << 20, SILENCE_INTERVALS = 20, LONGEST_DEVICES = 4096 };
 #define SILENCE_LEAST_NS INT64_C(5000000000) /* NVML may take seconds to start on a machine with many GPUs */
 
-#define END_NS INT64_C(500000000) /* asked to end, tacho-gpu may be silent for so long */
+/* Asked to end, tacho-gpu may be silent for so long; and longer while it is at work: on a busy machine a little takes
+ * long. */
+#define END_NS INT64_C(500000000)
+#define WORK_NS INT64_C(10000000000)
 
 enum request { REQUEST_NONE, REQUEST_RESTART, REQUEST_STOP };
 
@@ -152,14 +156,20 @@ static int ms_until(int64_t end_ns)
 static int64_t read_rest(struct gpu_sampler *sampler)
 {
     struct pollfd ready = { .fd = sampler->link.fd, .events = POLLIN };
-    int64_t end_ns = clock_monotonic_ns() + END_NS;
+    int64_t end_ns = clock_monotonic_ns() + END_NS, heard_ns = clock_monotonic_ns();
+    uint64_t cpu_ticks = 0;
     struct error err = { 0 };
 
     gpu_link_finish(&sampler->link);
-    while (sampler->link.fd >= 0 && poll(&ready, 1, ms_until(end_ns)) > 0) {
-        if (take_frames(sampler, &err) < 0)
+    procfs_has_worked(sampler->link.pid, &cpu_ticks);
+    while (sampler->link.fd >= 0) {
+        int has_more = poll(&ready, 1, ms_until(end_ns)) > 0;
+        if (has_more && take_frames(sampler, &err) < 0)
             fail(sampler, err.text);
         end_ns = clock_monotonic_ns() + END_NS;
+        heard_ns = has_more ? end_ns : heard_ns;
+        if (!has_more && (end_ns - heard_ns > WORK_NS || !procfs_has_worked(sampler->link.pid, &cpu_ticks)))
+            break;
     }
     return end_ns;
 }
@@ -180,12 +190,14 @@ static void note_end(struct gpu_sampler *sampler, int status)
     pthread_mutex_unlock(&sampler->lock);
 }
 
+/* Its readings come on time, or it waits for a CPU. */
 static int is_lively(struct gpu_sampler *sampler)
 {
     pthread_mutex_lock(&sampler->lock);
     int64_t since_ns = clock_monotonic_ns() - sampler->heard_ns;
     pthread_mutex_unlock(&sampler->lock);
-    return sampler->is_heard && since_ns <= 3 * sampler->setup.interval_ns;
+    return sampler->is_heard && (since_ns <= 3 * sampler->setup.interval_ns ||
+                                 procfs_has_worked(sampler->link.pid, &(uint64_t){ UINT64_MAX }));
 }
 
 /* The program has been asked to end, and frames of it are missing. Where nobody asked for readings, a program that
