@@ -100,9 +100,12 @@ static void sample_all(struct python_sampler *sampler)
         return;
     }
     for (size_t i = 0; i < sampler->target_count; i++, give_way(sampler)) {
+        const struct process *process = python_target_process(sampler->targets[i]);
         size_t before = sampler->batch.sample_count;
-        int64_t now_ns = clock_monotonic_ns(); /* first: a sample is then never in a step that is only timed */
-        if (only_times_steps(python_target_process(sampler->targets[i])))
+        int was_timing = only_times_steps(process);
+        int64_t now_ns = clock_monotonic_ns();
+        /* before and after that: a sample is then never in a step that is only timed */
+        if (was_timing || only_times_steps(process))
             continue;
         python_target_round(sampler->targets[i], &sampler->names, now_ns);
         samples += sampler->batch.sample_count - before;
