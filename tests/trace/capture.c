@@ -9,7 +9,7 @@
  *     capture crowded MARKS    stops its parent, the collector, and makes so many marks in a range called "work",
  *                              and a thread called "crowded"; after the range its parent goes on, and it waits until
  *                              the end of stdin
- *     capture sleeps           one sleep of 1 ms, one of 30 ms
+ *     capture sleeps           one sleep of 1 ms, one of 30 ms; prints how many ns each took
  *     capture fork             a range in a forked child, then one in a child that has called exec, then one of its
  *                              own
  *     capture jumps            a child that calls tacho_start() and tacho_stop() again and again, and whose signal
@@ -44,6 +44,14 @@ static uint64_t now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void timed_sleep(long ms)
+{
+    uint64_t begin = now_ns();
+
+    sleep_ms(ms);
+    printf("%llu\n", (unsigned long long)(now_ns() - begin));
 }
 
 static void range(const char *name)
@@ -243,7 +251,7 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "crowded") == 0)
         crowded(atoi(argv[2]));
     else if (strcmp(mode, "sleeps") == 0)
-        sleep_ms(1), sleep_ms(30);
+        timed_sleep(1), timed_sleep(30);
     else if (strcmp(mode, "fork") == 0)
         fork_and_exec(argv[0]);
     else if (strcmp(mode, "jumps") == 0)

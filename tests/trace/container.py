@@ -35,7 +35,8 @@ class Container(lib.Case):
         before = time.monotonic()
         os.kill(self.tacho(), signal.SIGTERM)
         lib.until(lambda: self.outside.poll() is not None, "the container ended")  # stdin stays open until then
-        self.assertLess(time.monotonic() - before, GRACE_SECONDS)
+        if lib.ALL:  # how long it takes depends on what else the machine does
+            self.assertLess(time.monotonic() - before, GRACE_SECONDS)
         self.stdout, self.stderr = self.outside.communicate(timeout=60)
 
     def test_terminate_is_passed_on_and_the_report_complete(self):
