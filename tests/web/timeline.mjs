@@ -353,10 +353,10 @@ await test("what is copied from the address bar shows the same spot", async () =
   const hash = await page.evaluate(() => location.hash);
   const { view: before, rows: lines } = await press("PageUp", "PageDown", "d", "w");
   await page.waitForFunction(([old, from]) => location.hash !== old && location.hash.includes(`v=${from}-`) && /[#&]y=/.test(location.hash), [hash, Math.round(before.from)]);
-  let address; // the view may come to rest before the rows do, and the address is written for both
+  let address; // the view may come to rest before the rows do, and the address is written for both: some time later, by an earlier timer of the page
   do {
     address = page.url();
-    await page.waitForTimeout(500);
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 500)));
   } while (address !== page.url());
   await page.goto("about:blank");
   await page.goto(address);
