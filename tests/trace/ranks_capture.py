@@ -106,6 +106,17 @@ class Folder(Ranks):
         self.ok(self.tacho("true", variables={**variables, "TORCHELASTIC_RUN_ID": "other"}, force=["-f", "true"]))
         self.assertEqual(self.facts(self.report("run/rank0005.tacho"))["JOB"], "other")
 
+    def test_one_rank_twice_at_once(self):
+        """One of them gets the name, the other one sentence."""
+        command = [self.tacho_path, "profile", "-s", "none", "-t", "osrt", "-o", "run/", "sh", "-c", "read line; true"]
+        both = [subprocess.Popen(command, cwd=self.folder, env={**outside(), **LAUNCHERS["torchrun"]}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        said = [process.communicate("\n", timeout=200)[1] for process in both]
+        self.assertEqual(sorted(process.returncode for process in both), [0, 1], said)
+        self.assertEqual(sum("exists already" in text for text in said), 1, said)
+        self.assertEqual(self.files(), ["run/rank0005.tacho"])
+        self.assertEqual(self.report("run/rank0005.tacho").value("SELECT count(*) FROM TACHO_PROCESS WHERE image = 0"), 1)
+
     def test_folders_that_cannot_be(self):
         variables = LAUNCHERS["torchrun"]
         with open(self.path("file"), "w"):
@@ -178,7 +189,7 @@ class OfHost(Ranks):
         self.ok(self.tacho("true", variables=variables, options=["-f", "true", *options], output=output))
         path = max(glob.glob(self.path(output) + "*.tacho"), key=os.path.getmtime)
         info = subprocess.run([self.tacho_path, "info", path], capture_output=True, text=True).stdout
-        left = [line.split(None, 2)[2] for line in info.splitlines() if line.startswith("Left out")]
+        left = [line[len("Left to others"):].strip() for line in info.splitlines() if line.startswith("Left to others")]
         self.assertEqual(left, [self.facts(self.report(path)).get("LEFT_TO")] if left else [])
         return left[0] if left else None
 
@@ -191,13 +202,13 @@ class OfHost(Ranks):
     def test_samples_of_all_processes(self):
         what = "CPU samples and context switches"
         for variables, ranks, expected in ((self.torch(4, 0, 4), None, None),
-                                           (self.torch(6, 2, 4), None, f"{what}: in the report of rank 4"),
-                                           (self.torch(6, 2, 4), "5,6", f"{what}: in the report of rank 5"),
+                                           (self.torch(6, 2, 4), None, f"{what} (to rank 4)"),
+                                           (self.torch(6, 2, 4), "5,6", f"{what} (to rank 5)"),
                                            (self.torch(6, 2, 4), "0,6", None),
                                            (self.torch(5, 0, 1), None, None),
-                                           (self.slurm(6, 1, "4,6"), None, f"{what}: in the report of rank 4"),
+                                           (self.slurm(6, 1, "4,6"), None, f"{what} (to rank 4)"),
                                            (self.slurm(6, 1, "4,6"), "6-7", None),
-                                           (self.torch(6, 1, 4), None, f"{what}: in the report of local rank 0 of this host"),
+                                           (self.torch(6, 1, 4), None, f"{what} (to local rank 0 of this host)"),
                                            (self.torch(6, 1, 4), "5,6", None),
                                            (LAUNCHERS["Kubernetes"], None, None)):
             with self.subTest(variables=variables, ranks=ranks):
@@ -209,13 +220,13 @@ class OfHost(Ranks):
 
     def test_metrics_of_gpus(self):
         """Of all GPUs, by one rank; a rank that has a GPU for itself records that one."""
-        expected = "GPU metrics: in the report of rank 4"
+        expected = "GPU metrics (to rank 4)"
         self.assertEqual(self.left(self.torch(6, 2, 4), ["-t", "cuda"]), expected)
         self.assertEqual(self.left({**self.torch(6, 2, 4), "CUDA_VISIBLE_DEVICES": "0,1"}, ["-t", "cuda"]), expected)
         self.assertIsNone(self.left({**self.torch(6, 2, 4), "CUDA_VISIBLE_DEVICES": "2"}, ["-t", "cuda"]))
         self.assertEqual(self.left({**self.torch(6, 2, 4), "CUDA_VISIBLE_DEVICES": "2"}, ["--gpu-metrics-devices=all"]), expected)
         self.assertEqual(self.left(self.torch(6, 2, 4), ["-t", "cuda", "--event-sample=system-wide"]),
-                         "GPU metrics, event counters: in the report of rank 4")
+                         "GPU metrics, event counters (to rank 4)")
 
 
 class Launchers(Ranks):

@@ -54,7 +54,7 @@ static const struct cmd_source_label labels[] = {
     { "LOCAL_RANK", "Local rank", NULL },
     { "LOCAL_SIZE", "Ranks on the host", NULL },
     { "WORLD_SIZE", "Ranks", NULL },
-    { "LEFT_TO", "Left out", NULL },
+    { "LEFT_TO", "Left to others", NULL },
     { "BUFFER_LIMIT_BYTES", "Buffer limit", add_as_bytes },
     { "CLOCK", "Clock", add_as_clock },
     { "CpuCores", "Cores", NULL },

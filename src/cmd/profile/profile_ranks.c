@@ -203,9 +203,9 @@ void profile_ranks_share_host(struct profile_settings *settings)
             text_addf(&names, "%s%s", names.length ? ", " : "", name);
     }
     if (names.length && recorder >= 0)
-        text_addf(&settings->left_to, "%s: in the report of rank %lld", text_string(&names), (long long)recorder);
+        text_addf(&settings->left_to, "%s (to rank %lld)", text_string(&names), (long long)recorder);
     else if (names.length)
-        text_addf(&settings->left_to, "%s: in the report of local rank 0 of this host", text_string(&names));
+        text_addf(&settings->left_to, "%s (to local rank 0 of this host)", text_string(&names));
     if (settings->left_to.length)
         settings->collect.left_to = text_string(&settings->left_to);
     text_free(&names);
