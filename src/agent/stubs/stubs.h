@@ -2,11 +2,12 @@
  * begins and ends. Each is preloaded only when its calls are recorded. libtacho-libraries.so (cuBLAS, cuDNN, …) knows
  * names alone; the others know how many words a function takes, and hand them to the agent (words/stub_words.h).
  *
- * This folder has what all objects share: they find the real functions and hook dlsym(). To add an object NAME:
+ * This folder has what all objects share: they find the real functions, choose between several libraries of a kind
+ * (stub_choose.c), and hook dlsym(). To add an object NAME:
  *
  * 1. stubs/NAME/NAME_stubs.S has a STUB_ROW() for each function (stub_rows.h), sorted by name.
- * 2. stubs/NAME/NAME_object.c defines stub_functions[] in the same order, stub_real[] and stub_object. An object with
- *    words also has stub_stack_pairs[] and stub_words_source (words/stub_words.h).
+ * 2. stubs/NAME/NAME_object.c defines stub_functions[] in the same order, stub_real[], STUB_CHOICES() and stub_object.
+ *    An object with words also has stub_stack_pairs[] and stub_words_source (words/stub_words.h).
  * 3. cmake/products.cmake has a line tacho_stub_object(NAME [WORDS] [HIDDEN]); cmake/dependencies.txt has the folder.
  *    HIDDEN: the functions have a hidden version (stub_hidden.map), as is_hidden below says.
  * 4. In the agent, `word_calls` of the source's row has begin() and end() (agent/core/word_calls.h), and `preload` the
