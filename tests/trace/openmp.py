@@ -236,6 +236,11 @@ class Ends:
         self.assertEqual(self.count(report, "PARALLEL"), 3)
         self.assertEqual(self.count(report, "TASK", 2), 6)
 
+    def test_the_first_thread_of_the_runtime_ends(self):
+        report = self.record(self.build("openmp_ends", "-pthread"), "threads")
+        self.assertEqual(self.count(report, "PARALLEL"), 10)
+        self.assertEqual(self.count(report, "CRITICAL_SECTION", 5), 20)
+
     def test_exit_inside_a_region(self):
         report = self.record(self.build("openmp_ends"), "exit", status=5)
         self.assertEqual(report.rows(f"SELECT incomplete FROM {table('PARALLEL')}"), [(1,)])

@@ -1,7 +1,10 @@
 /* The callbacks that the agent registers with an OpenMP runtime that has OMPT (LLVM's, Intel's, AMD's, NVIDIA's). Each
  * writes at most one record. The runtime's words for regions, tasks and threads hold their numbers. */
 #include "agent/core/agent.h"
+#include "agent/core/sys.h"
 #include "openmp_agent.h"
+
+static int hides_releases; /* mutex_released() is not registered */
 
 static uint64_t value_of(const union ompt_data *data)
 {
@@ -175,6 +178,8 @@ static void mutex_acquired(int kind, uint64_t lock, const void *address)
 {
     openmp_begin(&(struct agent_openmp_event){
         .event = WIRE_OPENMP_CRITICAL_SECTION, .kind = (uint32_t)kind, .value = lock, .address = address });
+    if (hides_releases)
+        openmp_end(WIRE_OPENMP_CRITICAL_SECTION, lock);
 }
 
 static void mutex_released(int kind, uint64_t lock, const void *address)
@@ -187,7 +192,7 @@ static void nest_lock(int endpoint, uint64_t lock, const void *address)
 {
     if (endpoint == OMPT_BEGIN)
         mutex_acquired(OMPT_MUTEX_NEST_LOCK, lock, address);
-    else
+    else if (!hides_releases)
         mutex_released(OMPT_MUTEX_NEST_LOCK, lock, address);
 }
 
@@ -234,14 +239,31 @@ static const struct {
     CALLBACK(OMPT_FLUSH, WIRE_OPENMP_DETAIL_FLUSH, flush),
 };
 
+/* LLVM's runtime reads the record of the thread that began it when any thread leaves a critical section and a tool
+ * wants to know that; it crashes if that thread has ended. The process's first thread lasts. */
+static int is_begun_by_another_thread(void)
+{
+    return sys_gettid() != sys_getpid();
+}
+
+static int is_wanted(size_t i, uint32_t details)
+{
+    return (callbacks[i].detail & details) == callbacks[i].detail &&
+           !(hides_releases && callbacks[i].which == OMPT_MUTEX_RELEASED);
+}
+
 static int initialize(ompt_lookup_function *lookup, int initial_device, union ompt_data *tool)
 {
     ompt_set_callback_function *set = (ompt_set_callback_function *)(uintptr_t)lookup("ompt_set_callback");
     if (!set || !agent_attached())
         return 0;
     uint32_t details = wire_openmp(agent.arena)->details;
+    if ((hides_releases = is_begun_by_another_thread()))
+        openmp_tell(
+            "The times that threads hold OpenMP's locks and critical sections are not recorded: the first thread "
+            "that used OpenMP is not the program's first one, and LLVM's runtime could crash.");
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
-        if ((callbacks[i].detail & details) == callbacks[i].detail)
+        if (is_wanted(i, details))
             set(callbacks[i].which, callbacks[i].callback);
     return 1;
 }

@@ -1,6 +1,7 @@
 /* OpenMP programs that end, fork, nest, or unload code in unusual ways; the first argument says which. */
 #include <dlfcn.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,31 @@ static int unload(char **paths)
     return 0;
 }
 
+static void *count_in_a_region(void *count)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    ++*(int *)count;
+    return NULL;
+}
+
+/* The thread that begins the runtime ends before others use it. */
+static int in_threads(void)
+{
+    int count = 0;
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, count_in_a_region, &count) != 0)
+            return 1;
+        pthread_join(thread, NULL);
+    }
+    return count == 20 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
+    if (strcmp(argv[1], "threads") == 0)
+        return in_threads();
     omp_set_dynamic(0);
     if (strcmp(argv[1], "fork") == 0)
         return fork_after_a_region();
