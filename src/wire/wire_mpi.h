@@ -11,7 +11,8 @@
 enum wire_mpi_type {
     /* Calls; a: row of mpi_calls.def; ticks: begin. [x | y]: x in the upper half. */
 
-    /* body: [duration in ticks]; if it moves data: [bytes][rank of the target, WIRE_MPI_NO_RANK: none | 0] */
+    /* flags: enum wire_mpi_other; body: [duration in ticks]; if it moves data: [bytes][rank of the target,
+     * WIRE_MPI_NO_RANK: none | 0] */
     WIRE_MPI_OTHER = WIRE_FIRST_MPI,
     /* A message that this rank sends or receives, or a probe. flags: enum wire_mpi_message; body: [duration][bytes,
      * WIRE_MPI_NO_SIZE: not known][rank of the peer | tag, both may be WIRE_MPI_NO_RANK][communicator | 0][its handle]
@@ -41,6 +42,10 @@ enum wire_mpi_type {
     WIRE_MPI_RANK,
 };
 WIRE_TYPES_END_AT(MPI, WIRE_MPI_RANK);
+
+enum wire_mpi_other {
+    WIRE_MPI_WAS_LEFT = 1, /* a call of any table that a jump or an exception has left: only its begin is known */
+};
 
 enum wire_mpi_message {
     WIRE_MPI_SENDS = 1,      /* neither: it moves nothing, as with MPI_PROC_NULL */

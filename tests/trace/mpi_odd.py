@@ -162,6 +162,14 @@ class Odd(mpilib.Case):
                     said = subprocess.run([lib.TACHO, *command, report.path], capture_output=True, text=True)
                     self.assertRegex(said.stdout + said.stderr, rf"{lost:,} of 20,000 ends of MPI requests lost \(too many requests\)")
 
+    def test_calls_that_are_left(self):
+        """An error handler may jump out of a call: it counts, without an end."""
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                report = self.compare(mpi, "left")
+                self.calls_are_those_of_the_ledger(report)
+                self.assertEqual(report.rows("SELECT count(*), count(end), sum(incomplete) FROM MPI_P2P_EVENTS"), [(16, 2, 14)])
+
     def test_two_libraries(self):
         found = {mpi.name: mpi for mpi in mpilib.installed()}
         paths = {"openmpi": "libmpich.so.12", "mpich": "libmpi.so.40"}

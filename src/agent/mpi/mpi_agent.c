@@ -47,6 +47,45 @@ static void clear_open(struct agent_thread *thread)
 
 /* ---- Begin ----------------------------------------------------------------------------------------------------- */
 
+/* The call that the thread was in, and has left by a jump or an exception: an error handler may do that. */
+static void write_left(struct agent_thread *thread)
+{
+    struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
+    uint64_t ticks = atomic_load_explicit(&open->ticks, memory_order_relaxed);
+    struct agent_lane *lane;
+    struct wire_record *record = ticks ? emit_begin(thread, &lane, WIRE_SOURCE_MPI, WIRE_MPI_OTHER, WIRE_HEAD_WORDS + 1)
+                                       : NULL;
+    clear_open(thread);
+    if (!record)
+        return;
+    record->flags = WIRE_MPI_WAS_LEFT;
+    record->a = (uint16_t)atomic_load_explicit(&open->function, memory_order_relaxed);
+    record->ticks = ticks;
+    record->body[0] = 0;
+    emit_commit(lane, record);
+}
+
+static void set_begin(struct mpi_thread *state, struct word_call *call, uint64_t ticks)
+{
+    mpi_call_of(call)->begin = state->mark = ticks;
+}
+
+/* Whether the frame of the outermost call is no longer one, although it lies above this one: a program that has left a
+ * call may make the next one deeper in its stack. Then that frame has been written over, at least in part. */
+static int is_written_over(const struct mpi_thread *state, const struct word_call *call)
+{
+    enum { NEAR = 65536 }; /* a frame farther up may not be on this stack, or in memory */
+    uintptr_t distance = state->frame - (uintptr_t)call;
+    if (distance < sizeof *call)
+        return 1;
+    return distance < NEAR && mpi_call_of((struct word_call *)state->frame)->begin != state->mark;
+}
+
+static int is_nested(const struct mpi_thread *state, const struct word_call *call)
+{
+    return agent_is_nested(state->frame, (uintptr_t)call) && !is_written_over(state, call);
+}
+
 /* A program whose MPI_Init() was not seen gets one try. */
 static int is_ready(const struct word_call *call)
 {
@@ -133,7 +172,8 @@ static __attribute__((noinline)) int begin_other(struct agent_thread *thread, st
     if (unlikely(must_see(shape)))
         begin_always(call, shape);
     begin_message(call, shape);
-    uint64_t ticks = mpi_call_of(call)->begin = agent_ticks();
+    uint64_t ticks = agent_ticks();
+    set_begin(mpi_of(thread), call, ticks);
     if (shape->action == MPI_DOES_ABORT) { /* it does not return */
         mpi_of(thread)->frame = 0;
         call->result = 0;
@@ -154,14 +194,17 @@ static int begin(struct word_call *call)
     if (unlikely(!thread) && (!must_see(shape) || !(thread = agent_thread())))
         return 0;
     struct mpi_thread *state = mpi_of(thread);
-    if (agent_is_nested(state->frame, (uintptr_t)call))
+    if (is_nested(state, call))
         return 0;
+    if (unlikely(state->frame))
+        write_left(thread);
     state->frame = (uintptr_t)call;
+    set_begin(state, call, (uintptr_t)call);
     if (shape->table != MPI_TABLE_START_WAIT)
         return begin_other(thread, call, function);
     mpi_wait_begin(state, call, shape); /* must_see() is false for all of these, so the thread records */
-    uint64_t ticks = mpi_call_of(call)->begin = agent_ticks();
-    set_open(thread, function, ticks);
+    set_begin(state, call, agent_ticks());
+    set_open(thread, function, state->mark);
     return 1;
 }
 

@@ -32,6 +32,7 @@ static inline uint32_t mpi_function_of(const struct word_call *call)
 
 struct mpi_thread {
     uintptr_t frame; /* of the outermost call that the thread is in; 0: none */
+    uint64_t mark;   /* mpi_call.begin of that call */
     /* Requests of a call on an array of them: struct mpi_waited, then statuses. */
     struct mpi_waited *waited;
     uint64_t waited_bytes;

@@ -1,5 +1,6 @@
 /* Programs that use MPI in ways that a profiler does not expect, with their ledger. The argument says which. */
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <sys/wait.h>
 
 #include "mpi_ledger.h"
@@ -160,6 +161,31 @@ static int probes(const char *path)
     return end();
 }
 
+static jmp_buf before;
+
+static void jump(MPI_Comm *comm, int *code, ...)
+{
+    longjmp(before, 1);
+}
+
+/* The error handler of the communicator leaves the call. */
+static int left(void)
+{
+    MPI_Errhandler handler;
+    volatile int count = 0;
+
+    OTHER(MPI_Comm_create_errhandler, (jump, &handler));
+    OTHER(MPI_Comm_set_errhandler, (MPI_COMM_WORLD, handler));
+    for (count = 0; count < 7; count++)
+        if (setjmp(before) == 0) {
+            NOTE("p2p", "MPI_Send", .table = "p2p");
+            MPI_Send(&rank, 1, MPI_INT, size + 3, 1, MPI_COMM_WORLD);
+            return 1;
+        }
+    exchange(2);
+    return end();
+}
+
 int main(int argc, char **argv)
 {
     const char *which = argv[1];
@@ -179,6 +205,8 @@ int main(int argc, char **argv)
         return forks();
     if (strcmp(which, "early") == 0)
         return freed_early();
+    if (strcmp(which, "left") == 0)
+        return left();
     if (strcmp(which, "two") == 0)
         return two_libraries(argv[2]);
     if (strcmp(which, "control") == 0)

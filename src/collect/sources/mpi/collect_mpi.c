@@ -54,13 +54,21 @@ static void note_thread(const struct collect_origin *origin, const struct mpi_pr
     write_rank(origin, state->rank);
 }
 
+static int was_left(const struct wire_record *record)
+{
+    return record->type == WIRE_MPI_OTHER && record->flags & WIRE_MPI_WAS_LEFT && record->a < MPI_FUNCTION_COUNT;
+}
+
 static void call(const struct collect_origin *origin, const struct wire_record *record, uint32_t words)
 {
     struct mpi_process *state = process_of(origin->process);
     struct process_counts *counts = &origin->process->counts[WIRE_SOURCE_MPI];
     uint32_t rows = 0;
-    if (!state ||
-        mpi_record_call(state, process_global_tid(origin->process, origin->reader->tid), record, words, &rows) != 0) {
+    if (state && was_left(record)) {
+        mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), record->a, record->ticks);
+        rows = 1;
+    } else if (!state || mpi_record_call(state, process_global_tid(origin->process, origin->reader->tid), record, words,
+                                         &rows) != 0) {
         counts->damaged++;
         return;
     }
