@@ -83,6 +83,27 @@ class Models(lib.Case):
         self.assertEqual(self.rows(report), [("NCCL", "NCCL", "program")])
         self.assertEqual(self.hints(), [])
 
+    def test_a_model_without_events_has_a_sentence(self):
+        for model in ("OpenMP", "OpenACC", "UCX", "OpenSHMEM"):
+            self.profile("true", options=["-t", MODELS[model][0]])
+            self.assertIn(f"No event of {model} was recorded: no process has loaded a library of it.", self.output.stderr)
+        llvm = self.build("libomp.so.5", "int __kmpc_x(void) { return 0; }", "-shared", "-Wl,-soname,libomp.so.5")
+        program = self.build("uses", "int __kmpc_x(void); int main(void) { return __kmpc_x(); }", "-x", "none", llvm)
+        for value, count in (("disabled", 1), ("enabled", 0)):
+            report = self.profile(program, options=["-t", "openmp"], env={**os.environ, "OMP_TOOL": value})
+            self.assertEqual(self.output.stderr.count("No event of OpenMP was recorded: OMP_TOOL is set: OMPT is switched off"), count)
+            info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
+            self.assertIn("OpenMP            LLVM, in use by 1 process; no event was recorded", info)
+
+    def test_ranks_that_want_one_name(self):
+        rank = {**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2"}
+        for options, words in ((["-o", self.path("one")], f"choose another name, or one for each rank of the job: -o '{self.path('one')}-%q{{PMI_RANK}}'"),
+                               (["-o", self.path("one-%q{SLURM_PROCID}")], "the environment variable SLURM_PROCID is not set; this launcher sets PMI_RANK")):
+            open(self.path("one.tacho"), "w").close()
+            done = subprocess.run([lib.TACHO, "profile", *options, "true"], capture_output=True, text=True, env=rank)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
+
     def test_doctor_names_each_model(self):
         checks = doctor(NCCL_PROFILER_PLUGIN="mine", LD_LIBRARY_PATH=self.folder)
         self.library("NCCL")
@@ -101,8 +122,11 @@ class Models(lib.Case):
             if model in MODELS:  # sentences of several sources, with a blank between them
                 self.assertRegex(check["why"], rf"^-t {MODELS[model][0]} records ")
                 self.assertNotRegex(check["why"], r"[a-z]\.[A-Z]")
-        found = doctor(LD_LIBRARY_PATH=self.folder)["NCCL"]
-        self.assertIn(self.path("libnccl.so.2"), found["why"])
+        for name in ("libmpi.so.40", "libmpich.so.12"):
+            open(self.path(name), "w").close()
+        found = doctor(LD_LIBRARY_PATH=self.folder)
+        self.assertIn(self.path("libnccl.so.2"), found["NCCL"]["why"])
+        self.assertRegex(found["MPI"]["why"], r"Found: .*/libmpi[^ ]* \((Open MPI|MPICH)\), .*/libmpi[^ ]* \((Open MPI|MPICH)\)\.$")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 
 #include "abi/models/models.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "cmd/cmd_source.h"
 #include "cmd/doctor/finding.h"
 #include "cmd/small_table.h"
@@ -80,7 +81,7 @@ static void add_processes(struct text *out, uint64_t count)
     text_add(out, count == 1 ? " process" : " processes");
 }
 
-static void add_model(struct text *out, enum model model, const struct model_use *use, uint64_t events)
+static void add_model(struct text *out, enum model model, const struct model_use *use, uint64_t events, int is_wanted)
 {
     enum { LABEL_WIDTH = 18 };
     size_t length = strlen(model_rows[model].name);
@@ -103,6 +104,8 @@ static void add_model(struct text *out, enum model model, const struct model_use
         text_add(out, events == 1 ? " event" : " events");
     } else if (!is_known(model)) {
         text_add(out, "; this version cannot record it");
+    } else if (is_wanted) {
+        text_add(out, "; no event was recorded");
     } else {
         text_addf(out, "; not recorded (-t %s)", model_rows[model].trace);
     }
@@ -111,25 +114,27 @@ static void add_model(struct text *out, enum model model, const struct model_use
 
 static int info(struct text *out, struct report *report, struct error *err)
 {
-    struct report_sources *sources = malloc(sizeof *sources);
+    struct capture_facts *facts = malloc(sizeof *facts);
     struct model_use uses[MODEL_COUNT];
     struct small_table rows;
-    int code = sources ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = facts ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 
     if (code != 0 || (code = small_table_read(&rows, report, "TACHO_MODEL", names, err)) != 0)
-        goto free_sources;
-    if ((code = report_sources_read(sources, report, err)) != 0)
+        goto free_facts;
+    if ((code = capture_facts_read(facts, report, err)) != 0)
         goto free_rows;
     count_uses(uses, &rows);
     if (rows.columns.rows)
         text_add(out, "\nProgramming models\n");
     for (enum model model = 0; model < MODEL_COUNT; model++)
         if (uses[model].loaded)
-            add_model(out, model, &uses[model], recorded(sources, model));
+            add_model(out, model, &uses[model], recorded(&facts->sources, model),
+                      capture_is_requested(facts, model_rows[model].trace));
+    capture_facts_free(facts);
 free_rows:
     small_table_free(&rows);
-free_sources:
-    free(sources);
+free_facts:
+    free(facts);
     return code;
 }
 
@@ -161,27 +166,59 @@ static const struct source_summary summary = { .add_notes = add_notes };
 
 /* ---- tacho doctor ---------------------------------------------------------------------------------------------- */
 
-/* Adds the first implementation that lies in this folder. Returns 1 if there is one. */
-static int look_into(struct text *out, enum model model, const char *folder, size_t length)
+/* Implementations that were found; each is told once, with the first of its files. */
+enum { MOST_FOUND = 8 };
+struct found_libraries {
+    const char *names[MOST_FOUND];
+    size_t count;
+};
+
+static int is_new(const struct found_libraries *found, const char *name)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->names[i], name) == 0)
+            return 0;
+    return found->count < MOST_FOUND;
+}
+
+/* The implementation that a file is, by the name that its links lead to, if that tells. */
+static const char *implementation_of(enum model model, const char *folder, const char *file)
+{
+    const char *name = strstr(file, ".so") ? model_implementation(model, file) : NULL, *behind = NULL;
+    struct text path = { 0 };
+
+    if (!name)
+        return NULL;
+    text_addf(&path, "%s/%s", folder, file);
+    char *real = realpath(text_string(&path), NULL);
+    if (real)
+        behind = model_implementation(model, path_base_name(real));
+    free(real);
+    text_free(&path);
+    return behind ? behind : name;
+}
+
+/* Adds the implementations that lie in this folder. */
+static void look_into(struct text *out, enum model model, const char *folder, size_t length,
+                      struct found_libraries *found)
 {
     char path[4096];
     DIR *open_folder;
-    int found = 0;
 
     if (!length || length >= sizeof path)
-        return 0;
+        return;
     memcpy(path, folder, length);
     path[length] = 0;
     if (!(open_folder = opendir(path)))
-        return 0;
-    for (struct dirent *entry; !found && (entry = readdir(open_folder)) != NULL;) {
-        const char *name = model_implementation(model, entry->d_name);
-        found = name && strstr(entry->d_name, ".so");
-        if (found)
-            text_addf(out, " Found: %s/%s (%s).", path, entry->d_name, name);
+        return;
+    for (struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
+        const char *name = implementation_of(model, path, entry->d_name);
+        if (!name || !is_new(found, name))
+            continue;
+        text_addf(out, "%s%s/%s (%s)", found->count ? ", " : " Found: ", path, entry->d_name, name);
+        found->names[found->count++] = name;
     }
     closedir(open_folder);
-    return found;
 }
 
 static int find_library(struct text *out, enum model model)
@@ -193,15 +230,16 @@ static int find_library(struct text *out, enum model model)
 #endif
     const char *own = getenv("LD_LIBRARY_PATH");
     const char *const lists[] = { own ? own : "", system };
+    struct found_libraries found = { 0 };
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const char *at = lists[i]; *at; at += strspn(at, ":")) {
             size_t length = strcspn(at, ":");
-            if (look_into(out, model, at, length))
-                return 1;
+            look_into(out, model, at, length, &found);
             at += length;
         }
-    return 0;
+    text_add(out, found.count ? "." : "");
+    return found.count != 0;
 }
 
 /* For models whose source has no examination of its own. */

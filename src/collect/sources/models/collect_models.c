@@ -20,6 +20,15 @@ struct models {
     char *program;           /* owned; path of its file, for when the process is gone */
 };
 
+struct job {
+    uint32_t loaded, recorded; /* bits by model; by source */
+};
+
+static struct job *job_of(const struct collector *collector)
+{
+    return collector->state[COLLECT_SOURCE_MODELS];
+}
+
 /* ---- Imports of a program -------------------------------------------------------------------------------------- */
 
 /* The names of undefined symbols among the dynamic ones. */
@@ -98,8 +107,12 @@ static void take_process(struct process *process)
 static void free_process(struct process *process)
 {
     struct models *models = process->state[COLLECT_SOURCE_MODELS];
-    if (models)
+    if (models) {
+        job_of(process->collector)->loaded |= models->seen;
+        for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+            job_of(process->collector)->recorded |= process->counts[i].recorded ? 1u << i : 0;
         free(models->program);
+    }
     free(models);
     process->state[COLLECT_SOURCE_MODELS] = NULL;
 }
@@ -135,7 +148,45 @@ static void module_begin(struct process *process, const struct symbols_mapping *
     }
 }
 
+/* A variable that switches the tools of a runtime off. Those that name another tool have sentences of their own. */
+static const struct model_variable *switched_off(enum model model)
+{
+    for (const struct model_variable *at = model_variables; at->variable; at++) {
+        const char *value = at->model == model && at->value ? getenv(at->variable) : NULL;
+        if (value && strcmp(value, at->value) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+static void tell_why_nothing(struct collector *collector, enum model model)
+{
+    const struct model_variable *variable = switched_off(model);
+    const char *name = model_rows[model].name;
+    if (variable)
+        collector_warn(collector, 0, "No event of %s was recorded: %s is set: %s.", name, variable->variable,
+                       variable->effect);
+    else if (!(job_of(collector)->loaded & 1u << model))
+        collector_warn(collector, 0,
+                       "No event of %s was recorded: no process has loaded a library of it. A library that is linked "
+                       "statically cannot be traced.",
+                       name);
+}
+
+/* A model that -t names, and of which there is nothing. MPI says that itself. */
+static void finish(struct collector *collector)
+{
+    for (enum model model = 0; model < MODEL_COUNT; model++)
+        for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+            if (model != MODEL_MPI && collector->options->sources >> i & 1 && !collector->options->no_preload &&
+                collector->recorded_ns > 0 && !(job_of(collector)->recorded >> i & 1) &&
+                strcmp(wire_source_name(i), model_rows[model].sources) == 0)
+                tell_why_nothing(collector, model);
+}
+
 const struct collect_source collect_source_models = {
+    .state_bytes = sizeof(struct job),
+    .finish = finish,
     .process_attach = take_process,
     .process_end = free_process,
     .process_free = free_process,
