@@ -34,6 +34,7 @@ static void add_counted(struct report_sources *sources, struct report *report, c
         .below_threshold = counted->below_threshold,
         .untimed = counted->untimed,
         .lost = counted->lost,
+        .empty_polls = counted->empty_polls,
         .is_counted = 1,
         .table = table,
     };

@@ -7,7 +7,7 @@
 
 struct report_source {
     const char *name;
-    uint64_t recorded, below_threshold, untimed, lost;
+    uint64_t recorded, below_threshold, untimed, lost, empty_polls;
     int is_counted;                   /* 0: only `recorded` is known, from the rows of the table */
     const struct report_table *table; /* its events; NULL: they have no table of their own */
 };

@@ -95,15 +95,6 @@ class Models(lib.Case):
             info = subprocess.run([lib.TACHO, "info", report.path], capture_output=True, text=True, check=True).stdout
             self.assertIn("OpenMP            LLVM, in use by 1 process; no event was recorded", info)
 
-    def test_ranks_that_want_one_name(self):
-        rank = {**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2"}
-        for options, words in ((["-o", self.path("one")], f"choose another name, or one for each rank of the job: -o '{self.path('one')}-%q{{PMI_RANK}}'"),
-                               (["-o", self.path("one-%q{SLURM_PROCID}")], "the environment variable SLURM_PROCID is not set; this launcher sets PMI_RANK")):
-            open(self.path("one.tacho"), "w").close()
-            done = subprocess.run([lib.TACHO, "profile", *options, "true"], capture_output=True, text=True, env=rank)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn(words, done.stderr)
-
     def test_doctor_names_each_model(self):
         checks = doctor(NCCL_PROFILER_PLUGIN="mine", LD_LIBRARY_PATH=self.folder)
         self.library("NCCL")

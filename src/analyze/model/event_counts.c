@@ -197,10 +197,9 @@ static void add_row(struct event_counts *counts, const char *source, const char 
         const char *fate;
         uint64_t *sum;
     } fates[] = {
-        { "recorded", of ? &of->recorded : NULL },
-        { "below-threshold", of ? &of->below_threshold : NULL },
-        { "untimed", of ? &of->untimed : NULL },
-        { "lost", of ? &of->lost : NULL },
+        { "recorded", of ? &of->recorded : NULL },      { "below-threshold", of ? &of->below_threshold : NULL },
+        { "untimed", of ? &of->untimed : NULL },        { "lost", of ? &of->lost : NULL },
+        { "empty-poll", of ? &of->empty_polls : NULL },
     };
 
     for (size_t i = 0; of && i < sizeof fates / sizeof *fates; i++)

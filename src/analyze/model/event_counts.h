@@ -12,7 +12,7 @@ enum { COUNTED_SOURCES_MAX = 40, LOSSES_MAX = 40, LOSS_CAUSES_MAX = 16, LOSS_BOU
 
 struct counted_source {
     const char *name; /* in TACHO_COUNT: a string of the report */
-    uint64_t recorded, below_threshold, untimed, lost;
+    uint64_t recorded, below_threshold, untimed, lost, empty_polls;
     /* `recorded` includes these: from memory that a process left behind; without the outermost frames of their stack */
     uint64_t recovered, incomplete;
 };

@@ -126,6 +126,7 @@ static void add_source(struct text *out, const struct report_source *source)
         add_count(out, "below_threshold", source->below_threshold, ", ");
         add_count(out, "untimed", source->untimed, ", ");
         add_count(out, "lost", source->lost, ", ");
+        add_count(out, "empty_polls", source->empty_polls, ", ");
     }
     if (source->table)
         add_count(out, "bytes", source->table->packed_bytes, ", ");

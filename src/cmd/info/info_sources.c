@@ -1,4 +1,5 @@
-/* Per source: what it produced and what became of it. Recorded + below threshold + untimed + lost = produced. */
+/* Per source: what it produced and what became of it. Recorded + below threshold + untimed + lost + empty polls =
+ * produced. */
 #include "info_sources.h"
 
 #include <stdlib.h>
@@ -63,6 +64,14 @@ static void print_sources(struct text *out, const struct report_sources *sources
     if (table)
         (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
     table_delete(table);
+    for (size_t i = 0; i < sources->count; i++) {
+        if (!sources->list[i].empty_polls)
+            continue;
+        text_addf(out, " %s: and ", sources->list[i].name);
+        human_count(out, sources->list[i].empty_polls);
+        text_add(out, sources->list[i].empty_polls == 1 ? " call" : " calls");
+        text_add(out, " that found nothing (polls), counted only\n");
+    }
     for (size_t i = 0; i < sources->counts.loss_count; i++) {
         text_add_char(out, ' ');
         loss_add(out, &sources->counts.losses[i]);

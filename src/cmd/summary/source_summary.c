@@ -81,6 +81,8 @@ void summary_add_top(struct text *out, const struct summary *summary, const stru
     size_t name = table_column_count(table) - 1, count = table_row_count(table), worth = count_worth(table);
 
     rows = rows < worth ? rows : worth;
+    if (!rows)
+        return;
     text_addf(out, "  %s%s%s", summary_bold(request), heading, summary_plain(request));
     if (count > rows)
         text_addf(out, " (%zu of %zu)", rows, count);

@@ -274,6 +274,11 @@ static void add_source(struct text *out, const struct capture_facts *facts, cons
         human_count(out, source->below_threshold + source->untimed);
         text_add(out, " short or uncontended, counted only)");
     }
+    if (source->empty_polls) {
+        text_add(out, " (+ ");
+        human_count(out, source->empty_polls);
+        text_add(out, " that found nothing, counted only)");
+    }
 }
 
 static void add_expected(struct text *out, const struct capture_facts *facts, const char **before)
@@ -471,14 +476,15 @@ static void free_summary(struct summary *summary)
 /* No source leads: the tops of all tables share the lines. */
 static void add_shared(struct text *out, const struct summary *summary)
 {
+    enum { MOST_ROWS = 3 };
     size_t tables = 0, others = 1; /* a heading each, lines about tables, functions */
 
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++) {
-        const struct source_summary *source = cmd_sources[i]->summary;
-        tables += source && source->analysis;
-        others += source && source->analysis ? 1 + (source->add_line != NULL) : 0;
+        tables += summary->tables[i] != NULL;
+        others += summary->tables[i] ? 1 + (cmd_sources[i]->summary->add_line != NULL) : 0;
     }
-    size_t rows = summary->lines_left > others ? (summary->lines_left - others) / tables : 0;
+    size_t rows = tables && summary->lines_left > others ? (summary->lines_left - others) / tables : 0;
+    rows = rows < MOST_ROWS ? rows : MOST_ROWS;
     for (size_t i = 0; i < CMD_SOURCE_COUNT && rows; i++)
         if (summary->tables[i])
             summary_add_top(out, summary, summary->tables[i], cmd_sources[i]->summary->heading, rows);
