@@ -128,6 +128,13 @@ class Plugin(lib.Case):
                 self.assertEqual(len(said), 1)
                 self.assertIn(named, said[0][0])
 
+    def test_a_child_with_an_empty_environment(self):
+        report = self.profile("env", "-i", lib.program("nccl_plays"), NCCL, "6", options=["-t", "nvtx", "--nccl-plugin=coll"])
+        self.assertNotIn("no plugin", self.output.stdout)
+        self.assertTrue(report.has("TACHO_NCCL_OP"))
+        self.profile("env", "-i", "env", options=["-t", "nvtx,nccl"])
+        self.assertNotIn("NCCL_PROFILER_PLUGIN", self.output.stdout)
+
     def test_without_an_agent_the_plugin_asks_for_nothing(self):
         bare = subprocess.run([lib.program("nccl_plays"), NCCL, *map(str, VERSIONS)], capture_output=True, text=True,
                               env={**os.environ, "NCCL_PROFILER_PLUGIN": PLUGIN})

@@ -20,12 +20,13 @@
 #include "os_hooks.h"
 #include "os_process.h"
 #include "wire/wire_marks.h"
+#include "wire/wire_nccl.h"
 #include "wire/wire_openacc.h"
 
 #define STACK_MAX 4096 /* bytes of stack for a changed environment, if there is no scratch memory */
 #define PRELOAD_VARIABLE "LD_PRELOAD"
 #define INJECTION_BYTES 32 /* room for the name of an injection variable */
-#define ADDED 5
+#define ADDED 6
 
 typedef char *const *strings;
 
@@ -124,6 +125,7 @@ static const struct {
     { "NVTX_INJECTION64_PATH", 0, NULL },
     { "CUDA_INJECTION64_PATH", WIRE_BIT(CUDA), NULL },
     { "ACC_PROFLIB", WIRE_BIT(OPENACC), WIRE_OPENACC_FILE },
+    { "NCCL_PROFILER_PLUGIN", WIRE_BIT(NCCL), WIRE_NCCL_FILE },
 };
 #define INJECTIONS (sizeof injections / sizeof *injections)
 _Static_assert(INJECTIONS + 2 == ADDED, "each of them, the session and LD_PRELOAD");
