@@ -86,7 +86,9 @@ class Models(lib.Case):
     def test_a_model_without_events_has_a_sentence(self):
         for model in ("OpenMP", "OpenACC", "UCX", "OpenSHMEM"):
             self.profile("true", options=["-t", MODELS[model][0]])
-            self.assertIn(f"No event of {model} was recorded: no process has loaded a library of it.", self.output.stderr)
+            self.assertIn(f"No event of {model} was recorded: no process has loaded a library for it.", self.output.stderr)
+        self.profile("true", options=["-t", "openmp,oshmem,mpi"])
+        self.assertIn("No event of OpenMP, OpenSHMEM was recorded", self.output.stderr)
         llvm = self.build("libomp.so.5", "int __kmpc_x(void) { return 0; }", "-shared", "-Wl,-soname,libomp.so.5")
         program = self.build("uses", "int __kmpc_x(void); int main(void) { return __kmpc_x(); }", "-x", "none", llvm)
         for value, count in (("disabled", 1), ("enabled", 0)):

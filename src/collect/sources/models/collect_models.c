@@ -9,6 +9,7 @@
 
 #include "abi/models/models.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "collect/core/collector.h"
 #include "collect/process/process.h"
 #include "symbols/elf/elf_image.h"
@@ -22,6 +23,7 @@ struct models {
 
 struct job {
     uint32_t loaded, recorded; /* bits by model; by source */
+    int has_agent;             /* in one process or more */
 };
 
 static struct job *job_of(const struct collector *collector)
@@ -93,6 +95,7 @@ static void take_process(struct process *process)
 {
     char link[32], path[4096];
     struct models *models = calloc(1, sizeof *models);
+    job_of(process->collector)->has_agent = 1;
     if (!models)
         return;
     snprintf(link, sizeof link, "/proc/%d/exe", (int)process->pid);
@@ -159,29 +162,38 @@ static const struct model_variable *switched_off(enum model model)
     return NULL;
 }
 
-static void tell_why_nothing(struct collector *collector, enum model model)
+/* Whether -t names the model, and there is nothing of it. MPI says that itself. */
+static int is_missing(const struct collector *collector, enum model model)
 {
-    const struct model_variable *variable = switched_off(model);
-    const char *name = model_rows[model].name;
-    if (variable)
-        collector_warn(collector, 0, "No event of %s was recorded: %s is set: %s.", name, variable->variable,
-                       variable->effect);
-    else if (!(job_of(collector)->loaded & 1u << model))
-        collector_warn(collector, 0,
-                       "No event of %s was recorded: no process has loaded a library of it. A library that is linked "
-                       "statically cannot be traced.",
-                       name);
+    for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
+        if (model != MODEL_MPI && collector->options->sources >> i & 1 && !(job_of(collector)->recorded >> i & 1) &&
+            strcmp(wire_source_name(i), model_rows[model].sources) == 0)
+            return 1;
+    return 0;
 }
 
-/* A model that -t names, and of which there is nothing. MPI says that itself. */
 static void finish(struct collector *collector)
 {
-    for (enum model model = 0; model < MODEL_COUNT; model++)
-        for (int i = 0; i < WIRE_SOURCE_COUNT; i++)
-            if (model != MODEL_MPI && collector->options->sources >> i & 1 && !collector->options->no_preload &&
-                collector->recorded_ns > 0 && !(job_of(collector)->recorded >> i & 1) &&
-                strcmp(wire_source_name(i), model_rows[model].sources) == 0)
-                tell_why_nothing(collector, model);
+    const struct job *job = job_of(collector);
+    struct text absent = { 0 };
+    if (collector->options->no_preload || collector->recorded_ns <= 0 || !job->has_agent)
+        return;
+    for (enum model model = 0; model < MODEL_COUNT; model++) {
+        const struct model_variable *variable = switched_off(model);
+        if (!is_missing(collector, model))
+            continue;
+        if (variable)
+            collector_warn(collector, 0, "No event of %s was recorded: %s is set: %s.", model_rows[model].name,
+                           variable->variable, variable->effect);
+        else if (!(job->loaded & 1u << model))
+            text_addf(&absent, "%s%s", absent.length ? ", " : "", model_rows[model].name);
+    }
+    if (absent.length)
+        collector_warn(collector, 0,
+                       "No event of %s was recorded: no process has loaded a library for it. A library that is linked "
+                       "statically cannot be traced.",
+                       text_string(&absent));
+    text_free(&absent);
 }
 
 const struct collect_source collect_source_models = {
