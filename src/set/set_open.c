@@ -119,6 +119,27 @@ static void note_missing(const struct opening *opening, int64_t world_size)
     text_free(&sentence);
 }
 
+/* Reports of two jobs may all have different ranks, but no moment in common. */
+static void note_jobs(const struct opening *opening)
+{
+    const struct set_member *first = NULL;
+
+    for (size_t i = 0; i < opening->count; i++) {
+        const struct set_member *at = &opening->members[i];
+        if (!at->job)
+            continue;
+        first = first ? first : at;
+        if (strcmp(first->job, at->job) == 0)
+            continue;
+        struct text sentence = { 0 };
+        text_addf(&sentence, "is of job %s, but '%s' is of job %s: name the files of one job", at->job, first->path,
+                  first->job);
+        note(opening, at->path, text_string(&sentence));
+        text_free(&sentence);
+        return;
+    }
+}
+
 static void note_ranks(const struct opening *opening)
 {
     int64_t world_size = 0, of_several = 0;
@@ -255,6 +276,7 @@ int set_open(const struct set_request *request, struct report **out, struct erro
     if ((code = open_files(&opening, &files, err)) != 0)
         goto free_members;
     qsort(opening.members, opening.count, sizeof *opening.members, compare_members);
+    note_jobs(&opening);
     note_ranks(&opening);
     number_systems(&opening);
     code = unite(&opening, out, err);

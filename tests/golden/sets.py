@@ -125,6 +125,12 @@ def check_ranks():
     open("job/d.tacho", "w").write("no report")
     code, said, out = run("stats", "-q", "-r", "osrt_sum", "-f", "csv", "job")
     check("what can be read is answered", (0, True, True), (code, "open" in out, "job/d.tacho" in said))
+    os.mkdir("jobs")
+    for rank in (0, 1):
+        variables = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "TORCHELASTIC_RUN_ID": f"run-{rank}"}
+        subprocess.run([TACHO, "profile", "-t", "osrt", "-s", "none", "-o", "jobs/", "ls", "/"], env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    check("several jobs", "tacho: jobs/rank0001.tacho: is of job run-1, but 'jobs/rank0000.tacho' is of job run-0: name the files of one job\n",
+          run("stats", "-q", "-r", "osrt_sum", "jobs")[1])
     os.mkdir("empty")
     open("empty/notes.txt", "w").write("x")
     check("no reports", (1, "tacho stats: there are no reports in the folder 'empty'\n"), run("stats", "empty")[:2])
