@@ -13,6 +13,7 @@ struct foreign_rep_settings {
     int force_export;          /* even if an export exists */
     int is_import;             /* an imported report beside it is what the command is to write, not to read */
     const char *ranks, *hosts; /* of a set: those to read; NULL: all */
+    const char *clock;         /* of a set: what brings clocks together; NULL: the best that there is */
 };
 
 /* The rows of these options for a command's table: FOREIGN_REP_OPTIONS(struct settings, input). */
@@ -25,7 +26,14 @@ struct foreign_rep_settings {
     { .name = "filter-rank", .kind = OPTION_TEXT, .offset = offsetof(type, member.ranks), .value = "RANKS",            \
       .help = "Read only the reports of these ranks: 0,8-15." },                                                       \
     { .name = "filter-host", .kind = OPTION_TEXT, .offset = offsetof(type, member.hosts), .value = "HOSTS",            \
-      .help = "Read only the reports of these hosts: node01,gpu*." }
+      .help = "Read only the reports of these hosts: node01,gpu*." },                                                  \
+    { .name = "clock", .kind = OPTION_CHOICE, .offset = offsetof(type, member.clock),                                  \
+      .choices = foreign_rep_clocks,                                                                                   \
+      .help = "What brings the clocks of several hosts together: collectives of the program, utc, or none. Default: "  \
+              "collectives if the reports have them, else utc." }
+
+/* The names for --clock. */
+const char *const *foreign_rep_clocks(void);
 
 /* Finds the file to read for a path. It is path itself, or path.tacho if path is no file that can be read. For a
  * .nsys-rep (or .qdrep) it is X.tacho or X.sqlite beside it, for a .ncu-rep X.tacho or X.ncu.csv; if there is neither,

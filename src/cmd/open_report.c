@@ -110,12 +110,12 @@ static void say_lines(const struct text *notes)
 }
 
 /* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
-static int open_set(const char *const *operands, size_t count, const struct set_filter *filter, struct report **out,
+static int open_set(const char *path, enum clock_choice clock, const struct set_filter *filter, struct report **out,
                     struct error *err)
 {
     struct text notes = { 0 };
     const struct set_request request = {
-        .operands = operands, .operand_count = count, .open = open_member, .filter = filter, .notes = &notes
+        .operands = &path, .operand_count = 1, .open = open_member, .clock = clock, .filter = filter, .notes = &notes
     };
     int code = set_open(&request, out, err);
 
@@ -126,20 +126,35 @@ static int open_set(const char *const *operands, size_t count, const struct set_
     return code;
 }
 
+static enum clock_choice choose_clock(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum clock_choice choice;
+    } known[] = { { "collectives", CLOCK_CHOICE_COLLECTIVES },
+                  { "utc", CLOCK_CHOICE_UTC },
+                  { "none", CLOCK_CHOICE_NONE } };
+
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].choice;
+    return CLOCK_CHOICE_BEST;
+}
+
 int open_input(const char *path, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err)
 {
+    static const struct foreign_rep_settings none;
+    const struct foreign_rep_settings *wanted = settings ? settings : &none;
     struct set_filter filter = { 0 };
-    int has_filter = settings && (settings->ranks || settings->hosts), code;
+    int code;
 
-    if (!has_filter && !set_is_meant(path))
+    if (!wanted->ranks && !wanted->hosts && !set_is_meant(path))
         return open_file(path, settings, found, 1, 1, out, err);
     text_add(found, path);
-    if (!has_filter)
-        return open_set(&path, 1, NULL, out, err);
-    if ((code = set_filter_parse(&filter, settings->ranks, settings->hosts, err)) != 0)
+    if ((code = set_filter_parse(&filter, wanted->ranks, wanted->hosts, err)) != 0)
         goto free_filter;
-    code = open_set(&path, 1, &filter, out, err);
+    code = open_set(path, choose_clock(wanted->clock), &filter, out, err);
 free_filter:
     set_filter_free(&filter);
     return code;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "report/reader/unite.h"
+#include "set/clocks/clock_fit.h"
 
 /* Whether a word of the command line means several files: it is a folder, or a pattern and not the name of a file. */
 int set_is_meant(const char *operand);
@@ -19,6 +20,7 @@ struct set_request {
     size_t operand_count;
     /* Opens one file, without threads (report/reader/unite.h); of many, none keeps a descriptor. */
     int (*open)(const char *path, int keeps_descriptor, struct report **out, struct error *err);
+    enum clock_choice clock;         /* what brings the clocks of hosts together */
     const struct set_filter *filter; /* the ranks and hosts to read (set_filter.h); NULL: all */
     /* Sentences on files that could not be used, and on ranks that are missing or there twice, a line each; may be
      * NULL. */

@@ -69,7 +69,7 @@ static int read_facts(struct set_member *member, const char *table, struct error
 
 static int read_clock(struct set_member *member, struct error *err)
 {
-    static const char *const names[] = { "timestamp", "ticks", "monotonicNs", "utcNs", NULL };
+    static const char *const names[] = { "timestamp", "ticks", "monotonicNs", "utcNs", "errorNs", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, member->report, "TACHO_CLOCK", names, err);
 
@@ -81,6 +81,9 @@ static int read_clock(struct set_member *member, struct error *err)
         if (!member->has_counter)
             member->first = moment;
         member->last = moment;
+        int64_t error = row_int_or(&rows, 4, 0);
+        if (error > member->clock_reading_error_ns)
+            member->clock_reading_error_ns = error;
         member->has_counter = member->has_utc = 1;
     }
     row_cursor_close(&rows);
@@ -155,6 +158,7 @@ void set_member_free(struct set_member *member)
     free(member->pid_namespace);
     free(member->job);
     free(member->gpus);
+    free(member->knots);
 }
 
 int set_members_share_clock(const struct set_member *a, const struct set_member *b)

@@ -20,10 +20,12 @@ struct set_member {
     int64_t rank, world_size;                /* or RANK_…; world_size 0: unknown */
     struct set_moment first, last;
     int has_counter, has_utc;                /* which members of the moments are known */
+    int64_t clock_reading_error_ns;          /* the clocks of a moment were read at most this far apart */
     char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
     int64_t gpu_count;                       /* one more than the highest number of a GPU */
     int64_t system, first_device;            /* in the set */
-    struct report_knot knot;
+    struct report_knot *knots;               /* owned; in the set, as all below */
+    size_t knot_count;
     const char *clock;
     int64_t clock_error_ns;
 };

@@ -5,6 +5,7 @@
 
 #include "base/saturating.h"
 #include "set.h"
+#include "set_clocks.h"
 #include "set_files.h"
 #include "set_filter.h"
 #include "set_member.h"
@@ -160,7 +161,7 @@ static void note_ranks(const struct opening *opening)
         note_missing(opening, world_size);
 }
 
-/* ---- systems, GPUs, clocks ------------------------------------------------------------------------------------- */
+/* ---- systems, GPUs ------------------------------------------------------------------------------------- */
 
 /* Reports of one host share GPUs, and processes unless containers divide it; any other is a system of its own. */
 static void number_systems(struct opening *opening)
@@ -183,46 +184,6 @@ static void number_systems(struct opening *opening)
     }
 }
 
-/* How many ticks the counter makes in a ns, from the longest report of the host. */
-static double ticks_per_ns(const struct opening *opening, const struct set_member *of)
-{
-    double rate = 0;
-    int64_t longest = 0;
-
-    for (size_t i = 0; i < opening->count; i++) {
-        const struct set_member *at = &opening->members[i];
-        int64_t span = saturating_subtract(at->last.time_ns, at->first.time_ns);
-        if (span <= longest || !set_members_share_clock(at, of))
-            continue;
-        longest = span;
-        rate = (double)saturating_subtract(at->last.ticks, at->first.ticks) / (double)span;
-    }
-    return rate;
-}
-
-/* Two readings of the counter beside the report's time, each this far off at most. */
-#define COUNTER_ERROR_NS 500
-
-/* Sets what is added to the times of a report to make them those of the first one. */
-static void set_clock(const struct opening *opening, struct set_member *at)
-{
-    const struct set_member *first = &opening->members[0];
-    int64_t base = saturating_subtract(first->first.time_ns, at->first.time_ns);
-    double rate = set_members_share_clock(at, first) ? ticks_per_ns(opening, at) : 0;
-
-    at->clock = "own";
-    at->clock_error_ns = -1;
-    if (at == first || rate > 0) {
-        double ticks = (double)saturating_subtract(at->first.ticks, first->first.ticks);
-        at->knot.offset = at == first ? 0 : saturating_add(base, saturating_from_double(ticks / rate));
-        at->clock = "counter";
-        at->clock_error_ns = at == first ? 0 : COUNTER_ERROR_NS;
-    } else if (at->has_utc && first->has_utc) {
-        at->knot.offset = saturating_add(base, saturating_subtract(at->first.utc_ns, first->first.utc_ns));
-        at->clock = "UTC";
-    }
-}
-
 /* ---- */
 
 static int unite(struct opening *opening, struct report **out, struct error *err)
@@ -237,7 +198,6 @@ static int unite(struct opening *opening, struct report **out, struct error *err
     }
     for (size_t i = 0; i < opening->count; i++) {
         struct set_member *at = &opening->members[i];
-        set_clock(opening, at);
         reports[i] = at->report;
         abouts[i] = (struct report_part){
             .name = at->path,
@@ -245,8 +205,8 @@ static int unite(struct opening *opening, struct report **out, struct error *err
             .rank = at->rank >= 0 ? at->rank : -1,
             .system = at->system,
             .first_device = at->first_device,
-            .knots = &at->knot,
-            .knot_count = at->knot.offset != 0,
+            .knots = at->knots,
+            .knot_count = at->knot_count,
             .clock = at->clock,
             .clock_error_ns = at->clock_error_ns,
         };
@@ -279,6 +239,8 @@ int set_open(const struct set_request *request, struct report **out, struct erro
     note_jobs(&opening);
     note_ranks(&opening);
     number_systems(&opening);
+    if ((code = set_clocks_fit(opening.members, opening.count, request->clock, request->notes, err)) != 0)
+        goto free_members;
     code = unite(&opening, out, err);
 free_members:
     for (size_t i = 0; i < opening.count; i++) {

@@ -108,7 +108,7 @@ def check_ranks():
     check("a rank is missing", (0, "tacho: rank 3 of the job's 4 is missing\n"), (code, said))
     lines = [line.split() for line in output("info", "job").split("\n")]
     check("info: a row a rank, with its file, on the counter of the one host", [["0", "job/zebra.tacho"], ["1", "job/b.tacho"], ["2", "job/a.tacho"]],
-          [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho") and "counter" in line])
+          [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho") and ("counter" in line or "reference" in line)])
     for ranks, expected in (("1", [1]), ("0,2-9", [0, 2])):
         rows = json.loads(output("sql", "-f", "json", "--filter-rank", ranks, "job", "SELECT DISTINCT rank FROM OSRT_API"))
         check(f"--filter-rank {ranks}", expected, sorted(row["rank"] for row in rows))

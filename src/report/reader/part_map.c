@@ -77,7 +77,9 @@ static void add_offset(int64_t offset, int64_t *values, size_t rows)
 
 static void map_numbers(const struct reader_part *part, enum column_meaning meaning, int64_t *values, size_t rows)
 {
-    if (meaning == MEANING_GLOBAL_ID)
+    if (meaning == MEANING_TIME)
+        map_times(&part->public, values, rows);
+    else if (meaning == MEANING_GLOBAL_ID)
         map_global_ids(&part->public, values, rows);
     else if (meaning == MEANING_KEY && part->number)
         add_offset((int64_t)(part->number << KEY_SHIFT), values, rows);

@@ -94,6 +94,16 @@ static int ends_with_id(const char *name)
     return strcmp(name, "id") == 0 || (length > 2 && strcmp(name + length - 2, "Id") == 0);
 }
 
+static int is_time(const char *note)
+{
+    static const char *const whole[] = { "Start, ns.", "End, ns.", "Start of the phase.", "End of the phase." };
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (strcmp(note, whole[i]) == 0)
+            return 1;
+    return strncmp(note, "When ", 5) == 0 && strstr(note, ", ns") != NULL;
+}
+
 enum column_meaning schema_meaning(const char *table, const char *column)
 {
     char next_table[64], next_column[64];
@@ -102,6 +112,8 @@ enum column_meaning schema_meaning(const char *table, const char *column)
     for (int steps = 0; at && steps < 4; steps++) {
         if (at->type != COLUMN_INT)
             return MEANING_VALUE;
+        if (is_time(at->note))
+            return MEANING_TIME;
         if (strncmp(at->note, "Packed global id", 16) == 0)
             return MEANING_GLOBAL_ID;
         if (strcmp(at->note, "Device.") == 0 || strcmp(at->note, "Number of the GPU.") == 0)

@@ -1,0 +1,148 @@
+/* Gives the clock fit what it asks for, and takes its maps over. */
+#include "set_clocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/human.h"
+#include "base/saturating.h"
+#include "set_collectives.h"
+
+/* Hosts are told apart by what identifies the first of their reports. */
+static void name_hosts(const struct set_member *members, size_t count, struct clock_part *parts)
+{
+    for (size_t i = 0; i < count; i++) {
+        parts[i].boot_id = members[i].boot ? members[i].boot : members[i].path;
+        for (size_t j = 0; j < i && !members[i].boot; j++)
+            if (set_members_share_clock(&members[j], &members[i])) {
+                parts[i].boot_id = parts[j].boot_id;
+                break;
+            }
+    }
+}
+
+static int has_several_hosts(const struct clock_part *parts, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(parts[i].boot_id, parts[0].boot_id) != 0)
+            return 1;
+    return 0;
+}
+
+static struct clock_reading reading_of(const struct set_member *member, const struct set_moment *moment)
+{
+    return (struct clock_reading){ .time_ns = moment->time_ns,
+                                   .ticks = member->has_counter ? (uint64_t)moment->ticks : 0,
+                                   .utc_ns = member->has_utc ? moment->utc_ns : 0,
+                                   .error_ns = member->clock_reading_error_ns };
+}
+
+static void fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
+                       struct clock_reading *readings)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct set_member *at = &members[i];
+        struct report_span span = report_times(at->report);
+        size_t reading_count = !at->has_utc ? 0 : at->has_counter && at->last.ticks != at->first.ticks ? 2 : 1;
+        readings[2 * i] = reading_of(at, &at->first);
+        readings[2 * i + 1] = reading_of(at, &at->last);
+        parts[i] = (struct clock_part){
+            .readings = readings + 2 * i,
+            .reading_count = reading_count,
+            .utc_error_ns = -1,
+            .first_ns = span.from_ns <= span.to_ns ? span.from_ns : 0,
+            .last_ns = span.from_ns <= span.to_ns ? span.to_ns : 0,
+        };
+    }
+    name_hosts(members, count, parts);
+}
+
+/* Straight lines between knots, as a place, an offset there, and the rate from there on. */
+static int take_map(struct set_member *member, const struct clock_part_fit *fit, int64_t shift_ns)
+{
+    const struct time_map *map = &fit->map;
+
+    member->knots = array_alloc(map->knot_count + 1, sizeof *member->knots);
+    if (!member->knots)
+        return ERR_NO_MEMORY;
+    member->knot_count = map->knot_count;
+    for (size_t k = 0; k < map->knot_count; k++) {
+        const struct clock_knot *at = &map->knots[k];
+        double rate = k ? member->knots[k - 1].rate : 0;
+        if (k + 1 < map->knot_count) {
+            double own = (double)saturating_subtract(at[1].own_ns, at->own_ns);
+            rate = own > 0 ? (double)saturating_subtract(at[1].set_ns, at->set_ns) / own - 1 : 0;
+        }
+        member->knots[k] = (struct report_knot){
+            .at = at->own_ns,
+            .offset = saturating_subtract(saturating_subtract(at->set_ns, at->own_ns), shift_ns),
+            .rate = rate,
+        };
+    }
+    member->clock = clock_method_name(fit->method);
+    member->clock_error_ns = fit->error_ns == CLOCK_ERROR_UNKNOWN ? -1 : fit->error_ns;
+    return 0;
+}
+
+static void note_contradiction(const struct set_member *members, const struct clock_fit *fit, struct text *notes)
+{
+    const struct clock_contradiction *worst = fit->contradictions;
+
+    if (!notes || !fit->contradiction_count)
+        return;
+    text_addf(notes, "the clocks of '%s' and '%s' contradict each other by ", members[worst->early].path,
+              members[worst->late].path);
+    human_time(notes, worst->worst_ns);
+    text_add(notes, worst->is_message ? ": a message came before it was sent"
+                                      : ": a rank left a collective before another had come");
+    text_add(notes, "; times of these reports are not comparable\n");
+}
+
+static int fit_members(struct set_member *members, size_t count, struct clock_input *input, struct text *notes,
+                       struct error *err)
+{
+    struct set_collectives collectives = { 0 };
+    struct clock_fit fit = { 0 };
+    int code;
+
+    if (has_several_hosts(input->parts, count) && input->choice != CLOCK_CHOICE_UTC &&
+        (code = set_collectives_read(&collectives, members, count, err)) != 0)
+        goto free_collectives;
+    input->entries = collectives.entries;
+    input->instance_first = collectives.instance_first;
+    input->instance_count = collectives.instance_count;
+    if ((code = clock_fit(input, &fit, err)) != 0)
+        goto free_collectives;
+    int64_t shift_ns = time_map_at(&fit.parts[0].map, 0);
+    for (size_t i = 0; i < count; i++)
+        if ((code = take_map(&members[i], &fit.parts[i], shift_ns)) != 0) {
+            error_set(err, code, "out of memory");
+            break;
+        }
+    note_contradiction(members, &fit, notes);
+    clock_fit_free(&fit);
+free_collectives:
+    set_collectives_free(&collectives);
+    return code;
+}
+
+int set_clocks_fit(struct set_member *members, size_t count, enum clock_choice choice, struct text *notes,
+                   struct error *err)
+{
+    struct clock_part *parts = calloc(count, sizeof *parts);
+    struct clock_reading *readings = calloc(count, 2 * sizeof *readings);
+    struct clock_input input = { .choice = choice, .parts = parts, .part_count = (uint32_t)count };
+    int code = ERR_NO_MEMORY;
+
+    if (!parts || !readings) {
+        error_set(err, code, "out of memory");
+        goto free_lists;
+    }
+    fill_parts(members, count, parts, readings);
+    code = fit_members(members, count, &input, notes, err);
+free_lists:
+    free(parts);
+    free(readings);
+    return code;
+}
