@@ -21,6 +21,7 @@
 #include "report/schema/schema.h"
 #include "report/writer/recover.h"
 #include "selection.h"
+#include "set/set.h"
 
 struct settings {
     const char *output, *type, *ts_shift, *samples;
@@ -514,6 +515,10 @@ static int run_export(const struct command *self, int argc, char **argv)
     settings.file_name = path_base_name(file);
     if ((code = take_export_options(&settings, &exporter, &err)) != 0)
         goto done;
+    if (!settings.output && set_is_meant(file)) {
+        code = error_set(&err, ERR_BAD_ARGUMENT, "several reports have no name for the file to write: give it with -o");
+        goto done;
+    }
     snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
     made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
     output = settings.output ? settings.output : made_up;

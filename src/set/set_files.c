@@ -90,9 +90,7 @@ static int add_entry(struct set_files *files, const char *folder, const char *na
     text_addf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
     if (text_failed(&path))
         code = ERR_NO_MEMORY;
-    else if (!has_report_ending(folder, name))
-        files->passed_over += !is_folder(text_string(&path));
-    else
+    else if (has_report_ending(folder, name))
         code = add(files, text_string(&path));
     text_free(&path);
     return code;
@@ -138,12 +136,17 @@ static int add_matches(struct set_files *files, const glob_t *found)
 static int add_pattern(struct set_files *files, const char *pattern, struct error *err)
 {
     glob_t found;
+    size_t first = files->count;
 
     if (glob(pattern, 0, NULL, &found) != 0)
         return error_set(err, ERR_NOT_FOUND, "no file matches '%s'", pattern);
     int code = add_matches(files, &found);
     globfree(&found);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    if (code != 0)
+        return error_set(err, code, "out of memory");
+    if (files->count == first)
+        return error_set(err, ERR_NOT_FOUND, "only folders match '%s'", pattern);
+    return 0;
 }
 
 static int add_operand(struct set_files *files, const char *operand, struct error *err)

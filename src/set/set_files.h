@@ -7,9 +7,8 @@
 #include "base/error.h"
 
 struct set_files {
-    char **paths;       /* each once, in the order of the operands; those of a folder by name */
+    char **paths; /* each once, in the order of the operands; those of a folder by name */
     size_t count, capacity;
-    size_t passed_over; /* files of folders that have none of the endings of reports */
 };
 
 /* Freed by the caller after an error too. */

@@ -24,6 +24,7 @@ struct set_member {
     char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
     int64_t gpu_count;                       /* one more than the highest number of a GPU */
     int64_t system, first_device;            /* in the set */
+    int repeats_gpus;
     struct report_knot *knots;               /* owned; in the set, as all below */
     size_t knot_count;
     const char *clock;

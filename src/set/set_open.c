@@ -54,6 +54,8 @@ static void keep_if_wanted(struct opening *opening)
 
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
 {
+    struct error first = { 0 };
+
     for (size_t i = 0; i < files->count; i++) {
         struct error cause = { 0 };
         size_t before = opening->count;
@@ -64,13 +66,16 @@ static int open_files(struct opening *opening, const struct set_files *files, st
             note(opening, "", cause.text);
         else
             keep_if_wanted(opening);
-        if (code != 0 && files->count == 1)
-            return error_set(err, code, "%s", cause.text);
+        if (code != 0 && !first.code)
+            first = cause;
     }
     if (!opening->count && opening->dropped)
         return error_set(err, ERR_NOT_FOUND, "none of the %zu reports is of these ranks and hosts", opening->dropped);
+    if (!opening->count && files->count == 1)
+        return error_set(err, first.code, "%s", first.text);
     if (!opening->count)
-        return error_set(err, ERR_BAD_FORMAT, "none of the %zu files could be read as a report", files->count);
+        return error_set(err, ERR_BAD_FORMAT, "none of the %zu files can be read as a report: the first: %s",
+                         files->count, first.text);
     return 0;
 }
 
@@ -104,9 +109,9 @@ static void note_missing(const struct opening *opening, int64_t world_size)
         for (; expected < rank && expected < world_size; expected++)
             if (missing++ < 4)
                 text_addf(&sentence, "%s%" PRId64, missing > 1 ? ", " : "", expected);
-        expected = rank >= expected ? rank + 1 : expected;
         if (rank >= world_size)
             break;
+        expected = rank >= expected ? rank + 1 : expected;
     }
     if (missing) {
         struct text whole = { 0 };
@@ -180,6 +185,7 @@ static void number_systems(struct opening *opening)
         }
         at->system = same_system ? same_system->system : ++systems;
         at->first_device = same_gpus ? same_gpus->first_device : devices;
+        at->repeats_gpus = same_gpus != NULL;
         devices += same_gpus ? 0 : at->gpu_count;
     }
 }
@@ -205,6 +211,7 @@ static int unite(struct opening *opening, struct report **out, struct error *err
             .rank = at->rank >= 0 ? at->rank : -1,
             .system = at->system,
             .first_device = at->first_device,
+            .repeats_gpus = at->repeats_gpus,
             .knots = at->knots,
             .knot_count = at->knot_count,
             .clock = at->clock,

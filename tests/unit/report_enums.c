@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -61,13 +62,57 @@ static void keys_and_extras_are_marked(void **state)
     assert_string_equal(schema_tables[TABLE_GENERIC_EVENT_TYPE_FIELD_MAP].columns[2].name, "enum");
 }
 
+/* A set of reports maps columns by what they stand for: one that is forgotten joins ranks that have nothing in common.
+ */
+static void columns_say_what_they_stand_for(void **state)
+{
+    static const char *const numbers_of_others[] = {
+        /* of no GPU that TARGET_INFO_GPU describes, or none at all */
+        "NET_IB_DEVICE_INFO",
+        "NET_IB_DEVICE_PORT_INFO",
+        "NET_IB_DEVICE_TYPE_MAP",
+        "TARGET_INFO_NIC_INFO",
+        "NIC_ID_MAP",
+        NULL,
+    };
+    size_t seen = 0;
+
+    for (size_t t = 0; t < TABLE_COUNT; t++)
+        for (size_t c = 0; c < schema_tables[t].column_count; c++) {
+            const char *table = schema_tables[t].name, *name = schema_tables[t].columns[c].name;
+            enum column_meaning meaning = schema_meaning(table, name);
+            int is_other = 0;
+            if (schema_tables[t].columns[c].type != COLUMN_INT)
+                continue;
+            for (const char *const *other = numbers_of_others; *other; other++)
+                is_other |= strcmp(table, *other) == 0;
+            if (strstr(name, "lobalTid") || strstr(name, "lobalPid"))
+                assert_int_equal(meaning, MEANING_GLOBAL_ID);
+            else if (!is_other && (strstr(name, "eviceId") || strcmp(name, "gpuId") == 0 || strcmp(name, "gpu") == 0))
+                assert_int_equal(meaning, MEANING_DEVICE);
+            seen += meaning != MEANING_VALUE;
+        }
+    assert_true(seen > 200);
+    assert_int_equal(schema_meaning("OSRT_API", "callchainId"), MEANING_KEY);
+    assert_int_equal(schema_meaning("OSRT_CALLCHAINS", "id"), MEANING_KEY);
+    assert_int_equal(schema_meaning("OSRT_CALLCHAINS", "stackDepth"), MEANING_VALUE);
+    assert_int_equal(schema_meaning("SAMPLING_CALLCHAINS", "id"), MEANING_KEY);
+    assert_int_equal(schema_meaning("TARGET_INFO_GPU", "id"), MEANING_DEVICE);
+    assert_int_equal(schema_meaning("TARGET_INFO_CUDA_DEVICE", "cudaId"), MEANING_DEVICE);
+    assert_int_equal(schema_meaning("GPU_METRICS", "typeId"), MEANING_GPU_TYPE);
+    assert_int_equal(schema_meaning("MPI_P2P_EVENTS", "requestEnd"), MEANING_TIME);
+    assert_int_equal(schema_meaning("CUPTI_ACTIVITY_KIND_CUDA_EVENT", "timestamp"), MEANING_TIME);
+    assert_int_equal(schema_meaning("CUPTI_ACTIVITY_KIND_KERNEL", "correlationId"), MEANING_VALUE);
+    assert_int_equal(schema_meaning("OSRT_API", "eventClass"), MEANING_VALUE);
+    assert_int_equal(schema_meaning("NO_SUCH_TABLE", "id"), MEANING_VALUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_found_by_number),
-        cmocka_unit_test(values_rise),
-        cmocka_unit_test(references_lead_somewhere),
-        cmocka_unit_test(keys_and_extras_are_marked),
+        cmocka_unit_test(values_are_found_by_number),      cmocka_unit_test(values_rise),
+        cmocka_unit_test(references_lead_somewhere),       cmocka_unit_test(keys_and_extras_are_marked),
+        cmocka_unit_test(columns_say_what_they_stand_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,7 +346,7 @@ static int read_cut_samples(uint64_t *cut, struct report *report, struct error *
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        *cut = (uint64_t)row_int_or(&rows, 0, 0);
+        *cut += (uint64_t)row_int_or(&rows, 0, 0); /* of a set, a row a report */
     row_cursor_close(&rows);
     return 0;
 }

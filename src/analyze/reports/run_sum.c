@@ -71,7 +71,7 @@ static int read_cpu_time(struct run_times *times, struct report *report, struct 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        times->cpu_ns = row_int_or(&rows, 0, 0);
+        times->cpu_ns = saturating_add(times->cpu_ns < 0 ? 0 : times->cpu_ns, row_int_or(&rows, 0, 0));
     row_cursor_close(&rows);
     return 0;
 }

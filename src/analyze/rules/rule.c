@@ -91,7 +91,8 @@ void rule_add_text(struct text *out, const char *before, const struct table_cell
     text_add_bytes(out, cell->text.bytes, cell->text.length);
 }
 
-/* From ANALYSIS_DETAILS; without it, from the first to the last time of any event. */
+/* From ANALYSIS_DETAILS, of a set from the first start to the last end; without it, from the first to the last time of
+ * any event. */
 static int capture_span(struct report *report, struct report_span *out, struct error *err)
 {
     static const char *const names[] = { "startTime", "stopTime", NULL };
@@ -101,8 +102,12 @@ static int capture_span(struct report *report, struct report_span *out, struct e
     if (code != 0)
         return code;
     *out = (struct report_span){ INT64_MAX, INT64_MIN };
-    if (row_cursor_next(&rows) && !row_is_null(&rows, 0) && !row_is_null(&rows, 1))
-        *out = (struct report_span){ row_int(&rows, 0), row_int(&rows, 1) };
+    while (row_cursor_next(&rows)) {
+        if (row_is_null(&rows, 0) || row_is_null(&rows, 1))
+            continue;
+        out->from_ns = row_int(&rows, 0) < out->from_ns ? row_int(&rows, 0) : out->from_ns;
+        out->to_ns = row_int(&rows, 1) > out->to_ns ? row_int(&rows, 1) : out->to_ns;
+    }
     row_cursor_close(&rows);
     if (out->from_ns < out->to_ns)
         return 0;

@@ -13,6 +13,7 @@
 #include "cmd/report_sources.h"
 #include "cmd/small_table.h"
 #include "info_health.h"
+#include "report/reader/unite.h"
 
 enum { COLUMNS_MAX = 20 };
 
@@ -386,10 +387,41 @@ static int add_pairs(struct text *out, struct report *report, const char *key, c
     return 0;
 }
 
+/* What the reports of a set have in common; all on one of them is in its own document. */
+static int add_set(struct text *out, struct report *set, const char *path, struct error *err)
+{
+    int code;
+
+    if ((code = add_health(out, set, path, err)) != 0)
+        return code;
+    add_key(out, "reports", ",\n  ");
+    for (size_t i = 0; i < report_part_count(set); i++) {
+        const struct report_part *part = report_part_at(set, i);
+        text_add(out, i ? ",\n    " : "[\n    ");
+        add_string(out, "file", part->name, "{");
+        if (part->rank >= 0)
+            add_count(out, "rank", (uint64_t)part->rank, ", ");
+        if (part->host)
+            add_string(out, "host", part->host, ", ");
+        add_string(out, "clock", part->clock, ", ");
+        if (part->clock_error_ns >= 0)
+            add_count(out, "clock_error_ns", (uint64_t)part->clock_error_ns, ", ");
+        text_add(out, "}");
+    }
+    text_add(out, "]");
+    if ((code = add_sources(out, set, err)) != 0)
+        return code;
+    add_tables(out, set);
+    text_add(out, "}");
+    return 0;
+}
+
 int info_add_json(struct text *out, struct report *report, const char *path, struct error *err)
 {
     int code;
 
+    if (report_part_count(report))
+        return add_set(out, report, path, err);
     if ((code = add_health(out, report, path, err)) != 0 || (code = add_recorder(out, report, err)) != 0 ||
         (code = add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||
         (code = add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||

@@ -68,6 +68,14 @@ static void map_global_ids(const struct report_part *part, int64_t *values, size
         values[r] = (values[r] & below) | system;
 }
 
+/* Of more than 256 GPUs the numbers repeat; their systems tell them apart. */
+static void map_gpu_types(const struct report_part *part, int64_t *values, size_t rows)
+{
+    map_global_ids(part, values, rows);
+    for (size_t r = 0; r < rows; r++)
+        values[r] = (values[r] & ~INT64_C(255)) | ((values[r] + (part->first_device & 255)) & 255);
+}
+
 /* Negative numbers stand for none. */
 static void add_offset(int64_t offset, int64_t *values, size_t rows)
 {
@@ -81,6 +89,8 @@ static void map_numbers(const struct reader_part *part, enum column_meaning mean
         map_times(&part->public, values, rows);
     else if (meaning == MEANING_GLOBAL_ID)
         map_global_ids(&part->public, values, rows);
+    else if (meaning == MEANING_GPU_TYPE)
+        map_gpu_types(&part->public, values, rows);
     else if (meaning == MEANING_KEY && part->number)
         add_offset((int64_t)(part->number << KEY_SHIFT), values, rows);
     else if (meaning == MEANING_DEVICE && part->public.first_device)

@@ -89,6 +89,7 @@ enum set_string_state { SET_STRINGS_NOT_MADE, SET_STRINGS_MADE };
 enum { PART_HAS_NOT = -1, PART_RANK = -2, PART_HOST = -3 };
 struct reader_part_table {
     struct reader_part *part;
+    size_t column_count;                 /* of the set's table */
     const enum column_meaning *meanings; /* by column of the set's table */
     int *columns;                        /* by column of the set's table: that of the part's, or one of the above */
 };

@@ -22,6 +22,7 @@ struct report_part {
      * process. */
     int64_t system;
     int64_t first_device;
+    int repeats_gpus;                /* its GPUs are those of an earlier part */
     const struct report_knot *knots; /* none: the part's times are the set's */
     size_t knot_count;
     const char *clock;               /* what brought its times to those of the set; a constant text */

@@ -211,6 +211,14 @@ damaged:
     return ERR_CORRUPT;
 }
 
+/* A NULL reads as 0 in a set, too. */
+static void clear_nulls(int64_t *values, const uint64_t *nulls, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        if (nulls[r / 64] >> (r % 64) & 1)
+            values[r] = 0;
+}
+
 /* A chunk of a part: the part's values, mapped. */
 static int part_chunk_decode(const struct reader_chunk *chunk, struct reader_scratch *scratch,
                              const struct target *target)
@@ -220,16 +228,20 @@ static int part_chunk_decode(const struct reader_chunk *chunk, struct reader_scr
     struct reader_part *part = map->part;
     int columns[TABLE_MAX_COLUMNS], code;
 
-    for (size_t c = 0; c < target->count; c++)
-        columns[c] = target->columns[c] < 0 ? PART_HAS_NOT : map->columns[target->columns[c]];
+    for (size_t c = 0; c < target->count; c++) {
+        int is_known = target->columns[c] >= 0 && (size_t)target->columns[c] < map->column_count;
+        columns[c] = is_known ? map->columns[target->columns[c]] : PART_HAS_NOT;
+    }
     struct target own = { columns, target->count, target->values, target->nulls, target->has_nulls };
     if ((code = file_chunk_decode(part->report, chunk->part_chunk, scratch, &own)) != 0)
         return code;
     for (size_t c = 0; c < target->count; c++) {
-        if (columns[c] >= 0)
+        if (columns[c] >= 0) {
             part_map_column(map, target->columns[c], definition->table->columns[columns[c]].type, target->values[c],
                             chunk->rows);
-        else if (columns[c] != PART_HAS_NOT)
+            if (target->has_nulls[c])
+                clear_nulls(target->values[c], target->nulls[c], chunk->rows);
+        } else if (columns[c] != PART_HAS_NOT)
             part_fill_column(part, columns[c], target->values[c], &target->has_nulls[c], chunk->rows);
     }
     return 0;

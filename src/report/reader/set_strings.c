@@ -33,11 +33,18 @@ static void forget_decoded(struct report *part)
             free(block);
         }
     }
+    pthread_mutex_lock(&part->lock);
+    intern_free(&part->string_index); /* it borrowed them */
+    intern_init(&part->string_index);
+    free(part->string_index_ids);
+    part->string_index_ids = NULL;
+    part->string_index_made = 0;
     while (part->scratches) {
         struct reader_scratch *next = part->scratches->next;
         reader_scratch_delete(part->scratches);
         part->scratches = next;
     }
+    pthread_mutex_unlock(&part->lock);
 }
 
 static int add_chunk(struct intern *pool, const struct reader_string_chunk *strings, uint32_t **out)

@@ -99,7 +99,7 @@ static struct reader_part_table *map_table(struct report *set, struct reader_par
         return NULL;
     for (size_t c = 0; c < to->column_count; c++)
         columns[c] = part_column(from, &to->columns[c]);
-    *map = (struct reader_part_table){ part, table->meanings, columns };
+    *map = (struct reader_part_table){ part, to->column_count, table->meanings, columns };
     return map;
 }
 
@@ -131,13 +131,20 @@ static int add_chunks(struct reader_table *table, const struct reader_part_table
     return 0;
 }
 
+/* The set has its own strings; GPUs that an earlier part has described are described once. */
+static int is_left_out(const struct report *set, const struct reader_part *part, const struct reader_table *table)
+{
+    return table == set->string_table ||
+           (part->public.repeats_gpus && strcmp(table->public.name, "TARGET_INFO_GPU") == 0);
+}
+
 static int add_rows(struct report *set)
 {
     for (size_t p = 0; p < set->part_count; p++) {
         struct reader_part *part = &set->parts[p];
         for (size_t t = 0; t < set->table_count; t++) {
             struct reader_table *from = (struct reader_table *)report_table(part->report, set->tables[t]->public.name);
-            if (!from || set->tables[t] == set->string_table)
+            if (!from || !from->chunk_count || is_left_out(set, part, set->tables[t]))
                 continue;
             const struct reader_part_table *map = map_table(set, part, set->tables[t], &from->public);
             if (!map || add_chunks(set->tables[t], map, from) != 0)

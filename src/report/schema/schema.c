@@ -87,21 +87,38 @@ static int reference_of(const char *note, char table[64], char column[64])
     return take_word(at + length, ')', column) != 0;
 }
 
-static int ends_with_id(const char *name)
+static int is_one_of(const char *name, const char *const *list)
 {
-    size_t length = strlen(name);
-
-    return strcmp(name, "id") == 0 || (length > 2 && strcmp(name + length - 2, "Id") == 0);
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return 1;
+    return 0;
 }
 
 static int is_time(const char *note)
 {
-    static const char *const whole[] = { "Start, ns.", "End, ns.", "Start of the phase.", "End of the phase." };
+    static const char *const whole[] = { "Start, ns.", "End, ns.", "Start of the phase.", "End of the phase.", NULL };
 
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (strcmp(note, whole[i]) == 0)
-            return 1;
-    return strncmp(note, "When ", 5) == 0 && strstr(note, ", ns") != NULL;
+    return is_one_of(note, whole) || (strncmp(note, "When ", 5) == 0 && strstr(note, ", ns") != NULL);
+}
+
+/* By name and note; MEANING_VALUE if they do not say. */
+static enum column_meaning own_meaning(const struct schema_column *column)
+{
+    static const char *const devices[] = { "deviceId", "srcDeviceId", "dstDeviceId", "cuDeviceId", "gpuId",
+                                           "gpu",      "cudaId",      "cuDevice",    NULL };
+    static const char *const keys[] = { "id", "genericEventId", NULL };
+
+    if (is_time(column->note))
+        return MEANING_TIME;
+    if (strstr(column->name, "lobalTid") || strstr(column->name, "lobalPid") ||
+        strncmp(column->note, "Packed global id", 16) == 0)
+        return strcmp(column->name, "typeId") == 0 ? MEANING_GPU_TYPE : MEANING_GLOBAL_ID;
+    if (is_one_of(column->name, devices) || strcmp(column->note, "Number of the GPU.") == 0)
+        return MEANING_DEVICE;
+    if ((column->key && is_one_of(column->name, keys)) || strcmp(column->note, "Key.") == 0)
+        return MEANING_KEY;
+    return MEANING_VALUE;
 }
 
 enum column_meaning schema_meaning(const char *table, const char *column)
@@ -112,14 +129,10 @@ enum column_meaning schema_meaning(const char *table, const char *column)
     for (int steps = 0; at && steps < 4; steps++) {
         if (at->type != COLUMN_INT)
             return MEANING_VALUE;
-        if (is_time(at->note))
-            return MEANING_TIME;
-        if (strncmp(at->note, "Packed global id", 16) == 0)
-            return MEANING_GLOBAL_ID;
-        if (strcmp(at->note, "Device.") == 0 || strcmp(at->note, "Number of the GPU.") == 0)
-            return MEANING_DEVICE;
-        if (!reference_of(at->note, next_table, next_column) || strncmp(next_table, "ENUM_", 5) == 0)
-            return (at->key && ends_with_id(at->name)) || strcmp(at->note, "Key.") == 0 ? MEANING_KEY : MEANING_VALUE;
+        if (!reference_of(at->note, next_table, next_column))
+            return own_meaning(at);
+        if (strncmp(next_table, "ENUM_", 5) == 0)
+            return MEANING_VALUE;
         at = find_column(next_table, next_column);
     }
     return MEANING_VALUE;

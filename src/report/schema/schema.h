@@ -89,6 +89,7 @@ enum column_meaning {
     MEANING_GLOBAL_ID, /* a packed id, whose upper 16 bits are the system */
     MEANING_KEY,       /* an id of this report alone */
     MEANING_DEVICE,    /* number of a GPU */
+    MEANING_GPU_TYPE,  /* a packed id whose last byte is the number of a GPU */
     MEANING_TIME,      /* a time of the report in a column that is not of type TIME */
 };
 /* From the notes of schema.def; MEANING_VALUE for a column that this version does not know. */
