@@ -214,6 +214,8 @@ static void add_environment(struct text *out, const struct command *command)
         { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
         { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
           { &command_profile, &command_doctor } },
+        { { "CUDA_VISIBLE_DEVICES", "The GPUs of a program. A rank that has a single one records its metrics itself." },
+          { &command_profile } },
         { { "NCCL_PROFILER_PLUGIN",
             "Another plugin of NCCL, which keeps its place: --nccl-plugin has no effect then." },
           { &command_profile, &command_doctor } },
