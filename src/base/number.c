@@ -75,3 +75,50 @@ int number_add_shortest(struct text *out, double value)
     text_add(out, digits);
     return isfinite(value) && !strpbrk(digits, ".e");
 }
+
+/* ---- lists ---- */
+
+/* -1: there is no number that fits. */
+static int64_t next_number(const char **at)
+{
+    int64_t number = **at >= '0' && **at <= '9' ? 0 : -1;
+
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        number = number < 0 || number > INT32_MAX / 10 ? -1 : number * 10 + (**at - '0');
+    return number;
+}
+
+int number_list_next(const char **at, struct number_span *out)
+{
+    if (!**at)
+        return 0;
+    out->first = out->last = next_number(at);
+    if (**at == '-') {
+        ++*at;
+        out->last = next_number(at);
+    }
+    if (out->first < 0 || out->last < out->first || (**at == ',' ? !(*at)[1] : **at != 0))
+        return -1;
+    *at += **at == ',';
+    return 1;
+}
+
+int number_list_has(const char *list, int64_t number)
+{
+    struct number_span span;
+
+    while (number_list_next(&list, &span) > 0)
+        if (number >= span.first && number <= span.last)
+            return 1;
+    return 0;
+}
+
+int number_list_is_valid(const char *list)
+{
+    struct number_span span;
+    int found, count = 0;
+
+    while ((found = number_list_next(&list, &span)) > 0)
+        count++;
+    return found == 0 && count;
+}

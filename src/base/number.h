@@ -15,4 +15,17 @@ void number_add_fixed(struct text *out, double value, int decimals, int grouped)
 /* The fewest digits that read back as the same number. Returns whether they could also be those of an integer. */
 int number_add_shortest(struct text *out, double value);
 
+/* ---- lists as people write them: "0,8-15" ---- */
+
+struct number_span {
+    int64_t first, last;
+};
+
+/* The next span of the list, and moves behind it. Returns 0 at its end, -1 if what stands there is none. */
+int number_list_next(const char **at, struct number_span *out);
+
+/* Whether the list has one span or more, and nothing else. */
+int number_list_is_valid(const char *list);
+int number_list_has(const char *list, int64_t number);
+
 #endif

@@ -146,18 +146,15 @@ int open_input(const char *path, const struct foreign_rep_settings *settings, st
 {
     static const struct foreign_rep_settings none;
     const struct foreign_rep_settings *wanted = settings ? settings : &none;
-    struct set_filter filter = { 0 };
+    struct set_filter filter = { wanted->ranks, wanted->hosts };
     int code;
 
     if (!wanted->ranks && !wanted->hosts && !set_is_meant(path))
         return open_file(path, settings, found, 1, 1, out, err);
     text_add(found, path);
-    if ((code = set_filter_parse(&filter, wanted->ranks, wanted->hosts, err)) != 0)
-        goto free_filter;
-    code = open_set(path, choose_clock(wanted->clock), &filter, out, err);
-free_filter:
-    set_filter_free(&filter);
-    return code;
+    if ((code = set_filter_check(&filter, err)) != 0)
+        return code;
+    return open_set(path, choose_clock(wanted->clock), &filter, out, err);
 }
 
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)

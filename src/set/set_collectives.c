@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "base/hash.h"
@@ -41,11 +42,6 @@ struct reading {
     uint64_t stride;                    /* of instances, those whose number it divides are kept */
 };
 
-static int64_t process_of(int64_t global_id)
-{
-    return global_id >> 24;
-}
-
 static int compare_communicators(const void *a, const void *b)
 {
     const struct communicator *x = a, *y = b;
@@ -78,7 +74,7 @@ static int read_communicators(struct reading *reading, struct error *err)
             break;
         }
         reading->communicators[reading->communicator_count++] = (struct communicator){
-            .process = process_of(row_int(&rows, 0)),
+            .process = global_process(row_int(&rows, 0)),
             .handle = row_int(&rows, 1),
             .since_ns = row_int_or(&rows, 2, INT64_MIN),
             .name = hash_bytes(name, length),
@@ -138,7 +134,7 @@ static int add_call(struct reading *reading, const struct row_cursor *rows)
 {
     struct report *report = reading->member->report;
     int64_t start = row_int_or(rows, START, 0);
-    struct communicator *at = find_communicator(reading, process_of(row_int_or(rows, THREAD, 0)),
+    struct communicator *at = find_communicator(reading, global_process(row_int_or(rows, THREAD, 0)),
                                                 row_int_or(rows, COMMUNICATOR, 0), start);
 
     if (!at)

@@ -8,16 +8,11 @@
 #include "base/error.h"
 
 struct set_filter {
-    struct set_filter_range {
-        int64_t first, last;
-    } *ranks;
-    size_t rank_count, rank_capacity;
+    const char *ranks; /* NULL: all */
     const char *hosts; /* patterns with commas between them; NULL: all */
 };
 
-/* Either may be NULL: all. `hosts` must stay valid. Freed by the caller after an error too. */
-int set_filter_parse(struct set_filter *filter, const char *ranks, const char *hosts, struct error *err);
-void set_filter_free(struct set_filter *filter);
+int set_filter_check(const struct set_filter *filter, struct error *err);
 
 /* Whether a report of this rank (negative: unknown) and host (NULL: unknown) is meant. */
 int set_filter_has(const struct set_filter *filter, int64_t rank, const char *host);

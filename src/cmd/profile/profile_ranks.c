@@ -8,57 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cmd/cmd_source.h"
 #include "collect/process/program_file.h"
 
 /* ---- lists of ranks -------------------------------------------------------------------------------------------- */
 
-struct span {
-    int64_t first, last;
-};
-
-/* -1: there is no number that a rank can be. */
-static int64_t next_number(const char **at)
-{
-    int64_t number = **at >= '0' && **at <= '9' ? 0 : -1;
-
-    for (; **at >= '0' && **at <= '9'; ++*at)
-        number = number < 0 || number > INT32_MAX / 10 ? -1 : number * 10 + (**at - '0');
-    return number;
-}
-
-/* "0,8-15": the next span of the list. Returns 0 at its end, -1 if it is none. */
-static int next_span(const char **at, struct span *out)
-{
-    if (!**at)
-        return 0;
-    out->first = out->last = next_number(at);
-    if (**at == '-') {
-        ++*at;
-        out->last = next_number(at);
-    }
-    if (out->first < 0 || out->last < out->first || (**at == ',' ? !(*at)[1] : **at != 0))
-        return -1;
-    *at += **at == ',';
-    return 1;
-}
-
-static int list_has(const char *list, int64_t rank)
-{
-    struct span span;
-
-    while (next_span(&list, &span) > 0)
-        if (rank >= span.first && rank <= span.last)
-            return 1;
-    return 0;
-}
-
 static int64_t list_last(const char *list)
 {
-    struct span span;
+    struct number_span span;
     int64_t last = -1;
 
-    while (next_span(&list, &span) > 0)
+    while (number_list_next(&list, &span) > 0)
         last = span.last > last ? span.last : last;
     return last;
 }
@@ -67,13 +28,7 @@ static int64_t list_last(const char *list)
 
 int profile_ranks_take(void *settings, const char *value, struct error *err)
 {
-    struct span span;
-    const char *at = value;
-    int found, count = 0;
-
-    while ((found = next_span(&at, &span)) > 0)
-        count++;
-    if (found < 0 || !count)
+    if (!number_list_is_valid(value))
         return error_set(err, ERR_BAD_ARGUMENT, "--ranks must be a list of ranks such as 0,8-15, not '%s'", value);
     ((struct profile_settings *)settings)->ranks = value;
     return 0;
@@ -99,7 +54,7 @@ int profile_ranks_find(struct profile_settings *settings, int *is_recorded, stru
     if (place->world_size >= 0 && list_last(settings->ranks) >= place->world_size)
         return error_set(err, ERR_BAD_ARGUMENT, "--ranks names rank %lld, and the job has only ranks 0 to %lld",
                          (long long)list_last(settings->ranks), (long long)place->world_size - 1);
-    *is_recorded = list_has(settings->ranks, place->rank);
+    *is_recorded = number_list_has(settings->ranks, place->rank);
     return 0;
 }
 
@@ -149,11 +104,11 @@ int profile_ranks_run_bare(const struct profile_settings *settings, struct error
 /* The first rank of the host that is recorded, by a list of the host's ranks. */
 static int64_t first_recorded(const char *host_ranks, const char *recorded)
 {
-    struct span span;
+    struct number_span span;
 
-    while (next_span(&host_ranks, &span) > 0)
+    while (number_list_next(&host_ranks, &span) > 0)
         for (int64_t rank = span.first; rank <= span.last; rank++)
-            if (!recorded || list_has(recorded, rank))
+            if (!recorded || number_list_has(recorded, rank))
                 return rank;
     return -1;
 }
@@ -174,7 +129,7 @@ static int64_t recorder_of_host(const struct job_place *place, const char *recor
     if (!is_numbered_by_host(place))
         return -1;
     for (int64_t rank = first; recorded && rank < first + place->local_size; rank++)
-        if (list_has(recorded, rank))
+        if (number_list_has(recorded, rank))
             return rank;
     return first;
 }

@@ -49,11 +49,7 @@ void report_close(struct report *report)
     free(report->tables);
     free(report->definitions);
     free(report->found);
-    while (report->scratches) {
-        struct reader_scratch *next = report->scratches->next;
-        reader_scratch_delete(report->scratches);
-        report->scratches = next;
-    }
+    reader_scratches_delete(report);
     arena_free(&report->arena);
     pthread_mutex_destroy(&report->lock);
     if (report->host_delete)

@@ -135,6 +135,8 @@ int report_make_tables(struct report *report, struct error *err);
 /* strings.c */
 int report_make_strings(struct report *report, struct error *err);
 void report_free_strings(struct report *report);
+/* Frees all that was decoded; it is decoded again when it is needed. */
+void reader_forget_strings(struct report *report);
 /* The strings of a chunk, decoded if necessary; NULL on damage. */
 struct reader_string_block *reader_string_block(struct report *report, struct reader_string_chunk *strings);
 /* The chunk that may contain this id, or NULL. */
@@ -157,7 +159,8 @@ void part_fill_column(const struct reader_part *part, int what, int64_t *values,
 /* scan.c: scratch memory from the report's free list; NULL if out of memory. */
 struct reader_scratch *reader_scratch_take(struct report *report);
 void reader_scratch_give(struct report *report, struct reader_scratch *scratch);
-void reader_scratch_delete(struct reader_scratch *scratch);
+/* All that are not in use. */
+void reader_scratches_delete(struct report *report);
 /* Reads a chunk into the scratch memory, checks its header against the one found at opening, and returns its payload.
  * NULL on damage, which is counted. */
 const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,

@@ -46,11 +46,15 @@ static void free_columns(struct reader_scratch *scratch)
     scratch->column_capacity = scratch->row_capacity = 0;
 }
 
-void reader_scratch_delete(struct reader_scratch *scratch)
+void reader_scratches_delete(struct report *report)
 {
-    free_columns(scratch);
-    free(scratch->chunk);
-    free(scratch);
+    while (report->scratches) {
+        struct reader_scratch *scratch = report->scratches;
+        report->scratches = scratch->next;
+        free_columns(scratch);
+        free(scratch->chunk);
+        free(scratch);
+    }
 }
 
 /* Makes room for `count` columns of `rows` rows; their old contents are lost. */

@@ -25,25 +25,9 @@ static void decode_part(void *argument, int worker, size_t i)
 /* The part keeps no memory for decoding: it decodes for its set alone from now on, with the set's. */
 static void forget_decoded(struct report *part)
 {
-    for (size_t c = 0; c < part->string_chunk_count; c++) {
-        struct reader_string_block *block = atomic_exchange(&part->string_chunks[c].block, NULL);
-        if (block) {
-            free(block->offsets);
-            free(block->bytes);
-            free(block);
-        }
-    }
     pthread_mutex_lock(&part->lock);
-    intern_free(&part->string_index); /* it borrowed them */
-    intern_init(&part->string_index);
-    free(part->string_index_ids);
-    part->string_index_ids = NULL;
-    part->string_index_made = 0;
-    while (part->scratches) {
-        struct reader_scratch *next = part->scratches->next;
-        reader_scratch_delete(part->scratches);
-        part->scratches = next;
-    }
+    reader_forget_strings(part);
+    reader_scratches_delete(part);
     pthread_mutex_unlock(&part->lock);
 }
 

@@ -48,6 +48,15 @@ static void spread(struct reader_string_block *block, size_t rows, const uint8_t
     }
 }
 
+static void delete_block(struct reader_string_block *block)
+{
+    if (!block)
+        return;
+    free(block->offsets);
+    free(block->bytes);
+    free(block);
+}
+
 static struct reader_string_block *decode_block(struct report *report, struct reader_string_chunk *strings,
                                                 struct reader_scratch *scratch)
 {
@@ -76,11 +85,7 @@ static struct reader_string_block *decode_block(struct report *report, struct re
 
 free_block:
     free(packed);
-    if (block) {
-        free(block->offsets);
-        free(block->bytes);
-    }
-    free(block);
+    delete_block(block);
     return NULL;
 }
 
@@ -97,9 +102,7 @@ struct reader_string_block *reader_string_block(struct report *report, struct re
     reader_scratch_give(report, scratch);
     if (!fresh || atomic_compare_exchange_strong(&strings->block, &block, fresh))
         return fresh;
-    free(fresh->offsets);
-    free(fresh->bytes);
-    free(fresh);
+    delete_block(fresh);
     return block;
 }
 
@@ -202,17 +205,19 @@ int report_strings_repeat(struct report *report)
     return repeat;
 }
 
+void reader_forget_strings(struct report *report)
+{
+    for (size_t i = 0; i < report->string_chunk_count; i++)
+        delete_block(atomic_exchange(&report->string_chunks[i].block, NULL));
+    intern_free(&report->string_index); /* it borrowed them */
+    intern_init(&report->string_index);
+    free(report->string_index_ids);
+    report->string_index_ids = NULL;
+    report->string_index_made = 0;
+}
+
 void report_free_strings(struct report *report)
 {
-    for (size_t i = 0; i < report->string_chunk_count; i++) {
-        struct reader_string_block *block = atomic_load(&report->string_chunks[i].block);
-        if (block) {
-            free(block->offsets);
-            free(block->bytes);
-            free(block);
-        }
-    }
+    reader_forget_strings(report);
     free(report->string_chunks);
-    intern_free(&report->string_index);
-    free(report->string_index_ids);
 }
