@@ -1,0 +1,260 @@
+/* Collects the calls of all sources and divides them into instances. */
+#include "collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+#include "collectives_state.h"
+#include "report/reader/unite.h"
+
+static const struct collective_source *const collective_sources[] = {
+    &collective_source_mpi,
+};
+
+/* ---- What sources call ----------------------------------------------------------------------------------------- */
+
+struct collective_communicator *collectives_communicator(struct collectives *all, uint64_t name, int *is_new)
+{
+    struct collectives_state *state = all->state;
+    struct named_communicator *found = communicator_map_find(&state->by_name, name);
+    size_t index = all->communicator_count;
+
+    *is_new = !found;
+    if (found)
+        return &all->communicators[found->index - 1];
+    if (index >= UINT32_MAX ||
+        array_reserve(&all->communicators, &state->communicator_room, index + 1, sizeof *all->communicators) != 0 ||
+        !communicator_map_add(&state->by_name, &(struct named_communicator){ name, index + 1 }))
+        return NULL;
+    all->communicators[all->communicator_count++] = (struct collective_communicator){ .name = name, .label = "" };
+    return &all->communicators[index];
+}
+
+int collectives_add(struct collectives *all, const struct collective_communicator *communicator,
+                    const struct collective_call *call, int64_t rank)
+{
+    struct collectives_state *state = all->state;
+    int64_t known = collectives_rank(all, call->thread);
+    int64_t end_ns = call->leave_ns == COLLECTIVE_NEVER_LEFT ? call->enter_ns : call->leave_ns;
+
+    if (state->filter && !filter_thread(state->filter, call->thread, call->enter_ns, end_ns))
+        return 0;
+    if (array_reserve(&all->calls, &state->call_room, all->call_count + 1, sizeof *all->calls) != 0)
+        return ERR_NO_MEMORY;
+    struct collective_call *added = &all->calls[all->call_count++];
+    *added = *call;
+    added->communicator = (uint32_t)(communicator - all->communicators);
+    added->rank = known == COLLECTIVE_UNKNOWN ? rank : known;
+    return 0;
+}
+
+/* ---- Ranks ----------------------------------------------------------------------------------------------------- */
+
+int64_t collectives_rank(const struct collectives *all, int64_t process)
+{
+    const struct ranked_process *found = rank_map_find(&all->state->ranks, (uint64_t)global_process(process) + 1);
+
+    return found ? found->rank : COLLECTIVE_UNKNOWN;
+}
+
+const char *collectives_host(const struct collectives *all, int64_t rank)
+{
+    const struct known_rank *found = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
+
+    return found && found->host ? found->host : "";
+}
+
+static struct known_rank *know_rank(struct collectives *all, int64_t rank)
+{
+    struct known_rank *found = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
+
+    return found ? found : known_rank_map_add(&all->state->known, &(struct known_rank){ .rank = (uint64_t)rank + 1 });
+}
+
+/* Takes the rank of each process from a table that has them; what an earlier table said stays. */
+static int read_ranks(struct collectives *all, const char *table, const char *process, struct error *err)
+{
+    const char *const names[] = { process, "rank", "host", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, all->report, table, names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows)) {
+        int64_t rank = row_int_or(&rows, 1, COLLECTIVE_UNKNOWN);
+        struct ranked_process entry = { (uint64_t)global_process(row_int_or(&rows, 0, 0)) + 1, rank };
+        if (rank < 0)
+            continue;
+        struct known_rank *known = know_rank(all, rank);
+        if (!known ||
+            (!rank_map_find(&all->state->ranks, entry.process) && !rank_map_add(&all->state->ranks, &entry))) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        if (!known->host && !row_is_null(&rows, 2))
+            known->host = report_string(all->report, row_int(&rows, 2), NULL);
+    }
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int read_clocks(struct collectives *all)
+{
+    for (size_t i = 0; i < report_part_count(all->report); i++) {
+        const struct report_part *part = report_part_at(all->report, i);
+        struct known_rank *known = part->rank >= 0 ? know_rank(all, part->rank) : NULL;
+        if (part->rank < 0)
+            continue;
+        if (!known)
+            return ERR_NO_MEMORY;
+        int64_t before = known->has_error ? known->clock_error_ns : 0;
+        known->clock_error_ns = part->clock_error_ns < 0 || before < 0 ? -1
+                                : part->clock_error_ns > before        ? part->clock_error_ns
+                                                                       : before;
+        known->has_error = 1;
+        known->host = known->host ? known->host : part->host;
+    }
+    return 0;
+}
+
+int64_t collectives_clock_error(const struct collectives *all, int64_t rank, int64_t other)
+{
+    const struct known_rank *a = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
+    const struct known_rank *b = known_rank_map_find(&all->state->known, (uint64_t)other + 1);
+
+    if (report_part_count(all->report) < 2)
+        return 0;
+    if (!a || !b || !a->has_error || !b->has_error || a->clock_error_ns < 0 || b->clock_error_ns < 0)
+        return INT64_MAX;
+    return saturating_add(a->clock_error_ns, b->clock_error_ns);
+}
+
+/* ---- Instances ------------------------------------------------------------------------------------------------- */
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct collective_call *x = a, *y = b;
+
+    if (x->communicator != y->communicator)
+        return x->communicator < y->communicator ? -1 : 1;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    if (x->enter_ns != y->enter_ns)
+        return x->enter_ns < y->enter_ns ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int is_same_operation(const struct collectives *all, int64_t a, int64_t b)
+{
+    return a == b || strcmp(report_string(all->report, a, NULL), report_string(all->report, b, NULL)) == 0;
+}
+
+/* Of most ranks; the first of these if two are as frequent. */
+static int64_t operation_of_most(const struct collectives *all, const struct collective_call *calls, size_t count)
+{
+    size_t most = 0;
+    int64_t found = calls[0].operation;
+
+    for (size_t i = 0; i < count && most <= count / 2; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < count; j++)
+            same += (size_t)is_same_operation(all, calls[i].operation, calls[j].operation);
+        if (same > most) {
+            most = same;
+            found = calls[i].operation;
+        }
+    }
+    return found;
+}
+
+static struct collective_instance make_instance(const struct collectives *all, size_t first, size_t end)
+{
+    const struct collective_call *calls = all->calls + first;
+    struct collective_instance made = { .first = first,
+                                        .count = end - first,
+                                        .communicator = calls->communicator,
+                                        .sequence = calls->sequence,
+                                        .operation = calls->operation,
+                                        .bytes = COLLECTIVE_UNKNOWN,
+                                        .root = COLLECTIVE_UNKNOWN };
+
+    for (size_t i = 0; i < made.count; i++) {
+        made.has_several |= !is_same_operation(all, calls[i].operation, calls->operation);
+        made.is_open |= calls[i].leave_ns == COLLECTIVE_NEVER_LEFT;
+        made.is_nonblocking |= calls[i].is_nonblocking;
+        made.bytes = calls[i].bytes > made.bytes ? calls[i].bytes : made.bytes;
+        made.root = made.root == COLLECTIVE_UNKNOWN ? calls[i].root : made.root;
+    }
+    if (made.has_several)
+        made.operation = operation_of_most(all, calls, made.count);
+    made.kind = collective_kind_of(report_string(all->report, made.operation, NULL));
+    return made;
+}
+
+static int divide(struct collectives *all)
+{
+    if (all->call_count)
+        qsort(all->calls, all->call_count, sizeof *all->calls, compare_calls);
+    for (size_t first = 0, end; first < all->call_count; first = end) {
+        const struct collective_call *calls = all->calls;
+        for (end = first + 1; end < all->call_count && calls[end].communicator == calls[first].communicator &&
+                              calls[end].sequence == calls[first].sequence;)
+            end++;
+        if (array_reserve(&all->instances, &all->state->instance_room, all->instance_count + 1,
+                          sizeof *all->instances) != 0)
+            return ERR_NO_MEMORY;
+        all->instances[all->instance_count++] = make_instance(all, first, end);
+    }
+    return 0;
+}
+
+static int read_sources(struct collectives *all, struct error *err)
+{
+    for (size_t i = 0; i < sizeof collective_sources / sizeof *collective_sources; i++) {
+        const struct report_table *table = report_table(all->report, collective_sources[i]->table);
+        int code = table && table->rows ? collective_sources[i]->read(all, err) : 0;
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+int collectives_read(struct collectives *all, struct report *report, const struct filter *filter, struct error *err)
+{
+    int code;
+
+    *all = (struct collectives){ .report = report, .state = calloc(1, sizeof *all->state) };
+    if (!all->state)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    all->state->filter = filter;
+    if ((code = read_ranks(all, "MPI_RANKS", "globalTid", err)) != 0)
+        goto done;
+    if ((code = read_ranks(all, "TACHO_PROCESS", "globalPid", err)) != 0)
+        goto done;
+    if ((code = read_clocks(all)) != 0)
+        goto done;
+    if ((code = read_sources(all, err)) != 0)
+        goto done;
+    code = divide(all);
+done:
+    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+}
+
+void collectives_free(struct collectives *all)
+{
+    free(all->communicators);
+    free(all->calls);
+    free(all->instances);
+    if (all->state) {
+        arena_free(&all->state->arena);
+        communicator_map_free(&all->state->by_name);
+        rank_map_free(&all->state->ranks);
+        known_rank_map_free(&all->state->known);
+    }
+    free(all->state);
+    *all = (struct collectives){ 0 };
+}
