@@ -149,11 +149,14 @@ int open_input(const char *path, const struct foreign_rep_settings *settings, st
     struct set_filter filter = { wanted->ranks, wanted->hosts };
     int code;
 
-    if (!wanted->ranks && !wanted->hosts && !set_is_meant(path))
-        return open_file(path, settings, found, 1, 1, out, err);
-    text_add(found, path);
     if ((code = set_filter_check(&filter, err)) != 0)
         return code;
+    if (!set_is_meant(path)) {
+        if ((code = open_file(path, settings, found, 1, 1, out, err)) != 0)
+            return code;
+        return set_divide(text_string(found), &filter, out, err);
+    }
+    text_add(found, path);
     return open_set(path, choose_clock(wanted->clock), &filter, out, err);
 }
 

@@ -9,16 +9,18 @@
 #include "base/saturating.h"
 #include "set_collectives.h"
 
-/* Hosts are told apart by what identifies the first of their reports. */
-static void name_hosts(const struct set_member *members, size_t count, struct clock_part *parts)
+/* Hosts are told apart by what identifies the first of their reports. Groups are numbered as they come. */
+static void name_hosts(const struct set_member *members, size_t count, struct clock_part *parts, const char **names)
 {
+    size_t groups = 0;
+
     for (size_t i = 0; i < count; i++) {
-        parts[i].boot_id = members[i].boot ? members[i].boot : members[i].path;
-        for (size_t j = 0; j < i && !members[i].boot; j++)
-            if (set_members_share_clock(&members[j], &members[i])) {
-                parts[i].boot_id = parts[j].boot_id;
-                break;
-            }
+        size_t group = members[i].clock_group;
+        if (group >= groups) {
+            groups = group + 1;
+            names[group] = members[i].boot ? members[i].boot : members[i].path;
+        }
+        parts[i].boot_id = names[group];
     }
 }
 
@@ -39,7 +41,7 @@ static struct clock_reading reading_of(const struct set_member *member, const st
 }
 
 static void fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
-                       struct clock_reading *readings)
+                       struct clock_reading *readings, const char **names)
 {
     for (size_t i = 0; i < count; i++) {
         const struct set_member *at = &members[i];
@@ -55,7 +57,7 @@ static void fill_parts(const struct set_member *members, size_t count, struct cl
             .last_ns = span.from_ns <= span.to_ns ? span.to_ns : 0,
         };
     }
-    name_hosts(members, count, parts);
+    name_hosts(members, count, parts, names);
 }
 
 /* Straight lines between knots, as a place, an offset there, and the rate from there on. */
@@ -132,17 +134,19 @@ int set_clocks_fit(struct set_member *members, size_t count, enum clock_choice c
 {
     struct clock_part *parts = calloc(count, sizeof *parts);
     struct clock_reading *readings = calloc(count, 2 * sizeof *readings);
+    const char **names = calloc(count, sizeof *names);
     struct clock_input input = { .choice = choice, .parts = parts, .part_count = (uint32_t)count };
     int code = ERR_NO_MEMORY;
 
-    if (!parts || !readings) {
+    if (!parts || !readings || !names) {
         error_set(err, code, "out of memory");
         goto free_lists;
     }
-    fill_parts(members, count, parts, readings);
+    fill_parts(members, count, parts, readings, names);
     code = fit_members(members, count, &input, notes, err);
 free_lists:
     free(parts);
     free(readings);
+    free(names);
     return code;
 }

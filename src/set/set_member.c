@@ -4,23 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/event_columns.h"
 #include "analyze/engine/row_cursor.h"
-#include "base/saturating.h"
+#include "base/array.h"
 #include "base/text.h"
-
-/* Two hosts of the same name whose kernels started within this time of each other are one. */
-#define SAME_START_NS INT64_C(1000000000)
 
 static char *copy_text(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return strdup(report_string(report, row_int_or(rows, column, 0), NULL));
 }
 
+/* The second row of a process repeats its rank. */
+static int add_rank(struct set_member *member, int64_t process, int64_t rank, struct error *err)
+{
+    const struct report_rank *last = member->rank_count ? &member->ranks[member->rank_count - 1] : NULL;
+
+    member->rank = member->rank == RANK_UNKNOWN || member->rank == rank ? rank : RANK_SEVERAL;
+    if (last && last->process == process && last->rank == rank)
+        return 0;
+    if (array_reserve(&member->ranks, &member->rank_room, member->rank_count + 1, sizeof *member->ranks) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    member->ranks[member->rank_count++] = (struct report_rank){ process, rank };
+    return 0;
+}
+
 /* The last rows of a table of processes are the valid ones, but ranks do not change. */
 static int read_ranks(struct set_member *member, const char *table, struct error *err)
 {
-    static const char *const names[] = { "rank", "worldSize", "host", NULL };
-    enum { RANK, WORLD_SIZE, HOST };
+    static const char *const names[] = { "rank", "worldSize", "host", "globalPid", "globalTid", NULL };
+    enum { RANK, WORLD_SIZE, HOST, PROCESS, THREAD };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, member->report, table, names, err);
 
@@ -32,12 +44,56 @@ static int read_ranks(struct set_member *member, const char *table, struct error
             member->host = copy_text(member->report, &rows, HOST);
         if (rank < 0)
             continue;
-        member->rank = member->rank == RANK_UNKNOWN || member->rank == rank ? rank : RANK_SEVERAL;
+        int64_t process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, 0));
+        if ((code = add_rank(member, global_process(process), rank, err)) != 0)
+            break;
         if (row_int_or(&rows, WORLD_SIZE, 0) > member->world_size)
             member->world_size = row_int(&rows, WORLD_SIZE);
     }
     row_cursor_close(&rows);
-    return 0;
+    return code;
+}
+
+/* Which process is of which rank matters if there are several. */
+static void settle_ranks(struct set_member *member)
+{
+    if (member->rank != RANK_SEVERAL) {
+        free(member->ranks);
+        member->ranks = NULL;
+        member->rank_count = member->rank_room = 0;
+    }
+    report_ranks_sort(member->ranks, member->rank_count);
+    member->first_rank = member->rank;
+    for (size_t i = 0; i < member->rank_count; i++)
+        if (!i || member->ranks[i].rank < member->first_rank)
+            member->first_rank = member->ranks[i].rank;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int64_t *set_member_ranks(const struct set_member *member, size_t *count)
+{
+    int64_t *list = array_alloc(member->rank_count + 1, sizeof *list);
+    size_t kept = 0;
+
+    *count = 0;
+    if (!list)
+        return NULL;
+    if (member->rank >= 0)
+        list[(*count)++] = member->rank;
+    for (size_t i = 0; i < member->rank_count; i++)
+        list[(*count)++] = member->ranks[i].rank;
+    qsort(list, *count, sizeof *list, compare_numbers);
+    for (size_t i = 0; i < *count; i++)
+        if (!kept || list[i] != list[kept - 1])
+            list[kept++] = list[i];
+    *count = kept;
+    return list;
 }
 
 /* Facts that are rows of a name and a value. */
@@ -140,6 +196,7 @@ int set_member_read(struct set_member *member, struct error *err)
         return code;
     if (member->rank == RANK_UNKNOWN && (code = read_ranks(member, "MPI_RANKS", err)) != 0)
         return code;
+    settle_ranks(member);
     if ((code = read_facts(member, "TARGET_INFO_SYSTEM_ENV", err)) != 0)
         return code;
     if ((code = read_facts(member, "META_DATA_CAPTURE", err)) != 0)
@@ -159,23 +216,6 @@ void set_member_free(struct set_member *member)
     free(member->job);
     free(member->gpus);
     free(member->knots);
-}
-
-int set_members_share_clock(const struct set_member *a, const struct set_member *b)
-{
-    if (!a->has_counter || !b->has_counter)
-        return 0;
-    if (a->boot && b->boot)
-        return strcmp(a->boot, b->boot) == 0;
-    int64_t start_a = saturating_subtract(a->first.utc_ns, a->first.monotonic_ns),
-            start_b = saturating_subtract(b->first.utc_ns, b->first.monotonic_ns),
-            apart = saturating_subtract(start_a, start_b);
-    return a->host && b->host && strcmp(a->host, b->host) == 0 && apart < SAME_START_NS && apart > -SAME_START_NS;
-}
-
-int set_members_share_pids(const struct set_member *a, const struct set_member *b)
-{
-    if (!set_members_share_clock(a, b))
-        return 0;
-    return !a->pid_namespace || !b->pid_namespace || strcmp(a->pid_namespace, b->pid_namespace) == 0;
+    free(member->ranks);
+    free(member->kept_ranks);
 }

@@ -18,11 +18,17 @@ struct set_member {
     struct report *report;
     char *host, *boot, *pid_namespace, *job; /* owned; NULL: unknown */
     int64_t rank, world_size;                /* or RANK_…; world_size 0: unknown */
+    int64_t first_rank;                      /* the lowest, or RANK_UNKNOWN */
+    struct report_rank *ranks;               /* owned: of its processes, if there are several ranks; sorted */
+    size_t rank_count, rank_room;
+    int64_t *kept_ranks;                     /* owned: of several ranks, those that are asked for; NULL: all */
+    size_t kept_rank_count;
     struct set_moment first, last;
     int has_counter, has_utc;                /* which members of the moments are known */
     int64_t clock_reading_error_ns;          /* the clocks of a moment were read at most this far apart */
     char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
     int64_t gpu_count;                       /* one more than the highest number of a GPU */
+    size_t clock_group;                      /* of the set's: members of one share a counter, and GPUs */
     int64_t system, first_device;            /* in the set */
     int repeats_gpus;
     struct report_knot *knots;               /* owned; in the set, as all below */
@@ -35,9 +41,8 @@ struct set_member {
 int set_member_read(struct set_member *member, struct error *err);
 void set_member_free(struct set_member *member);
 
-/* Whether the same pid is the same process in both. */
-int set_members_share_pids(const struct set_member *a, const struct set_member *b);
-/* Whether two reports come from the same run of the same kernel, so that their counters are one. */
-int set_members_share_clock(const struct set_member *a, const struct set_member *b);
+/* The ranks of the report, each once, in ascending order; owned by the caller, as many as *count. NULL: out of
+ * memory. */
+int64_t *set_member_ranks(const struct set_member *member, size_t *count);
 
 #endif

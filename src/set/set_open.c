@@ -1,14 +1,14 @@
 /* Opens the files of a set, puts them in the order of their ranks, and gives each its system, GPUs and clock. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saturating.h"
 #include "set.h"
 #include "set_clocks.h"
 #include "set_files.h"
 #include "set_filter.h"
+#include "set_hosts.h"
 #include "set_member.h"
+#include "set_notes.h"
 
 #define MOST_DESCRIPTORS 256
 
@@ -17,12 +17,6 @@ struct opening {
     struct set_member *members;
     size_t count, dropped;
 };
-
-static void note(const struct opening *opening, const char *path, const char *sentence)
-{
-    if (opening->request->notes)
-        text_addf(opening->request->notes, "%s%s%s\n", path, *path ? ": " : "", sentence);
-}
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
@@ -38,18 +32,43 @@ static int open_one(struct opening *opening, const char *path, int keeps_descrip
     return set_member_read(member, err);
 }
 
-/* Drops the report that was opened last if it is not of the ranks and hosts that are asked for. */
-static void keep_if_wanted(struct opening *opening)
+/* Of several ranks, those that are asked for. Returns whether there are any. */
+static int keep_ranks(const struct set_filter *filter, struct set_member *member, struct error *err)
 {
-    struct set_member *member = &opening->members[opening->count - 1];
+    size_t count, kept = 0;
+    int64_t *ranks = set_member_ranks(member, &count);
 
-    if (set_filter_has(opening->request->filter, member->rank, member->host))
-        return;
+    if (!ranks)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (set_filter_has(filter, ranks[i], member->host))
+            ranks[kept++] = ranks[i];
+    if (kept == count) {
+        free(ranks);
+        return 1;
+    }
+    member->kept_ranks = ranks;
+    member->kept_rank_count = kept;
+    return kept > 0;
+}
+
+/* Drops the report that was opened last if it is not of the ranks and hosts that are asked for. */
+static int keep_if_wanted(struct opening *opening, struct error *err)
+{
+    const struct set_filter *filter = opening->request->filter;
+    struct set_member *member = &opening->members[opening->count - 1];
+    int is_wanted = filter && filter->ranks && member->rank == RANK_SEVERAL
+                        ? keep_ranks(filter, member, err)
+                        : set_filter_has(filter, member->rank, member->host);
+
+    if (is_wanted)
+        return is_wanted < 0 ? is_wanted : 0;
     report_close(member->report);
     set_member_free(member);
     *member = (struct set_member){ 0 };
     opening->count--;
     opening->dropped++;
+    return 0;
 }
 
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
@@ -63,14 +82,15 @@ static int open_files(struct opening *opening, const struct set_files *files, st
         if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before))
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
-            note(opening, "", cause.text);
-        else
-            keep_if_wanted(opening);
+            set_note(opening->request->notes, NULL, cause.text);
+        else if ((code = keep_if_wanted(opening, err)) != 0)
+            return code;
         if (code != 0 && !first.code)
             first = cause;
     }
     if (!opening->count && opening->dropped)
-        return error_set(err, ERR_NOT_FOUND, "none of the %zu reports is of these ranks and hosts", opening->dropped);
+        return error_set(err, ERR_NOT_FOUND, "none of the %zu report%s is of these ranks and hosts", opening->dropped,
+                         opening->dropped == 1 ? "" : "s");
     if (!opening->count && files->count == 1)
         return error_set(err, first.code, "%s", first.text);
     if (!opening->count)
@@ -90,7 +110,7 @@ static int compare_texts(const char *a, const char *b)
 static int compare_members(const void *a, const void *b)
 {
     const struct set_member *x = a, *y = b;
-    uint64_t rank_x = (uint64_t)x->rank, rank_y = (uint64_t)y->rank;
+    uint64_t rank_x = (uint64_t)x->first_rank, rank_y = (uint64_t)y->first_rank;
 
     if (rank_x != rank_y)
         return rank_x < rank_y ? -1 : 1;
@@ -98,117 +118,29 @@ static int compare_members(const void *a, const void *b)
     return order ? order : compare_texts(x->path, y->path);
 }
 
-/* Names up to four of the ranks that are missing. */
-static void note_missing(const struct opening *opening, int64_t world_size)
-{
-    struct text sentence = { 0 };
-    int64_t expected = 0, missing = 0;
-
-    for (size_t i = 0; i <= opening->count; i++) {
-        int64_t rank = i < opening->count && opening->members[i].rank >= 0 ? opening->members[i].rank : world_size;
-        for (; expected < rank && expected < world_size; expected++)
-            if (missing++ < 4)
-                text_addf(&sentence, "%s%" PRId64, missing > 1 ? ", " : "", expected);
-        if (rank >= world_size)
-            break;
-        expected = rank >= expected ? rank + 1 : expected;
-    }
-    if (missing) {
-        struct text whole = { 0 };
-        text_addf(&whole, "%s %s%s of the job's %" PRId64 " %s missing", missing == 1 ? "rank" : "ranks",
-                  text_string(&sentence), missing > 4 ? ", …" : "", world_size, missing == 1 ? "is" : "are");
-        if (missing > 4)
-            text_addf(&whole, " (%" PRId64 " in all)", missing);
-        note(opening, "", text_string(&whole));
-        text_free(&whole);
-    }
-    text_free(&sentence);
-}
-
-/* Reports of two jobs may all have different ranks, but no moment in common. */
-static void note_jobs(const struct opening *opening)
-{
-    const struct set_member *first = NULL;
-
-    for (size_t i = 0; i < opening->count; i++) {
-        const struct set_member *at = &opening->members[i];
-        if (!at->job)
-            continue;
-        first = first ? first : at;
-        if (strcmp(first->job, at->job) == 0)
-            continue;
-        struct text sentence = { 0 };
-        text_addf(&sentence, "is of job %s, but '%s' is of job %s: name the files of one job", at->job, first->path,
-                  first->job);
-        note(opening, at->path, text_string(&sentence));
-        text_free(&sentence);
-        return;
-    }
-}
-
-static void note_ranks(const struct opening *opening)
-{
-    int64_t world_size = 0, of_several = 0;
-
-    for (size_t i = 0; i < opening->count; i++) {
-        const struct set_member *at = &opening->members[i];
-        world_size = at->world_size > world_size ? at->world_size : world_size;
-        of_several |= at->rank == RANK_SEVERAL;
-        if (i && at->rank >= 0 && at->rank == at[-1].rank) {
-            struct text sentence = { 0 };
-            text_addf(&sentence, "rank %" PRId64 " is in '%s' too: are these files of several runs?", at->rank,
-                      at[-1].path);
-            note(opening, at->path, text_string(&sentence));
-            text_free(&sentence);
-        }
-    }
-    if (world_size <= REPORT_MOST_PARTS && !of_several && !opening->dropped)
-        note_missing(opening, world_size);
-}
-
-/* ---- systems, GPUs ------------------------------------------------------------------------------------- */
-
-/* Reports of one host share GPUs, and processes unless containers divide it; any other is a system of its own. */
-static void number_systems(struct opening *opening)
-{
-    int64_t systems = 0, devices = 0;
-
-    for (size_t i = 0; i < opening->count; i++) {
-        struct set_member *at = &opening->members[i];
-        const struct set_member *same_system = NULL, *same_gpus = NULL;
-        for (size_t j = 0; j < i && !(same_system && same_gpus); j++) {
-            const struct set_member *other = &opening->members[j];
-            if (!same_system && set_members_share_pids(other, at))
-                same_system = other;
-            if (!same_gpus && set_members_share_clock(other, at) && strcmp(other->gpus, at->gpus) == 0)
-                same_gpus = other;
-        }
-        at->system = same_system ? same_system->system : ++systems;
-        at->first_device = same_gpus ? same_gpus->first_device : devices;
-        at->repeats_gpus = same_gpus != NULL;
-        devices += same_gpus ? 0 : at->gpu_count;
-    }
-}
-
 /* ---- */
 
-static int unite(struct opening *opening, struct report **out, struct error *err)
+static int unite(struct set_member *members, size_t count, struct report **out, struct error *err)
 {
-    struct report **reports = calloc(opening->count, sizeof *reports);
-    struct report_part *abouts = calloc(opening->count, sizeof *abouts);
+    struct report **reports = calloc(count, sizeof *reports);
+    struct report_part *abouts = calloc(count, sizeof *abouts);
     int code = ERR_NO_MEMORY;
 
     if (!reports || !abouts) {
         error_set(err, code, "out of memory");
         goto free_lists;
     }
-    for (size_t i = 0; i < opening->count; i++) {
-        struct set_member *at = &opening->members[i];
+    for (size_t i = 0; i < count; i++) {
+        struct set_member *at = &members[i];
         reports[i] = at->report;
         abouts[i] = (struct report_part){
             .name = at->path,
             .host = at->host,
             .rank = at->rank >= 0 ? at->rank : -1,
+            .ranks = at->ranks,
+            .rank_count = at->rank_count,
+            .kept_ranks = at->kept_ranks,
+            .kept_rank_count = at->kept_rank_count,
             .system = at->system,
             .first_device = at->first_device,
             .repeats_gpus = at->repeats_gpus,
@@ -220,7 +152,7 @@ static int unite(struct opening *opening, struct report **out, struct error *err
     }
     if ((code = report_use_threads(reports[0], err)) != 0)
         goto free_lists;
-    code = report_unite(reports, abouts, opening->count, out, err);
+    code = report_unite(reports, abouts, count, out, err);
 free_lists:
     free(reports);
     free(abouts);
@@ -243,12 +175,12 @@ int set_open(const struct set_request *request, struct report **out, struct erro
     if ((code = open_files(&opening, &files, err)) != 0)
         goto free_members;
     qsort(opening.members, opening.count, sizeof *opening.members, compare_members);
-    note_jobs(&opening);
-    note_ranks(&opening);
-    number_systems(&opening);
+    set_notes_add(request->notes, opening.members, opening.count, opening.dropped);
+    if ((code = set_hosts_number(opening.members, opening.count, err)) != 0)
+        goto free_members;
     if ((code = set_clocks_fit(opening.members, opening.count, request->clock, request->notes, err)) != 0)
         goto free_members;
-    code = unite(&opening, out, err);
+    code = unite(opening.members, opening.count, out, err);
 free_members:
     for (size_t i = 0; i < opening.count; i++) {
         if (code != 0)
@@ -258,5 +190,31 @@ free_members:
     free(opening.members);
 free_files:
     set_files_free(&files);
+    return code;
+}
+
+int set_divide(const char *path, const struct set_filter *filter, struct report **report, struct error *err)
+{
+    const struct set_request request = { .filter = filter };
+    struct set_member member = { .path = path, .report = *report, .system = -1, .clock = "reference" };
+    struct opening opening = { .request = &request, .members = &member, .count = 1 };
+    int code = set_member_read(&member, err);
+
+    if (code != 0)
+        goto free_member;
+    if ((code = keep_if_wanted(&opening, err)) != 0)
+        goto free_member;
+    if (opening.dropped) { /* and closed */
+        *report = NULL;
+        return error_set(err, ERR_NOT_FOUND, "'%s' is not of these ranks and hosts", path);
+    }
+    if (member.rank == RANK_SEVERAL)
+        code = unite(&member, 1, report, err);
+free_member:
+    if (code != 0) {
+        report_close(member.report);
+        *report = NULL;
+    }
+    set_member_free(&member);
     return code;
 }

@@ -143,6 +143,40 @@ def check_ranks():
     check("no match", (1, "tacho stats: no file matches 'empty/*.tacho'\n"), run("stats", "empty/*.tacho")[:2])
 
 
+def check_ranks_of_one_report():
+    """A launcher that is profiled with all its ranks: each row has the rank of its process, which the processes themselves wrote down."""
+    rank = "for i in 0 1 2; do echo $$ $RANK >> pids; cat /proc/self/stat > /dev/null; done"
+    script = "for r in $RANKS; do RANK=$r WORLD_SIZE=6 LOCAL_RANK=$r sh -c '" + rank + "' & done; wait"
+    os.mkdir("hosts")
+    written = {}
+    for name, ranks in (("b", "0 1 2 3"), ("a", "4 5")):
+        subprocess.run([TACHO, "profile", "-q", "-t", "osrt", "-s", "none", "-o", f"hosts/{name}", "sh", "-c", script], env={**os.environ, "RANKS": ranks}, check=True)
+        written.update(tuple(map(int, line.split())) for line in open("pids"))
+        os.remove("pids")
+    process = "globalTid >> 24 & 0xffffff"
+    rows = f"SELECT {process}, rank, count(*), sum(end - start) FROM OSRT_API GROUP BY 1, 2"
+    for path, expected in (("hosts/b.tacho", {0, 1, 2, 3}), ("hosts", {0, 1, 2, 3, 4, 5})):
+        found = {pid: rank for pid, rank, _, _ in tacho_rows(path, rows)}
+        shells = {pid: rank for pid, rank in written.items() if rank in expected}
+        check(f"{path}: ranks of processes", shells, {pid: found.get(pid) for pid in shells})
+        children = [row[0] for row in tacho_rows(path, f"SELECT DISTINCT rank FROM OSRT_API WHERE {process} NOT IN ({','.join(map(str, written))}) ORDER BY rank")]
+        check(f"{path}: the ranks' children have theirs, the launcher has none", [None] + sorted(expected), children)
+        check(f"{path}: every row has its host", 1, len(tacho_rows(path, "SELECT host FROM OSRT_API GROUP BY host")))
+        whole = {}
+        for pid, rank, count, total in tacho_rows(path, rows):
+            whole.setdefault(rank, []).append((pid, count, total))
+        for rank in expected:
+            filtered = json.loads(output("sql", "-f", "json", "--filter-rank", str(rank), path, rows))
+            check(f"{path}: --filter-rank {rank}", sorted(whole[rank]), sorted((list(row.values())[0], *list(row.values())[2:]) for row in filtered))
+    check("a rank that is not there", (1, "tacho sql: 'hosts/b.tacho' is not of these ranks and hosts\n"), run("sql", "--filter-rank", "5", "hosts/b.tacho", "SELECT 1")[:2])
+    lines = [line.split() for line in output("info", "hosts").split("\n")]
+    check("info: the ranks of each report", [["0-3", "hosts/b.tacho"], ["4-5", "hosts/a.tacho"]], [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho")])
+    check("no rank is missing", "", run("stats", "-q", "-r", "osrt_sum", "hosts")[1])
+    shutil.copy("hosts/a.tacho", "hosts/c.tacho")
+    check("ranks that are there twice", [f"tacho: hosts/c.tacho: rank {rank} is in 'hosts/a.tacho' too: are these files of several runs?" for rank in (4, 5)],
+          run("stats", "-q", "-r", "osrt_sum", "hosts")[1].splitlines())
+
+
 def check_damage():
     """Bytes of a part changed at random: an answer or a sentence, never a crash."""
     chance = random.Random(5)
@@ -172,5 +206,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_parts()
     check_reports()
     check_ranks()
+    check_ranks_of_one_report()
     check_damage()
 sys.exit(status())

@@ -322,7 +322,7 @@ static int add_all(struct text *out, struct report *report, const char *path, in
 {
     size_t limit = all ? SIZE_MAX : FEW, left = 0;
 
-    if (report_part_count(report))
+    if (info_is_set(report, path))
         return add_of_set(out, report, path, err);
     if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 ||
         add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 ||

@@ -13,6 +13,7 @@
 #include "cmd/report_sources.h"
 #include "cmd/small_table.h"
 #include "info_health.h"
+#include "info_set.h"
 #include "report/reader/unite.h"
 
 enum { COLUMNS_MAX = 20 };
@@ -401,6 +402,12 @@ static int add_set(struct text *out, struct report *set, const char *path, struc
         add_string(out, "file", part->name, "{");
         if (part->rank >= 0)
             add_count(out, "rank", (uint64_t)part->rank, ", ");
+        if (part->rank_count) {
+            struct text ranks = { 0 };
+            info_add_ranks(&ranks, part);
+            add_string(out, "ranks", text_string(&ranks), ", ");
+            text_free(&ranks);
+        }
         if (part->host)
             add_string(out, "host", part->host, ", ");
         add_string(out, "clock", part->clock, ", ");
@@ -420,7 +427,7 @@ int info_add_json(struct text *out, struct report *report, const char *path, str
 {
     int code;
 
-    if (report_part_count(report))
+    if (info_is_set(report, path))
         return add_set(out, report, path, err);
     if ((code = add_health(out, report, path, err)) != 0 || (code = add_recorder(out, report, err)) != 0 ||
         (code = add_pairs(out, report, "capture", "META_DATA_CAPTURE", err)) != 0 ||

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "base/array.h"
 #include "base/saturating.h"
 #include "cmd/print/print.h"
 #include "cmd/report_sources.h"
@@ -18,6 +19,48 @@ static void set_text(struct table *table, struct table_cell *cell, const char *t
 {
     if (text && *text)
         cell_set_text(table, cell, text, strlen(text));
+}
+
+int info_is_set(const struct report *report, const char *path)
+{
+    size_t count = report_part_count(report);
+
+    return count > 1 || (count == 1 && strcmp(report_part_at(report, 0)->name, path) != 0);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void add_spans(struct text *out, const int64_t *ranks, size_t count)
+{
+    for (size_t first = 0, last; first < count; first = last + 1) {
+        for (last = first; last + 1 < count && ranks[last + 1] - ranks[last] <= 1; last++)
+            ;
+        text_addf(out, "%s%" PRId64, first ? "," : "", ranks[first]);
+        if (ranks[last] != ranks[first])
+            text_addf(out, "-%" PRId64, ranks[last]);
+    }
+}
+
+void info_add_ranks(struct text *out, const struct report_part *about)
+{
+    int64_t *ranks = array_alloc(about->rank_count + 1, sizeof *ranks);
+
+    if (!ranks)
+        return;
+    ranks[0] = about->rank;
+    for (size_t i = 0; i < about->rank_count; i++)
+        ranks[i] = about->ranks[i].rank;
+    qsort(ranks, about->rank_count, sizeof *ranks, compare_numbers);
+    if (about->kept_ranks)
+        add_spans(out, about->kept_ranks, about->kept_rank_count);
+    else if (about->rank_count || about->rank >= 0)
+        add_spans(out, ranks, about->rank_count ? about->rank_count : 1);
+    free(ranks);
 }
 
 /* The GPUs that the report's processes opened, as they count them themselves. */
@@ -71,12 +114,14 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     struct report *part = report_part_report(set, index);
     struct report_span span = report_times(part);
     struct table_cell *row = table_add_row(table);
+    struct text ranks = { 0 };
     int code;
 
     if (!row)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    if (about->rank >= 0)
-        cell_set_int(&row[RANK], about->rank);
+    info_add_ranks(&ranks, about);
+    set_text(table, &row[RANK], text_string(&ranks));
+    text_free(&ranks);
     set_text(table, &row[HOST], about->host);
     set_text(table, &row[CLOCK], about->clock);
     if (about->clock_error_ns >= 0)
@@ -94,7 +139,7 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
 int info_add_set(struct text *out, struct report *set, struct error *err)
 {
     static const struct table_column columns[COLUMNS] = {
-        [RANK] = { "Rank", CELL_INT, UNIT_NONE, 0 },
+        [RANK] = { "Rank", CELL_TEXT, UNIT_NONE, 0 },
         [HOST] = { "Host", CELL_TEXT, UNIT_NONE, 0 },
         [GPU] = { "GPU", CELL_TEXT, UNIT_NONE, 0 },
         [FROM] = { "From", CELL_INT, UNIT_TIME, 0 },

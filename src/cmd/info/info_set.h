@@ -6,6 +6,13 @@
 #include "base/text.h"
 #include "report/reader/reader.h"
 
+/* Whether the report is several files, or a folder: a single file that is divided by ranks is none. */
+int info_is_set(const struct report *report, const char *path);
+
+/* Adds the ranks of a report of the set: "3", "0-7,12"; nothing if they are unknown. */
+struct report_part;
+void info_add_ranks(struct text *out, const struct report_part *about);
+
 int info_add_set(struct text *out, struct report *set, struct error *err);
 
 #endif

@@ -64,7 +64,7 @@ static void map_global_ids(const struct report_part *part, int64_t *values, size
 {
     const int64_t system = part->system << SYSTEM_SHIFT, below = (INT64_C(1) << SYSTEM_SHIFT) - 1;
 
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows && part->system >= 0; r++)
         values[r] = (values[r] & below) | system;
 }
 

@@ -29,7 +29,7 @@ close_report:
 static void free_parts(struct report *set)
 {
     set_strings_free(set);
-    for (size_t p = 0; p < set->part_count; p++)
+    for (size_t p = 0; p < set->part_count && !set->borrows_parts; p++)
         report_close(set->parts[p].report);
     free(set->parts);
     pthread_mutex_destroy(&set->set_lock);

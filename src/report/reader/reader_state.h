@@ -72,6 +72,8 @@ struct reader_scratch {
     size_t column_capacity, row_capacity; /* of values and nulls */
     int64_t **values;
     uint64_t **nulls;
+    int64_t *rank_values;                 /* of a whole chunk; NULL until one of a part of several ranks is decoded */
+    uint64_t *rank_nulls;
 };
 
 /* A report in a set. */
@@ -87,8 +89,17 @@ enum set_string_state { SET_STRINGS_NOT_MADE, SET_STRINGS_MADE };
 
 /* How the rows of a part's table become rows of the set's. */
 enum { PART_HAS_NOT = -1, PART_RANK = -2, PART_HOST = -3 };
+enum row_rank_source {
+    ROW_RANK_NOWHERE,
+    ROW_RANK_OWN,     /* a column of the rank itself */
+    ROW_RANK_PROCESS, /* a packed id */
+    ROW_RANK_PID,
+};
 struct reader_part_table {
     struct reader_part *part;
+    enum row_rank_source rank_source;    /* how rows of a part of several ranks tell theirs */
+    int rank_column;                     /* of the part's table */
+    int is_of_processes;                 /* each row is of one: a row without a rank is of none of the job's */
     size_t column_count;                 /* of the set's table */
     const enum column_meaning *meanings; /* by column of the set's table */
     int *columns;                        /* by column of the set's table: that of the part's, or one of the above */
@@ -119,6 +130,7 @@ struct report {
     int string_index_made, strings_repeat;
 
     struct reader_part *parts; /* of a set; NULL: this is a file */
+    int borrows_parts;         /* they are those of another set, which closes them */
     size_t part_count;
     pthread_mutex_t set_lock;  /* guards the making of the set's strings */
     _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */
@@ -153,6 +165,18 @@ void set_strings_free(struct report *set);
 /* part_map.c: turns decoded values of a part into those of the set. */
 void part_map_column(const struct reader_part_table *table, int column, enum column_type type, int64_t *values,
                      size_t rows);
+/* row_ranks.c: where the rows of a part's table have their rank. */
+void row_ranks_find(struct reader_part_table *map, const struct report_table *from);
+/* Turns the values of the rank's column into ranks, and says which of them are NULL. */
+void row_ranks_map(const struct reader_part_table *map, int64_t *values, uint64_t *nulls, int has_nulls, size_t rows);
+/* Whether rows are left out. */
+int row_ranks_filter(const struct reader_part_table *map);
+/* Turns the bits that say which ranks are NULL into those that say which rows are kept; how many are. */
+size_t row_ranks_choose(const struct reader_part_table *map, const int64_t *ranks, uint64_t *nulls_to_kept,
+                        size_t rows);
+/* Closes the gaps of rows that are left out, in one column. */
+void row_ranks_keep(const uint64_t *kept, size_t rows, int64_t *values, uint64_t *nulls);
+
 /* A column that says which part it is: PART_RANK or PART_HOST. */
 void part_fill_column(const struct reader_part *part, int what, int64_t *values, int *has_nulls, size_t rows);
 
@@ -169,5 +193,7 @@ const uint8_t *reader_chunk_read(struct report *report, struct reader_chunk *chu
 int reader_chunk_read_at(struct report *report, uint64_t offset, uint32_t size, struct reader_scratch *scratch,
                          struct chunk_header *header);
 void reader_chunk_damaged(struct report *report, struct reader_chunk *chunk);
+/* The rows of a part's chunk that are kept; -1 if it cannot be read. */
+int64_t reader_kept_rows(const struct reader_part_table *map, struct reader_chunk *chunk);
 
 #endif

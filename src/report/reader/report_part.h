@@ -14,12 +14,24 @@ struct report_knot {
     double rate;
 };
 
+/* The rank of a process, as part of a list that is sorted by pid and then by system. */
+struct report_rank {
+    int64_t process; /* packed id of the part, without a thread */
+    int64_t rank;
+};
+
 struct report_part {
     const char *name; /* of the file, for messages */
     const char *host; /* NULL: unknown */
-    int64_t rank;     /* -1: unknown */
+    int64_t rank;     /* -1: unknown, or several */
+    /* Of a part of several ranks: those of its processes. */
+    const struct report_rank *ranks;
+    size_t rank_count;
+    /* Of a part of several ranks: rows of other ranks are left out. Sorted. NULL: none are. */
+    const int64_t *kept_ranks;
+    size_t kept_rank_count;
     /* Upper 16 bits of packed ids, below REPORT_MOST_PARTS: the same for parts in which the same pid is the same
-     * process. */
+     * process. -1: packed ids stay as they are. */
     int64_t system;
     int64_t first_device;
     int repeats_gpus;                /* its GPUs are those of an earlier part */
@@ -28,6 +40,9 @@ struct report_part {
     const char *clock;               /* what brought its times to those of the set; a constant text */
     int64_t clock_error_ns;          /* how far they may be off; -1: unknown */
 };
+
+/* Sorts a list of ranks, as a part needs it. */
+void report_ranks_sort(struct report_rank *ranks, size_t count);
 
 /* A time of the part as one of the set. */
 int64_t report_part_time(const struct report_part *part, int64_t time_ns);

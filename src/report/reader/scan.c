@@ -21,6 +21,8 @@ struct reader_scratch *reader_scratch_take(struct report *report)
         scratch->chunk_capacity = scratch->column_capacity = scratch->row_capacity = 0;
         scratch->values = NULL;
         scratch->nulls = NULL;
+        scratch->rank_values = NULL;
+        scratch->rank_nulls = NULL;
     }
     return scratch;
 }
@@ -52,6 +54,8 @@ void reader_scratches_delete(struct report *report)
         struct reader_scratch *scratch = report->scratches;
         report->scratches = scratch->next;
         free_columns(scratch);
+        free(scratch->rank_values);
+        free(scratch->rank_nulls);
         free(scratch->chunk);
         free(scratch);
     }
@@ -223,32 +227,102 @@ static void clear_nulls(int64_t *values, const uint64_t *nulls, size_t rows)
             values[r] = 0;
 }
 
-/* A chunk of a part: the part's values, mapped. */
+/* The ranks of a chunk's rows, into the scratch memory. */
+static int decode_ranks(const struct reader_part_table *map, struct reader_chunk *chunk, struct reader_scratch *scratch)
+{
+    int has_nulls, code;
+
+    if (!scratch->rank_values)
+        scratch->rank_values = malloc(CHUNK_MAX_ROWS * sizeof *scratch->rank_values);
+    if (!scratch->rank_nulls)
+        scratch->rank_nulls = malloc(CHUNK_MAX_ROWS / 64 * sizeof *scratch->rank_nulls);
+    if (!scratch->rank_values || !scratch->rank_nulls)
+        return ERR_NO_MEMORY;
+    struct target target = { &map->rank_column, 1, &scratch->rank_values, &scratch->rank_nulls, &has_nulls };
+    if ((code = file_chunk_decode(map->part->report, chunk, scratch, &target)) != 0)
+        return code;
+    row_ranks_map(map, scratch->rank_values, scratch->rank_nulls, has_nulls, chunk->rows);
+    return 0;
+}
+
+int64_t reader_kept_rows(const struct reader_part_table *map, struct reader_chunk *chunk)
+{
+    struct reader_scratch *scratch = reader_scratch_take(map->part->report);
+    int64_t kept = -1;
+
+    if (!scratch)
+        return -1;
+    if (decode_ranks(map, chunk, scratch) == 0)
+        kept = (int64_t)row_ranks_choose(map, scratch->rank_values, scratch->rank_nulls, chunk->rows);
+    reader_scratch_give(map->part->report, scratch);
+    return kept;
+}
+
+static void fill_column(const struct reader_part_table *map, int what, const struct reader_scratch *scratch,
+                        const struct target *target, size_t c, size_t rows)
+{
+    if (what != PART_RANK || !map->part->public.rank_count) {
+        part_fill_column(map->part, what, target->values[c], &target->has_nulls[c], rows);
+        return;
+    }
+    if (map->rank_source == ROW_RANK_NOWHERE)
+        return;
+    memcpy(target->values[c], scratch->rank_values, rows * sizeof *scratch->rank_values);
+    memcpy(target->nulls[c], scratch->rank_nulls, (rows + 63) / 64 * sizeof *scratch->rank_nulls);
+}
+
+static void map_columns(const struct reader_part_table *map, const int *columns, const struct reader_chunk *from,
+                        const struct reader_scratch *scratch, const struct target *target)
+{
+    for (size_t c = 0; c < target->count; c++) {
+        if (columns[c] >= 0) {
+            part_map_column(map, target->columns[c], from->definition->table->columns[columns[c]].type,
+                            target->values[c], from->rows);
+            if (target->has_nulls[c])
+                clear_nulls(target->values[c], target->nulls[c], from->rows);
+        } else if (columns[c] != PART_HAS_NOT)
+            fill_column(map, columns[c], scratch, target, c, from->rows);
+    }
+}
+
+/* The part's chunk has changed if the rows that stay are no longer as many. */
+static int leave_rows_out(const struct reader_chunk *chunk, struct reader_scratch *scratch, const struct target *target)
+{
+    size_t rows = chunk->part_chunk->rows;
+
+    if (row_ranks_choose(chunk->part_table, scratch->rank_values, scratch->rank_nulls, rows) != chunk->rows)
+        return ERR_CORRUPT;
+    for (size_t c = 0; c < target->count; c++)
+        row_ranks_keep(scratch->rank_nulls, rows, target->values[c], target->has_nulls[c] ? target->nulls[c] : NULL);
+    return 0;
+}
+
+/* A chunk of a part: the part's values, mapped. The target has room for all rows of the part's chunk. */
 static int part_chunk_decode(const struct reader_chunk *chunk, struct reader_scratch *scratch,
                              const struct target *target)
 {
     const struct reader_part_table *map = chunk->part_table;
-    const struct reader_definition *definition = chunk->part_chunk->definition;
     struct reader_part *part = map->part;
-    int columns[TABLE_MAX_COLUMNS], code;
+    int columns[TABLE_MAX_COLUMNS], needs_ranks = row_ranks_filter(map), code;
 
     for (size_t c = 0; c < target->count; c++) {
         int is_known = target->columns[c] >= 0 && (size_t)target->columns[c] < map->column_count;
         columns[c] = is_known ? map->columns[target->columns[c]] : PART_HAS_NOT;
+        needs_ranks |= columns[c] == PART_RANK && part->public.rank_count && map->rank_source != ROW_RANK_NOWHERE;
     }
+    if (needs_ranks && (code = decode_ranks(map, chunk->part_chunk, scratch)) != 0)
+        return code;
     struct target own = { columns, target->count, target->values, target->nulls, target->has_nulls };
     if ((code = file_chunk_decode(part->report, chunk->part_chunk, scratch, &own)) != 0)
         return code;
-    for (size_t c = 0; c < target->count; c++) {
-        if (columns[c] >= 0) {
-            part_map_column(map, target->columns[c], definition->table->columns[columns[c]].type, target->values[c],
-                            chunk->rows);
-            if (target->has_nulls[c])
-                clear_nulls(target->values[c], target->nulls[c], chunk->rows);
-        } else if (columns[c] != PART_HAS_NOT)
-            part_fill_column(part, columns[c], target->values[c], &target->has_nulls[c], chunk->rows);
-    }
-    return 0;
+    map_columns(map, columns, chunk->part_chunk, scratch, target);
+    return row_ranks_filter(map) ? leave_rows_out(chunk, scratch, target) : 0;
+}
+
+/* What decoding a chunk takes: more than it has in the end, if rows of it are left out. */
+static size_t rows_to_decode(const struct reader_chunk *chunk)
+{
+    return chunk->part_chunk ? chunk->part_chunk->rows : chunk->rows;
 }
 
 static int chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
@@ -287,7 +361,7 @@ static void scan_one(void *argument, int worker, size_t i)
         return;
     struct reader_scratch *scratch = reader_scratch_take(scan->report);
     int has_nulls[TABLE_MAX_COLUMNS];
-    if (!scratch || scratch_columns(scratch, scan->column_count, chunk->rows)) {
+    if (!scratch || scratch_columns(scratch, scan->column_count, rows_to_decode(chunk))) {
         scan->code = ERR_NO_MEMORY;
         if (scratch)
             reader_scratch_give(scan->report, scratch);
@@ -458,14 +532,17 @@ static void read_one(void *argument, int worker, size_t i)
     struct reader_scratch *scratch = reader_scratch_take(read->report);
     int64_t *values[TABLE_MAX_COLUMNS];
     int has_nulls[TABLE_MAX_COLUMNS];
-    if (!scratch || scratch_columns(scratch, count, chunk->rows)) {
+    int is_whole = rows_to_decode(chunk) == chunk->rows;
+    if (!scratch || scratch_columns(scratch, count, rows_to_decode(chunk))) {
         read->code = ERR_NO_MEMORY;
         goto give_scratch;
     }
     for (size_t c = 0; c < count; c++)
-        values[c] = read->out->values[c] + chunk->first_row;
+        values[c] = is_whole ? read->out->values[c] + chunk->first_row : scratch->values[c];
     struct target target = { read->columns, count, values, scratch->nulls, has_nulls };
     read->failed[i] = chunk_decode(read->report, chunk, scratch, &target) != 0;
+    for (size_t c = 0; c < count && !read->failed[i] && !is_whole; c++)
+        memcpy(read->out->values[c] + chunk->first_row, scratch->values[c], chunk->rows * sizeof **values);
     for (size_t c = 0; c < count && !read->failed[i]; c++)
         if (has_nulls[c] && or_bits(&read->nulls[c], read->out->rows, chunk->first_row, scratch->nulls[c], chunk->rows))
             read->code = ERR_NO_MEMORY;

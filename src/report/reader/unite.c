@@ -99,7 +99,10 @@ static struct reader_part_table *map_table(struct report *set, struct reader_par
         return NULL;
     for (size_t c = 0; c < to->column_count; c++)
         columns[c] = part_column(from, &to->columns[c]);
-    *map = (struct reader_part_table){ part, to->column_count, table->meanings, columns };
+    *map = (struct reader_part_table){
+        .part = part, .column_count = to->column_count, .meanings = table->meanings, .columns = columns
+    };
+    row_ranks_find(map, from);
     return map;
 }
 
@@ -113,9 +116,12 @@ static int add_chunks(struct reader_table *table, const struct reader_part_table
     for (size_t i = 0; i < from->chunk_count; i++) {
         struct reader_chunk *chunk = &from->chunks[i];
         int has_times = from->has_time && chunk->first <= chunk->last;
+        int64_t kept = row_ranks_filter(map) ? reader_kept_rows(map, chunk) : chunk->rows;
+        if (kept <= 0) /* -1: its damage is counted */
+            continue;
         struct reader_chunk added = {
             .size = chunk->size,
-            .rows = chunk->rows,
+            .rows = (uint32_t)kept,
             .first = has_times ? report_part_time(about, chunk->first) : INT64_MAX,
             .last = has_times ? report_part_time(about, chunk->last) : INT64_MIN,
             .first_row = table->public.rows,
@@ -123,7 +129,7 @@ static int add_chunks(struct reader_table *table, const struct reader_part_table
             .part_chunk = chunk,
         };
         table->chunks[table->chunk_count++] = added;
-        table->public.rows += chunk->rows;
+        table->public.rows += added.rows;
         table->public.packed_bytes += chunk->size;
         table->public.first_ns = added.first < table->public.first_ns ? added.first : table->public.first_ns;
         table->public.last_ns = added.last > table->public.last_ns ? added.last : table->public.last_ns;
@@ -182,19 +188,26 @@ static int make_tables(struct report *set)
     return add_rows(set);
 }
 
+static void *copy_list(struct report *set, const void *list, size_t count, size_t size)
+{
+    void *copy = arena_alloc(&set->arena, (count + 1) * size);
+
+    if (copy && count)
+        memcpy(copy, list, count * size);
+    return copy;
+}
+
 static int copy_about(struct report *set, struct report_part *about)
 {
-    struct report_knot *knots = arena_alloc(&set->arena, (about->knot_count + 1) * sizeof *knots);
-
     about->name = arena_copy(&set->arena, about->name, strlen(about->name));
     if (about->host)
         about->host = arena_copy(&set->arena, about->host, strlen(about->host));
-    if (!knots || !about->name)
-        return ERR_NO_MEMORY;
-    if (about->knot_count)
-        memcpy(knots, about->knots, about->knot_count * sizeof *knots);
-    about->knots = knots;
-    return 0;
+    about->knots = copy_list(set, about->knots, about->knot_count, sizeof *about->knots);
+    about->ranks = copy_list(set, about->ranks, about->rank_count, sizeof *about->ranks);
+    int is_filtered = about->kept_ranks != NULL;
+    if (is_filtered)
+        about->kept_ranks = copy_list(set, about->kept_ranks, about->kept_rank_count, sizeof *about->kept_ranks);
+    return about->name && about->knots && about->ranks && (!is_filtered || about->kept_ranks) ? 0 : ERR_NO_MEMORY;
 }
 
 /* Work is done by the first part's threads. */

@@ -1,0 +1,11 @@
+/* Which reports of a set are of one host, one system of processes, and the same GPUs. */
+#ifndef TACHO_SET_SET_HOSTS_H
+#define TACHO_SET_SET_HOSTS_H
+
+#include "base/error.h"
+#include "set_member.h"
+
+/* Fills clock_group, system, first_device and repeats_gpus of each member. */
+int set_hosts_number(struct set_member *members, size_t count, struct error *err);
+
+#endif

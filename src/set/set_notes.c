@@ -1,0 +1,128 @@
+/* Names ranks that are missing or there twice, and reports of several jobs. */
+#include "set_notes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define MOST_NAMED 4
+
+/* A rank and the report that has it. */
+struct holder {
+    int64_t rank;
+    size_t member;
+};
+
+void set_note(struct text *notes, const char *path, const char *sentence)
+{
+    if (notes)
+        text_addf(notes, "%s%s%s\n", path ? path : "", path ? ": " : "", sentence);
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+    const struct holder *x = a, *y = b;
+
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->member < y->member ? -1 : x->member > y->member;
+}
+
+/* By rank; the caller frees them. NULL: out of memory. */
+static struct holder *list_holders(const struct set_member *members, size_t count, size_t *found)
+{
+    struct holder *list = NULL;
+    size_t room = 0;
+
+    *found = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t rank_count;
+        int64_t *ranks = set_member_ranks(&members[i], &rank_count);
+        if (!ranks || array_reserve(&list, &room, *found + rank_count + 1, sizeof *list) != 0) {
+            free(ranks);
+            free(list);
+            return NULL;
+        }
+        for (size_t r = 0; r < rank_count; r++)
+            list[(*found)++] = (struct holder){ ranks[r], i };
+        free(ranks);
+    }
+    qsort(list, *found, sizeof *list, compare_holders);
+    return list;
+}
+
+static void note_missing(struct text *notes, const struct holder *holders, size_t count, int64_t world_size)
+{
+    struct text sentence = { 0 }, whole = { 0 };
+    int64_t expected = 0, missing = 0;
+
+    for (size_t i = 0; i <= count && expected < world_size; i++) {
+        int64_t rank = i < count ? holders[i].rank : world_size;
+        for (; expected < rank && expected < world_size; expected++)
+            if (missing++ < MOST_NAMED)
+                text_addf(&sentence, "%s%" PRId64, missing > 1 ? ", " : "", expected);
+        expected = rank >= expected ? rank + 1 : expected;
+    }
+    if (missing) {
+        text_addf(&whole, "%s %s%s of the job's %" PRId64 " %s missing", missing == 1 ? "rank" : "ranks",
+                  text_string(&sentence), missing > MOST_NAMED ? ", …" : "", world_size, missing == 1 ? "is" : "are");
+        if (missing > MOST_NAMED)
+            text_addf(&whole, " (%" PRId64 " in all)", missing);
+        set_note(notes, NULL, text_string(&whole));
+    }
+    text_free(&whole);
+    text_free(&sentence);
+}
+
+static void note_twice(struct text *notes, const struct set_member *members, const struct holder *holders, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (holders[i].rank != holders[i - 1].rank)
+            continue;
+        struct text sentence = { 0 };
+        text_addf(&sentence, "rank %" PRId64 " is in '%s' too: are these files of several runs?", holders[i].rank,
+                  members[holders[i - 1].member].path);
+        set_note(notes, members[holders[i].member].path, text_string(&sentence));
+        text_free(&sentence);
+    }
+}
+
+/* Reports of two jobs may all have different ranks, but no moment in common. */
+static void note_jobs(struct text *notes, const struct set_member *members, size_t count)
+{
+    const struct set_member *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct set_member *at = &members[i];
+        if (!at->job)
+            continue;
+        first = first ? first : at;
+        if (strcmp(first->job, at->job) == 0)
+            continue;
+        struct text sentence = { 0 };
+        text_addf(&sentence, "is of job %s, but '%s' is of job %s: name the files of one job", at->job, first->path,
+                  first->job);
+        set_note(notes, at->path, text_string(&sentence));
+        text_free(&sentence);
+        return;
+    }
+}
+
+void set_notes_add(struct text *notes, const struct set_member *members, size_t count, size_t left_out)
+{
+    size_t holder_count;
+    struct holder *holders = list_holders(members, count, &holder_count);
+    int64_t world_size = 0;
+
+    note_jobs(notes, members, count);
+    if (!holders)
+        return;
+    for (size_t i = 0; i < count; i++)
+        world_size = members[i].world_size > world_size ? members[i].world_size : world_size;
+    note_twice(notes, members, holders, holder_count);
+    if (world_size <= REPORT_MOST_PARTS && !left_out)
+        note_missing(notes, holders, holder_count, world_size);
+    free(holders);
+}
