@@ -81,22 +81,31 @@ static char *with_ending(const char *path, const char *separator, const char *en
     return out;
 }
 
-/* Parses the options and checks that there is one file. Returns 1 to go on. */
+/* Parses the options and checks that there is a file, and not more than `most`. Returns 1 to go on. */
+static int prepare_several(const struct command *self, int argc, char **argv, struct settings *settings,
+                           const char **files, size_t *count, size_t most, int *status)
+{
+    struct error err;
+
+    if (!command_options(self, argc, argv, settings, files, count, status))
+        return 0;
+    if (!*count || *count > most) {
+        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho %s FILE", *count ? "more than one file given" : "no file given",
+                  self->name);
+        *status = command_fail(self, &err);
+        return 0;
+    }
+    return 1;
+}
+
 static int prepare(const struct command *self, int argc, char **argv, struct settings *settings, const char **file,
                    int *status)
 {
     const char *files[argc];
     size_t count;
-    struct error err;
 
-    if (!command_options(self, argc, argv, settings, files, &count, status))
+    if (!prepare_several(self, argc, argv, settings, files, &count, 1, status))
         return 0;
-    if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho %s FILE", count ? "more than one file given" : "no file given",
-                  self->name);
-        *status = command_fail(self, &err);
-        return 0;
-    }
     *file = files[0];
     return 1;
 }
@@ -479,25 +488,35 @@ done:
     return code;
 }
 
-static int write_export(const char *file, const char *output, const struct exporter *exporter,
+static int is_same_file(const char *one, const char *other)
+{
+    struct stat from, to;
+
+    return stat(one, &from) == 0 && stat(other, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+}
+
+static int write_export(struct input input, const char *output, const struct exporter *exporter,
                         const struct settings *settings, struct error *err)
 {
     struct report *report;
-    struct stat from, to;
+    struct text found = { 0 };
     int code;
 
-    if (stat(file, &from) == 0 && stat(output, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-        return error_set(err, ERR_BAD_ARGUMENT,
-                         "cannot write over '%s', the file being exported; name another with "
-                         "-o",
-                         file);
-    if ((code = open_report(file, &report, err)) != 0)
-        return code;
+    for (size_t i = 0; i < input.count; i++)
+        if (is_same_file(input.paths[i], output))
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "cannot write over '%s', the file being exported; name another with "
+                             "-o",
+                             input.paths[i]);
+    if ((code = open_input(input, NULL, &found, &report, err)) != 0)
+        goto free_name;
     if (names_a_table(&settings->export, report))
         code = write_part(report, output, exporter, settings, err);
     else
         code = complain_tables(settings->tables.values[0], report, err);
-    close_report(report, file);
+    close_report(report, text_string(&found));
+free_name:
+    text_free(&found);
     return code;
 }
 
@@ -506,26 +525,27 @@ static int run_export(const struct command *self, int argc, char **argv)
     struct settings settings = { .type = "sqlite", .export.lazy = 1 };
     const struct exporter *exporter;
     struct error err = { 0 };
-    const char *file, *output = NULL;
+    const char *files[argc], *output = NULL;
     char *made_up = NULL, ending[64];
+    size_t count;
     int status, code;
 
-    if (!prepare(self, argc, argv, &settings, &file, &status))
+    if (!prepare_several(self, argc, argv, &settings, files, &count, SIZE_MAX, &status))
         return status;
-    settings.file_name = path_base_name(file);
+    settings.file_name = path_base_name(files[0]);
     if ((code = take_export_options(&settings, &exporter, &err)) != 0)
         goto done;
-    if (!settings.output && set_is_meant(file)) {
+    if (!settings.output && (count > 1 || set_is_meant(files[0]))) {
         code = error_set(&err, ERR_BAD_ARGUMENT, "several reports have no name for the file to write: give it with -o");
         goto done;
     }
     snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
-    made_up = settings.output ? NULL : with_ending(file, exporter->folder ? "_" : ".", ending);
+    made_up = settings.output ? NULL : with_ending(files[0], exporter->folder ? "_" : ".", ending);
     output = settings.output ? settings.output : made_up;
     settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
     if (output && strcmp(output, TO_STDOUT) == 0)
         signal(SIGPIPE, SIG_DFL); /* a reader that has enough ends us without a word */
-    code = output ? write_export(file, output, exporter, &settings, &err)
+    code = output ? write_export((struct input){ files, count }, output, exporter, &settings, &err)
                   : error_set(&err, ERR_NO_MEMORY, "out of memory");
 done:
     export_options_free(&settings.export);
@@ -543,7 +563,7 @@ static const struct entry export_examples[] = {
 
 const struct command command_export = {
     .name = "export",
-    .arguments = "FILE",
+    .arguments = "FILE …",
     .summary = "Convert a report to another format",
     .about = "Convert a report to another format. The sqlite format has the tables and columns of nsys's export, so "
              "that scripts for it work unchanged; csv, json, jsonlines and text hold the same tables.",

@@ -110,13 +110,16 @@ static void say_lines(const struct text *notes)
 }
 
 /* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
-static int open_set(const char *path, enum clock_choice clock, const struct set_filter *filter, struct report **out,
+static int open_set(struct input input, enum clock_choice clock, const struct set_filter *filter, struct report **out,
                     struct error *err)
 {
     struct text notes = { 0 };
-    const struct set_request request = {
-        .operands = &path, .operand_count = 1, .open = open_member, .clock = clock, .filter = filter, .notes = &notes
-    };
+    const struct set_request request = { .operands = input.paths,
+                                         .operand_count = input.count,
+                                         .open = open_member,
+                                         .clock = clock,
+                                         .filter = filter,
+                                         .notes = &notes };
     int code = set_open(&request, out, err);
 
     if (code != 0)
@@ -141,7 +144,14 @@ static enum clock_choice choose_clock(const char *name)
     return CLOCK_CHOICE_BEST;
 }
 
-int open_input(const char *path, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
+void input_name(struct text *out, struct input input)
+{
+    text_add(out, input.paths[0]);
+    if (input.count > 1)
+        text_addf(out, " and %zu more", input.count - 1);
+}
+
+int open_input(struct input input, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err)
 {
     static const struct foreign_rep_settings none;
@@ -151,18 +161,18 @@ int open_input(const char *path, const struct foreign_rep_settings *settings, st
 
     if ((code = set_filter_check(&filter, err)) != 0)
         return code;
-    if (!set_is_meant(path)) {
-        if ((code = open_file(path, settings, found, 1, 1, out, err)) != 0)
+    if (input.count == 1 && !set_is_meant(input.paths[0])) {
+        if ((code = open_file(input.paths[0], settings, found, 1, 1, out, err)) != 0)
             return code;
         return set_divide(text_string(found), &filter, out, err);
     }
-    text_add(found, path);
-    return open_set(path, choose_clock(wanted->clock), &filter, out, err);
+    input_name(found, input);
+    return open_set(input, choose_clock(wanted->clock), &filter, out, err);
 }
 
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
 {
-    return open_input(path, NULL, found, out, err);
+    return open_input((struct input){ &path, 1 }, NULL, found, out, err);
 }
 
 int open_report(const char *path, struct report **out, struct error *err)

@@ -13,8 +13,31 @@ int open_report(const char *path, struct report **out, struct error *err);
 /* The same, with the name of the file that was read: X.tacho for X. The caller frees it in any case. */
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err);
 
-/* The same, as options of the command ask for. A folder or a pattern is opened as a set. */
-int open_input(const char *path, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
+/* Operands that are read as one report: a file; or a folder, a pattern or several of all these as a set. */
+struct input {
+    const char *const *paths;
+    size_t count;
+};
+
+/* How the operands of a command are read: as one, or with --each one by one. */
+static inline size_t input_count(size_t path_count, int each)
+{
+    return each || !path_count ? path_count : 1;
+}
+static inline struct input input_at(const char *const *paths, size_t path_count, int each, size_t index)
+{
+    return each ? (struct input){ paths + index, 1 } : (struct input){ paths, path_count };
+}
+/* The row of this option for a command's table. */
+#define EACH_OPTION(type, member)                                                                                      \
+    { .name = "each", .kind = OPTION_FLAG, .offset = offsetof(type, member),                                           \
+      .help = "Treat several FILEs one by one, instead of reading them as one set of reports." }
+
+/* Adds how the input is called in messages: "a.tacho", "a.tacho and 3 more". */
+void input_name(struct text *out, struct input input);
+
+/* Opens an input as options of the command ask for; settings may be NULL. */
+int open_input(struct input input, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err);
 
 /* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, the end is

@@ -297,13 +297,16 @@ static int run(const struct command *self, int argc, char **argv)
         return status;
     if (settings.stack_frames > 1000)
         settings.stack_frames = 1000;
-    if (file_count != 1) {
+    if (!file_count) {
         error_set(&err, ERR_BAD_ARGUMENT,
-                  "takes one FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
+                  "takes a FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
         return command_fail(self, &err);
     }
-    if (open_report(files[0], &report, &err) != 0)
+    struct text found = { 0 };
+    if (open_input((struct input){ files, file_count }, NULL, &found, &report, &err) != 0) {
+        text_free(&found);
         return command_fail(self, &err);
+    }
     int code = print_ops(&out, report, &settings, &err);
     if (code == ERR_NO_DATA && strcmp(settings.format, "json") == 0) { /* programs that read a list get an empty one */
         command_fail(self, &err);
@@ -311,7 +314,8 @@ static int run(const struct command *self, int argc, char **argv)
         code = 0;
     }
     status = code != 0 ? command_fail(self, &err) : command_write(self, &out);
-    close_report(report, files[0]);
+    close_report(report, text_string(&found));
+    text_free(&found);
     text_free(&out);
     return status;
 }
@@ -326,7 +330,7 @@ static const struct entry examples[] = {
 
 const struct command command_ops = {
     .name = "ops",
-    .arguments = "FILE",
+    .arguments = "FILE …",
     .summary = "Print PyTorch operators like torch.profiler does",
     .about = "Print the table of torch's key_averages(): operators, CUDA calls and kernels with their times, memory "
              "and FLOPs. FILE is a .tacho report, a trace of torch.profiler (.json, .json.gz, .json.zst) or an SQLite "

@@ -368,9 +368,9 @@ static int show_open(struct report *report, struct run_human *human, const struc
     return code != 0 ? code : end_for_people(human, err);
 }
 
-static int show_file(const struct command *self, const char *path, const struct run_reports_settings *settings,
-                     const struct run_reports_registry *registry, const struct selection_list *wanted,
-                     const struct output_delivery *delivery)
+static int show_input(const struct command *self, struct input input, const struct run_reports_settings *settings,
+                      const struct run_reports_registry *registry, const struct selection_list *wanted,
+                      const struct output_delivery *delivery)
 {
     struct run_human human = { .command = self,
                                .noun = registry->noun,
@@ -383,7 +383,7 @@ static int show_file(const struct command *self, const char *path, const struct 
     struct text found = { 0 };
     int code;
 
-    if ((code = open_input(path, &settings->input, &found, &report, &err)) != 0)
+    if ((code = open_input(input, &settings->input, &found, &report, &err)) != 0)
         goto free_name;
     human.path = text_string(&found);
     code = show_open(report, &human, settings, registry, wanted, &err);
@@ -519,12 +519,14 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)
         select_reports(wanted, settings, registry, &err);
     int status = err.code ? command_fail(self, &err) : EXIT_OK;
+    size_t input_total = input_count(file_count, settings->each);
     if (!err.code)
-        output_begin_document(&delivery, &document, file_count > 1, wanted->count != 1 || delivery.count > 1);
-    for (size_t i = 0; i < file_count && status == EXIT_OK; i++) {
-        if (file_count > 1)
+        output_begin_document(&delivery, &document, input_total > 1, wanted->count != 1 || delivery.count > 1);
+    for (size_t i = 0; i < input_total && status == EXIT_OK; i++) {
+        if (input_total > 1)
             name_file(files[i], &delivery);
-        status = show_file(self, files[i], settings, registry, wanted, &delivery);
+        status = show_input(self, input_at(files, file_count, settings->each, i), settings, registry, wanted,
+                            &delivery);
     }
     end_document(&delivery);
     if (status == EXIT_OK && wanted->unknown.code)

@@ -16,6 +16,7 @@ struct run_reports_settings {
     struct output_settings deliver;
     struct selection_part_settings part;
     struct foreign_rep_settings input;
+    int each; /* several files one by one */
 };
 
 /* The reports or rules that exist, and those that run when no name is given. */

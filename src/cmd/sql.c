@@ -13,6 +13,7 @@
 #include "open_report.h"
 #include "output.h"
 #include "query/query.h"
+#include "set/set.h"
 #include "sql_words.h"
 
 /* Rows after which text is written out, for formats that need not know all of them. */
@@ -336,16 +337,22 @@ static int converse(struct session *session)
 }
 
 /* The caller frees session and report, after an error too. */
-static int open_session(struct session *session, const struct settings *settings, const char *path, struct text *found,
-                        struct report **report, struct error *err)
+static int open_session(struct session *session, const struct settings *settings, struct input input,
+                        struct text *found, struct report **report, struct error *err)
 {
     int code;
 
     if ((code = set_format(session, settings->format, err)) != 0)
         return code;
-    if ((code = open_input(path, &settings->input, found, report, err)) != 0)
+    if ((code = open_input(input, &settings->input, found, report, err)) != 0)
         return code;
     return query_open(*report, &session->query, err);
+}
+
+/* The last operand is a query unless it is a file, or a pattern of files. */
+static int is_query(const char *operand)
+{
+    return access(operand, F_OK) != 0 && (strpbrk(operand, " \t\n") || !set_is_meant(operand));
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -361,16 +368,17 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, operands, &count, &status))
         return status;
-    if (count == 0 || count > 2) {
+    const char *query = count > 1 && is_query(operands[count - 1]) ? operands[--count] : NULL;
+    if (count == 0) {
         error_set(&err, ERR_BAD_ARGUMENT,
                   "no report or query given: tacho sql report1.tacho 'SELECT count(*) FROM NVTX_EVENTS'");
         return command_fail(self, &err);
     }
-    if (open_session(&session, &settings, operands[0], &found, &report, &err) != 0)
+    if (open_session(&session, &settings, (struct input){ operands, count }, &found, &report, &err) != 0)
         status = command_fail(self, &err);
-    else if (count == 1)
+    else if (!query)
         status = converse(&session);
-    else if ((operands[1][0] == '.' ? obey(&session, operands[1], &err) : answer(&session, operands[1], &err)) < 0)
+    else if ((*query == '.' ? obey(&session, query, &err) : answer(&session, query, &err)) < 0)
         status = command_fail(self, &err);
     if (end_document(&session) != EXIT_OK)
         status = EXIT_FAILED;
@@ -393,7 +401,7 @@ static const struct entry examples[] = {
 
 const struct command command_sql = {
     .name = "sql",
-    .arguments = "FILE [\"SELECT …\"]",
+    .arguments = "FILE … [\"SELECT …\"]",
     .summary = "Query a report with SQL",
     .about =
         "Run a SQL query on the tables of a report, without exporting it; the names are those of the SQLite export. "

@@ -1,5 +1,6 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "analyze/registry.h"
+#include "open_report.h"
 #include "run_reports.h"
 
 struct settings {
@@ -35,6 +36,7 @@ static const struct option options[] = {
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     FOREIGN_REP_OPTIONS(struct settings, show.input),
+    EACH_OPTION(struct settings, show.each),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the reports; with NAME or ALL, explain them." },
@@ -83,6 +85,7 @@ static const struct entry examples[] = {
       "Print the roofline with a peak that was measured, 800 TFLOP/s." },
     { "tacho stats --filter-nvtx step/3 report1.tacho",
       "Count only events that overlap the fourth range called 'step'." },
+    { "tacho stats run/", "Print the tables of a job, whose reports are in this folder." },
     { 0 },
 };
 
@@ -91,7 +94,8 @@ const struct command command_stats = {
     .arguments = "FILE …",
     .summary = "Print tables that show where the time went",
     .about = "Print the tables of a report. FILE is a .tacho report, a trace of torch.profiler or an SQLite export of "
-             "nsys. For a .nsys-rep, tacho reads the export beside it, or has nsys make one.",
+             "nsys; several FILEs, a folder or a pattern of them are read as one report. For a .nsys-rep, tacho reads "
+             "the export beside it, or has nsys make one.",
     .examples = examples,
     .options = options,
     .files = "tacho,sqlite",

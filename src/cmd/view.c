@@ -186,36 +186,42 @@ static int run(const struct command *self, int argc, char **argv)
     struct error err = { 0 };
     struct report *report;
     struct view *view;
+    struct text found = { 0 }, name = { 0 };
     size_t count;
     int status, code;
 
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
-    if (count != 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho view FILE", count ? "more than one file given" : "no file given");
+    if (!count) {
+        error_set(&err, ERR_BAD_ARGUMENT, "no file given: tacho view FILE");
         return command_fail(self, &err);
     }
-    if ((code = open_report(files[0], &report, &err)) != 0)
-        return command_fail(self, &err);
+    if ((code = open_input((struct input){ files, count }, NULL, &found, &report, &err)) != 0)
+        goto free_name;
+    input_name(&name, (struct input){ files, count });
     if ((code = view_open(report, &view, &err)) != 0)
         goto close_file;
-    view_set_name(view, files[0]);
-    code = serve(self, view, files[0], &settings, begun_ns, &err);
+    view_set_name(view, text_string(&name));
+    code = serve(self, view, text_string(&name), &settings, begun_ns, &err);
     view_close(view);
 close_file:
-    close_report(report, files[0]);
+    close_report(report, text_string(&name));
+free_name:
+    text_free(&found);
+    text_free(&name);
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
 static const struct entry examples[] = {
     { "tacho view report1.tacho", "Open the timeline in the browser." },
+    { "tacho view run/", "Show all ranks of a job, whose reports are in this folder." },
     { "tacho view --no-browser -p 8000 report1.tacho", "Serve the timeline at port 8000 and print its address." },
     { 0 },
 };
 
 const struct command command_view = {
     .name = "view",
-    .arguments = "FILE",
+    .arguments = "FILE …",
     .summary = "Show the timeline of a report in a browser",
     .about = "Serve the timeline of a report (or of another profiler's file) on this machine, and open a browser. "
              "Under ssh, print the ssh command that forwards the port instead. Requests without the token in the "

@@ -71,6 +71,15 @@ static int keep_if_wanted(struct opening *opening, struct error *err)
     return 0;
 }
 
+/* A file that is not there but named is a slip of the one who named it. */
+static int is_named(const struct set_request *request, const char *path)
+{
+    for (size_t i = 0; i < request->operand_count; i++)
+        if (strcmp(request->operands[i], path) == 0)
+            return 1;
+    return 0;
+}
+
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
 {
     struct error first = { 0 };
@@ -79,7 +88,8 @@ static int open_files(struct opening *opening, const struct set_files *files, st
         struct error cause = { 0 };
         size_t before = opening->count;
         int code = open_one(opening, files->paths[i], files->count <= MOST_DESCRIPTORS, &cause);
-        if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before))
+        if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before) ||
+            (code == ERR_NOT_FOUND && is_named(opening->request, files->paths[i])))
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
             set_note(opening->request->notes, NULL, cause.text);

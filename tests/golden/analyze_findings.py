@@ -108,7 +108,7 @@ def check_finding():
     place = result["locations"][0]["physicalLocation"]
     check("sarif: the line", row["Where"].split()[0], f"{place['artifactLocation']['uri']}:{place['region']['startLine']}")
     check("sarif: the sentence", True, result["message"]["text"].startswith(row["Finding"]) and result["message"]["text"].endswith(row["Advice"]))
-    check("two files are two runs", 2, len(sarif(TRAIN, TRAIN)["runs"]))
+    check("two files are two runs", 2, len(sarif("--each", TRAIN, TRAIN)["runs"]))
     check("sarif: one rule", ["result_waits"], [rule["id"] for rule in sarif("-r", "result_waits", TRAIN)["runs"][0]["tool"]["driver"]["rules"]])
     for form in ("sarif", "github"):
         check(f"{form} stands alone", True, "alone" in refusal("analyze", "-f", form, "-f", "csv", TRAIN))

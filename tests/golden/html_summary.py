@@ -274,5 +274,5 @@ with open("a page.html") as file:
     lib.check("a file is what stdout has", lib.output("summary", "-o", "-", TRAIN), file.read())
 lib.check("no file is overwritten", True, "exists already" in lib.refusal("summary", "-o", "a page.html", TRAIN))
 lib.output("summary", "-f", "true", "-o", "a page.html", TRAIN)
-lib.check("one report", True, "one report" in lib.refusal("summary", "-o", "b.html", TRAIN, TRAIN))
+lib.check("one report", True, "one capture" in lib.refusal("summary", "--each", "-o", "b.html", TRAIN, TRAIN))
 raise SystemExit(lib.status())

@@ -170,7 +170,7 @@ def options():
     check("an unknown column", True, "did you mean kernel" in refusal("pyprof", "-c", "kernels", "pyprof.sqlite"))
     check("csv and widths", True, "exclude" in refusal("pyprof", "--csv", "-w", "200", "pyprof.sqlite"))
     check("a column twice", True, "twice" in refusal("pyprof", "-c", "idx,idx", "pyprof.sqlite"))
-    check("two files", True, "one file" in refusal("pyprof", "pyprof.sqlite", "pyprof.sqlite"))
+    check("no file", True, "a file" in refusal("pyprof"))
     made = lib.Made("empty.sqlite")
     made.add("OSRT_API", start=0, end=5, eventClass=27, globalTid=FORWARD, nameId=made.text("poll"), returnValue=0)
     made.write()

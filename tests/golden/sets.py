@@ -94,6 +94,33 @@ def check_reports():
             expected[kernel] = (before[0] + count, before[1] + total)
     check("stats over a set", expected, {row["Name"]: (row["Instances"], row["Total Time (ns)"]) for row in rows})
     check("a pattern is a set, too", rows, table("cuda_gpu_kern_sum", "run/*.sqlite"))
+    check_several()
+
+
+def check_several():
+    """Files that are named one after another are a set, to every command."""
+    files = [f"run/{name}.sqlite" for name in NAMES]
+    words = ("stats", "-q", "-r", "cuda_gpu_kern_sum", "-f", "csv")
+    whole = output(*words, "run")
+    check("several files are a set", whole, output(*words, *files))
+    check("a file that is named twice is there once", whole, output(*words, *files, files[0]))
+    check("--each", "".join(output(*words, file) for file in files), output(*words, "--each", *files))
+    check("analyze", output("analyze", "-q", "-f", "csv", "-r", "cuda_memcpy_async", "run"), output("analyze", "-q", "-f", "csv", "-r", "cuda_memcpy_async", *files))
+    query = "SELECT count(*), sum(start) FROM CUPTI_ACTIVITY_KIND_KERNEL"
+    check("sql", output("sql", "run", query), output("sql", *files, query))
+    check("sql: a pattern last", output("sql", "run", query), output("sql", files[0], "run/[rw]*.sqlite", query))
+    check("info", 3, len(json.loads(output("info", "-f", "json", *files))[0]["reports"]))
+    check("info --each", 3, len(json.loads(output("info", "--each", "-f", "json", *files))))
+    check("ops", output("ops", "-f", "csv", "run"), output("ops", "-f", "csv", *files))
+    for target in ("folder", "files"):
+        output("export", "-t", "sqlite", "-o", f"{target}.sqlite", *(["run"] if target == "folder" else files))
+    rows = [sqlite3.connect(f"{target}.sqlite").execute("SELECT host, rank, start, end, deviceId FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall() for target in ("folder", "files")]
+    check("export", rows[0], rows[1])
+    check("export: there are rows", True, len(rows[0]) > 100)
+    check("an export of several needs a name", 2, run("export", *files)[0])
+    check("a file that is not there", (1, "tacho stats: cannot open none.tacho: No such file or directory\n"), run(*words, files[0], "none.tacho")[:2])
+    job = ("diff", "-r", "cuda_gpu_kern_sum", "-f", "csv", "--rows=all")
+    check("diff of two jobs", output(*job, "run", "run/*.sqlite"), output(*job, "run", "--", "run/*.sqlite"))
 
 
 def check_ranks():

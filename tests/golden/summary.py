@@ -141,7 +141,7 @@ made.write()
 lib.check("busy of the GPU's part of the run", ["the GPU's part of the run 100 ms; GPU busy 9 %"],
           re.findall("the GPU's part of the run .*? %", lib.output("summary", "late.sqlite")))
 
-both = json.loads(lib.output("info", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
+both = json.loads(lib.output("info", "--each", "-f", "json", "mix of 'nsys'.sqlite", os.path.join(lib.KINETO, "train.json.gz")))
 lib.check("one document for two files", 2, len(both))
 lib.check("info names the size of the file itself", True, "mix of 'nsys'.sqlite, 1.15 MB" in lib.output("info", "mix of 'nsys'.sqlite"))
 doctor = json.loads(lib.output("doctor", "-f", "json"))

@@ -300,8 +300,8 @@ def check_options():
     check("a report without data", f"um_sum: {file} does not contain CUDA memory transfers data.\n", on_terminal(120, "stats", "-r", "um_sum", file))
     check("nothing in this part", True, on_terminal(120, "stats", "--filter-time=0/1ns", file).startswith("No rows in: cuda_gpu_kern_sum, "))
     check_units(file)
-    both = on_terminal(120, "stats", "-r", "osrt_sum", file, "mix.tacho")
-    check("several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
+    both = on_terminal(120, "stats", "--each", "-r", "osrt_sum", file, "mix.tacho")
+    check("--each: several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
     units = on_terminal(120, "stats", "-r", "osrt_sum", "--timeunit=msec", file)
     check("--timeunit=msec", True, "Total (ms)" in units and re.search(r"100\.\d{3} ", units) is not None and "µs" not in units)
     for arguments in (("--rows=x",), ("--rows=-1",), ("--rows=",), ("--timeunit=weeks",)):

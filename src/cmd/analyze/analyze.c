@@ -49,6 +49,7 @@ static const struct option options[] = {
       .help = "Python that has torch, for --measure. Default: python3." },
     PART_OPTIONS(struct settings, show.part),
     FOREIGN_REP_OPTIONS(struct settings, show.input),
+    EACH_OPTION(struct settings, show.each),
     { .name = "help-rules", .kind = OPTION_TEXT, .offset = FIELD(help_rules), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the rules; with NAME or ALL, explain them." },
@@ -170,12 +171,12 @@ static int add_measured(struct text *out, struct job *job, const struct analyze_
     return 0;
 }
 
-static int read_file(struct job *job, const char *path, size_t number, struct error *err)
+static int read_input(struct job *job, struct input input, size_t number, struct error *err)
 {
     struct analyze_file file = { 0 };
     struct text out = { 0 };
     const struct measure_settings *measure = job->settings->measures ? &job->settings->measure : NULL;
-    int code = analyze_file_open(&file, path, &job->settings->show, &job->wanted, measure, err);
+    int code = analyze_file_open(&file, input, &job->settings->show, &job->wanted, measure, err);
 
     if (code != 0)
         goto close_file;
@@ -205,6 +206,7 @@ static void add_frame(void (*add)(struct text *out))
 static int read_files(const struct command *self, struct job *job, const char *const *files, size_t count)
 {
     struct error err = { 0 };
+    int each = job->settings->show.each;
 
     if (!count)
         error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho %s report1.tacho", self->name);
@@ -212,8 +214,8 @@ static int read_files(const struct command *self, struct job *job, const char *c
         selection_parse(&job->wanted, &job->settings->show.names, rules, "rule", &err);
     if (!err.code && job->format)
         add_frame(job->format->begin);
-    for (size_t i = 0; i < count && !err.code; i++)
-        read_file(job, files[i], i, &err);
+    for (size_t i = 0; i < input_count(count, each) && !err.code; i++)
+        read_input(job, input_at(files, count, each, i), i, &err);
     if (!err.code && job->format)
         add_frame(job->format->end);
     int status = err.code ? command_fail(self, &err) : job->failed ? EXIT_FAILED : EXIT_OK;

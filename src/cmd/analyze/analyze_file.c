@@ -52,10 +52,10 @@ static int read_findings(struct analyze_file *file, const struct run_reports_set
     return findings_read(&file->findings, &file->adviser, &request, err);
 }
 
-int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
+int analyze_file_open(struct analyze_file *file, struct input input, const struct run_reports_settings *settings,
                       const struct selection_list *wanted, const struct measure_settings *measure, struct error *err)
 {
-    int code = open_input(path, &settings->input, &file->path, &file->report, err);
+    int code = open_input(input, &settings->input, &file->path, &file->report, err);
 
     if (code != 0)
         return code;

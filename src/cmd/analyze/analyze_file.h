@@ -3,6 +3,7 @@
 #define TACHO_CMD_ANALYZE_ANALYZE_FILE_H
 
 #include "analyze/findings/findings.h"
+#include "cmd/open_report.h"
 #include "cmd/run_reports.h"
 #include "measure.h"
 
@@ -19,7 +20,7 @@ struct analyze_file {
 
 /* Opens the file and runs the rules that the list selects; an empty one selects all. measure: times the alternatives of
  * modelled causes; NULL: not. Close it also after an error. */
-int analyze_file_open(struct analyze_file *file, const char *path, const struct run_reports_settings *settings,
+int analyze_file_open(struct analyze_file *file, struct input input, const struct run_reports_settings *settings,
                       const struct selection_list *wanted, const struct measure_settings *measure, struct error *err);
 void analyze_file_close(struct analyze_file *file);
 

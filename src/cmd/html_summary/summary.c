@@ -17,7 +17,7 @@
 
 struct settings {
     const char *output, *peaks;
-    int overwrite;
+    int overwrite, each;
 };
 
 /* clang-format off */
@@ -31,6 +31,7 @@ static const struct option options[] = {
     { .name = "peak", .kind = OPTION_TEXT, .offset = offsetof(struct settings, peaks), .value = "TYPE=RATE,…",
       .help = "Peaks of the GPU for MFU and roofline, in TFLOP/s, and GB/s for memory: bf16=989,memory=4800. Default: "
               "those of the GPU." },
+    EACH_OPTION(struct settings, each),
     { 0 },
 };
 /* clang-format on */
@@ -43,7 +44,7 @@ static uint64_t size_of(const char *path, const struct report *report)
     return stat(path, &status) == 0 ? (uint64_t)status.st_size : report_health(report).file_bytes;
 }
 
-static int print_summary(const struct command *self, const char *path, const struct settings *settings,
+static int print_summary(const struct command *self, struct input input, const struct settings *settings,
                          struct error *err)
 {
     struct summary_request request = { .finish_ns = -1,
@@ -53,7 +54,7 @@ static int print_summary(const struct command *self, const char *path, const str
     struct text found = { 0 }, out = { 0 };
     int status;
 
-    if (open_report_as(path, &found, &request.report, err) != 0) {
+    if (open_input(input, NULL, &found, &request.report, err) != 0) {
         status = command_fail(self, err);
         goto free_texts;
     }
@@ -105,14 +106,14 @@ free_text:
     return code != 0 ? command_fail(self, err) : status;
 }
 
-static int write_summary(const struct command *self, const char *path, const struct settings *settings,
+static int write_summary(const struct command *self, struct input input, const struct settings *settings,
                          struct error *err)
 {
     struct html_request request = { .peaks = settings->peaks };
     struct text found = { 0 };
     int status;
 
-    if (open_report_as(path, &found, &request.report, err) != 0) {
+    if (open_input(input, NULL, &found, &request.report, err) != 0) {
         status = command_fail(self, err);
         goto free_found;
     }
@@ -139,21 +140,22 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho summary report1.tacho");
         return command_fail(self, &err);
     }
-    if (settings.output && count > 1) {
-        error_set(&err, ERR_BAD_ARGUMENT, "--output takes one report: a page has one capture");
+    if (settings.output && input_count(count, settings.each) > 1) {
+        error_set(&err, ERR_BAD_ARGUMENT, "--output takes no --each: a page has one capture, or one set of them");
         return command_fail(self, &err);
     }
     if (settings.peaks && gpu_peaks_set(&(struct gpu_peaks){ 0 }, settings.peaks, &err) != 0)
         return command_fail(self, &err);
-    for (size_t i = 0; i < count && status == EXIT_OK; i++)
-        status = (settings.output ? write_summary : print_summary)(self, files[i], &settings, &err);
+    for (size_t i = 0; i < input_count(count, settings.each) && status == EXIT_OK; i++)
+        status = (settings.output ? write_summary : print_summary)(self, input_at(files, count, settings.each, i),
+                                                                   &settings, &err);
     return status;
 }
 
 static const struct entry examples[] = {
     { "tacho summary report1.tacho", "Print the last lines of the capture again." },
     { "tacho summary -o report1.html report1.tacho", "Write a page of HTML, to print or send." },
-    { "tacho summary mix.sqlite trace.json.gz", "Summarize an export of nsys and a trace of torch.profiler." },
+    { "tacho summary --each mix.sqlite trace.json.gz", "Summarize an export of nsys and a trace of torch.profiler." },
     { 0 },
 };
 

@@ -22,7 +22,7 @@
 #include "report/reader/unite.h"
 
 struct settings {
-    int all, output;
+    int all, output, each;
     const char *format;
 };
 
@@ -42,6 +42,7 @@ static const struct option options[] = {
     { .name = "output", .kind = OPTION_FLAG, .offset = offsetof(struct settings, output),
       .help = "Print only the program's output that `tacho profile -w false` hid: its stdout to stdout, its stderr to "
               "stderr." },
+    EACH_OPTION(struct settings, each),
     { 0 },
 };
 /* clang-format on */
@@ -418,15 +419,17 @@ static int print_info(const struct command *self, struct report *report, const c
 }
 
 /* One document: nothing is printed unless all files can be read. */
-static int print_document(const struct command *self, const char *const *files, size_t count, struct error *err)
+static int print_document(const struct command *self, const char *const *files, size_t count, int each,
+                          struct error *err)
 {
     struct text out = { 0 }, found = { 0 };
     struct report *report;
     int code = 0, status;
 
     text_add(&out, "[");
-    for (size_t i = 0; i < count; i++) {
-        if ((code = open_report_as(files[i], &found, &report, err)) != 0)
+    for (size_t i = 0; i < input_count(count, each); i++) {
+        text_clear(&found);
+        if ((code = open_input(input_at(files, count, each, i), NULL, &found, &report, err)) != 0)
             goto free_text;
         text_add(&out, i ? ",\n " : "");
         code = info_add_json(&out, report, text_string(&found), err);
@@ -442,14 +445,14 @@ free_text:
     return status;
 }
 
-static int show_file(const struct command *self, const struct settings *settings, const char *file, int is_first)
+static int show_input(const struct command *self, const struct settings *settings, struct input input, int is_first)
 {
     struct text found = { 0 };
     struct report *report;
     struct error err = { 0 };
     int status;
 
-    if (open_report_as(file, &found, &report, &err) != 0) {
+    if (open_input(input, NULL, &found, &report, &err) != 0) {
         status = command_fail(self, &err);
         goto free_name;
     }
@@ -476,9 +479,9 @@ static int run(const struct command *self, int argc, char **argv)
         return command_fail(self, &err);
     }
     if (settings.format && strcmp(settings.format, "json") == 0 && !settings.output)
-        return print_document(self, files, count, &err);
-    for (size_t i = 0; i < count && status == EXIT_OK; i++)
-        status = show_file(self, &settings, files[i], i == 0);
+        return print_document(self, files, count, settings.each, &err);
+    for (size_t i = 0; i < input_count(count, settings.each) && status == EXIT_OK; i++)
+        status = show_input(self, &settings, input_at(files, count, settings.each, i), i == 0);
     return status;
 }
 

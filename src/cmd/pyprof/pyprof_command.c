@@ -197,15 +197,17 @@ static void add_table(struct text *out, const struct listing *listing, const str
     text_free(&cell);
 }
 
-static int print_file(const struct command *self, const struct listing *listing, const char *path, struct error *err)
+static int print_input(const struct command *self, const struct listing *listing, struct input input, struct error *err)
 {
     struct report *report;
     struct table *table;
-    struct text out = { 0 };
+    struct text out = { 0 }, found = { 0 };
     int status;
 
-    if (open_report(path, &report, err) != 0)
+    if (open_input(input, NULL, &found, &report, err) != 0) {
+        text_free(&found);
         return command_fail(self, err);
+    }
     if (pyprof_table(report, &table, err) != 0) {
         status = command_fail(self, err);
         goto close_file;
@@ -215,7 +217,8 @@ static int print_file(const struct command *self, const struct listing *listing,
     text_free(&out);
     table_delete(table);
 close_file:
-    close_report(report, path);
+    close_report(report, text_string(&found));
+    text_free(&found);
     return status;
 }
 
@@ -231,11 +234,11 @@ static int run(const struct command *self, int argc, char **argv)
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
     listing.csv = settings.csv;
-    if (count != 1)
-        error_set(&err, ERR_BAD_ARGUMENT, "takes one file: tacho pyprof report1.tacho");
+    if (!count)
+        error_set(&err, ERR_BAD_ARGUMENT, "takes a file: tacho pyprof report1.tacho");
     else if (choose_columns(&listing, settings.columns, &err) == 0)
         set_widths(&listing, settings.width, &err);
-    return err.code ? command_fail(self, &err) : print_file(self, &listing, files[0], &err);
+    return err.code ? command_fail(self, &err) : print_input(self, &listing, (struct input){ files, count }, &err);
 }
 
 static const struct entry examples[] = {
@@ -247,7 +250,7 @@ static const struct entry examples[] = {
 
 const struct command command_pyprof = {
     .name = "pyprof",
-    .arguments = "FILE",
+    .arguments = "FILE …",
     .summary = "List kernels as PyProf does, with their operators, FLOPs and bytes",
     .about =
         "Print PyProf's table: a row for each kernel, with the operator that launched it, its shapes, direction, "

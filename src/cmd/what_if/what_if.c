@@ -271,7 +271,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .format = "human" };
     struct job job = { 0 };
-    struct text out = { 0 };
+    struct text out = { 0 }, found = { 0 };
     struct error err = { 0 };
     const char *files[argc];
     size_t file_count;
@@ -279,17 +279,21 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
-    if (file_count != 1) {
+    if (!file_count) {
         error_set(&err, ERR_BAD_ARGUMENT,
-                  "takes one FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
+                  "takes a FILE: a .tacho report, an SQLite export of nsys or a trace of torch.profiler");
         return command_fail(self, &err);
     }
-    if (take_changes(&job, &settings, &err) != 0 || open_report(files[0], &job.report, &err) != 0)
+    if (take_changes(&job, &settings, &err) != 0 ||
+        open_input((struct input){ files, file_count }, NULL, &found, &job.report, &err) != 0) {
+        text_free(&found);
         return command_fail(self, &err);
+    }
     status = replay_report(&out, &job, &settings, &err) != 0 ? command_fail(self, &err) : command_write(self, &out);
     for (size_t i = 0; i < job.count; i++)
         replay_edits_free(&job.changes[i].edits);
-    close_report(job.report, files[0]);
+    close_report(job.report, text_string(&found));
+    text_free(&found);
     text_free(&out);
     return status;
 }
@@ -304,7 +308,7 @@ static const struct entry examples[] = {
 
 const struct command command_what_if = {
     .name = "what-if",
-    .arguments = "FILE",
+    .arguments = "FILE …",
     .summary = "Print what a change would save, by replaying the run",
     .about = "Replay the CUDA calls and the GPU work of a report with changes, and print what each change would save, "
              "alone and all together. Without a change, print the critical path of the run. FILE is a .tacho report, a "
