@@ -11,10 +11,10 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/ranks/mpi_ranks.h"
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/map.h"
-#include "mpi_ranks.h"
 
 /* Something that a handle meant to a rank or process from a time on. Handles are reused. */
 struct meaning {

@@ -6,9 +6,9 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/ranks/mpi_ranks.h"
 #include "analyze/registry.h"
 #include "analyze/reports/event_sum.h"
-#include "mpi_ranks.h"
 
 enum mpi_source { P2P, COLLECTIVES, START_WAIT, OTHER, SOURCES };
 static const char *const mpi_tables[SOURCES + 1] = {

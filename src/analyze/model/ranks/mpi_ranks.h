@@ -1,6 +1,6 @@
 /* The rank in MPI_COMM_WORLD of each process, from MPI_RANKS. */
-#ifndef TACHO_ANALYZE_REPORTS_MPI_RANKS_H
-#define TACHO_ANALYZE_REPORTS_MPI_RANKS_H
+#ifndef TACHO_ANALYZE_MODEL_RANKS_MPI_RANKS_H
+#define TACHO_ANALYZE_MODEL_RANKS_MPI_RANKS_H
 
 #include "analyze/engine/event_columns.h"
 #include "base/map.h"

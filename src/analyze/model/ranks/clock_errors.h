@@ -1,0 +1,24 @@
+/* How far the times of two processes may be off against each other, in a set of reports. */
+#ifndef TACHO_ANALYZE_MODEL_RANKS_CLOCK_ERRORS_H
+#define TACHO_ANALYZE_MODEL_RANKS_CLOCK_ERRORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/reader/reader.h"
+
+enum { CLOCK_SYSTEMS = 1 << 16 };
+
+/* {0} is that of a single report: all on one clock. */
+struct clock_errors {
+    int64_t *by_system; /* owned; of the upper 16 bits of packed ids: the largest of its reports, -1: unknown */
+};
+
+/* ERR_NO_MEMORY or 0. */
+int clock_errors_read(struct clock_errors *errors, const struct report *report);
+void clock_errors_free(struct clock_errors *errors);
+
+/* Of two threads, by their packed ids. 0 within a process; INT64_MAX: unknown, so that no order can be told. */
+int64_t clock_errors_of(const struct clock_errors *errors, int64_t thread, int64_t other);
+
+#endif

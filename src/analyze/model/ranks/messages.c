@@ -1,0 +1,347 @@
+/* Reads both sides of messages, and joins them channel by channel. */
+#include "messages.h"
+
+#include <stdlib.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+
+enum { NO_COMMUNICATOR = UINT32_MAX };
+
+const char *message_state_text(enum message_state state)
+{
+    static const char *const texts[] = {
+#define MESSAGE_STATE(name, text) text,
+        MESSAGE_STATES(MESSAGE_STATE)
+#undef MESSAGE_STATE
+    };
+    return texts[state];
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------------- */
+
+enum { START, END, THREAD, NAME, RANK, IS_RECEIVED, PEER, TAG, SIZE, COMMUNICATOR };
+
+/* Equal texts may have several ids in a report. */
+static int number_communicator(struct messages *messages, struct report *report, const struct row_cursor *rows,
+                               uint32_t *number)
+{
+    size_t length;
+
+    *number = NO_COMMUNICATOR;
+    if (row_is_null(rows, COMMUNICATOR))
+        return 0;
+    const char *name = report_string(report, row_int(rows, COMMUNICATOR), &length);
+    int64_t added = intern_add(&messages->names, name, length);
+    if (added < 0)
+        return ERR_NO_MEMORY;
+    *number = (uint32_t)added;
+    return 0;
+}
+
+static void find_calls(struct message_side *side, const struct mpi_calls *calls)
+{
+    side->started = mpi_calls_starting(calls, side->thread, side->start_ns);
+    side->completed = MPI_NO_CALL;
+    if (side->is_open)
+        return;
+    if (side->started != MPI_NO_CALL && calls->list[side->started].end_ns == side->end_ns)
+        side->completed = side->started;
+    else
+        side->completed = mpi_calls_ending(calls, global_process(side->thread), side->end_ns);
+}
+
+static int read_rows(struct messages *messages, struct row_cursor *rows, struct report *report,
+                     const struct mpi_calls *calls)
+{
+    if (rows->columns.rows >= NO_MESSAGE ||
+        array_reserve(&messages->list, &messages->room, rows->columns.rows + 1, sizeof *messages->list) != 0)
+        return ERR_NO_MEMORY;
+    while (row_cursor_next(rows)) {
+        struct message_side side = {
+            .start_ns = row_int(rows, START),
+            .end_ns = row_int_or(rows, END, INT64_MIN),
+            .is_open = (uint8_t)row_is_null(rows, END),
+            .thread = row_int_or(rows, THREAD, 0),
+            .name = row_int_or(rows, NAME, -1),
+            .rank = row_int_or(rows, RANK, MPI_RANK_UNKNOWN),
+            .peer = row_int_or(rows, PEER, MPI_RANK_UNKNOWN),
+            .tag = row_int_or(rows, TAG, -1),
+            .bytes = row_int_or(rows, SIZE, -1),
+            .is_received = row_int_or(rows, IS_RECEIVED, 0) != 0,
+            .other = NO_MESSAGE,
+            .state = MESSAGE_UNTOLD,
+        };
+        if (number_communicator(messages, report, rows, &side.communicator) != 0)
+            return ERR_NO_MEMORY;
+        find_calls(&side, calls);
+        messages->list[messages->count++] = side;
+    }
+    return 0;
+}
+
+/* ---- Channels --------------------------------------------------------------------------------------------------- */
+
+static int64_t source_of(const struct message_side *side)
+{
+    return side->is_received ? side->peer : side->rank;
+}
+
+static int64_t destination_of(const struct message_side *side)
+{
+    return side->is_received ? side->rank : side->peer;
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_channels(const struct message_side *a, const struct message_side *b)
+{
+    int order = compare_numbers(a->communicator, b->communicator);
+
+    order = order ? order : compare_numbers(source_of(a), source_of(b));
+    order = order ? order : compare_numbers(destination_of(a), destination_of(b));
+    return order ? order : compare_numbers(a->tag, b->tag);
+}
+
+/* The sides of a message that can be told stand together: first all sends, then all receives, each in order. */
+static int compare_sides(const void *left, const void *right)
+{
+    const struct message_side *a = left, *b = right;
+    int order = compare_channels(a, b);
+
+    order = order ? order : compare_numbers(a->is_received, b->is_received);
+    order = order ? order : compare_numbers(a->start_ns, b->start_ns);
+    order = order ? order : compare_numbers(a->thread, b->thread);
+    return order ? order : compare_numbers(a->end_ns, b->end_ns);
+}
+
+static int is_told(const struct message_side *side)
+{
+    return side->communicator != NO_COMMUNICATOR && side->rank >= 0 && side->peer >= 0 && side->tag >= 0;
+}
+
+struct matching {
+    struct messages *messages;
+    const struct mpi_calls *calls;
+    const struct clock_errors *errors;
+    struct message_side *sends, *receives; /* of the channel */
+    size_t send_count, receive_count;
+    size_t told;                           /* of all messages; those from here on are in no channel */
+};
+
+static void set_states(struct message_side *sides, size_t count, enum message_state state)
+{
+    for (size_t i = 0; i < count; i++)
+        sides[i].state = (uint8_t)state;
+}
+
+static int is_recorded(const struct mpi_calls *calls, int64_t rank)
+{
+    for (size_t i = 0; i < calls->thread_count; i++)
+        if (calls->threads[i].rank == rank)
+            return 1;
+    return 0;
+}
+
+static int is_of_one_process(const struct message_side *sides, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (global_process(sides[i].thread) != global_process(sides[0].thread))
+            return 0;
+    return 1;
+}
+
+static int is_whole(const struct matching *matching, const struct message_side *side)
+{
+    const struct mpi_thread *thread = mpi_calls_thread(matching->calls, side->thread);
+
+    return thread && thread->is_whole;
+}
+
+/* A receive that nobody saw complete may have taken a message, and one with any source or any tag one of any channel.
+ */
+static int has_open_receive(const struct matching *matching)
+{
+    const struct messages *messages = matching->messages;
+    const struct message_side *wanted = matching->receives;
+
+    for (size_t i = messages->told; i < messages->count; i++) {
+        const struct message_side *at = &messages->list[i];
+        if (at->is_received && at->is_open && at->rank == wanted->rank &&
+            (at->communicator == wanted->communicator || at->communicator == NO_COMMUNICATOR) &&
+            (at->peer < 0 || at->peer == wanted->peer) && (at->tag < 0 || at->tag == wanted->tag))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether counting from the first on both sides can be wrong. */
+static int is_doubtful(const struct matching *matching)
+{
+    size_t count = matching->send_count < matching->receive_count ? matching->send_count : matching->receive_count;
+    int whole = is_whole(matching, matching->sends) && is_whole(matching, matching->receives);
+    int64_t error = clock_errors_of(matching->errors, matching->sends->thread, matching->receives->thread);
+
+    if (!is_of_one_process(matching->sends, matching->send_count) ||
+        !is_of_one_process(matching->receives, matching->receive_count))
+        return 1;
+    if (matching->send_count != matching->receive_count && (!whole || has_open_receive(matching)))
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct message_side *send = &matching->sends[i], *receive = &matching->receives[i];
+        if (send->bytes >= 0 && receive->bytes >= 0 && send->bytes != receive->bytes)
+            return 1;
+        if (!whole && saturating_add(receive->end_ns, error) < send->start_ns)
+            return 1;
+    }
+    return 0;
+}
+
+/* Two that were started at once, or by two threads at the same time, may be in either order. */
+static int may_swap(const struct mpi_calls *calls, const struct message_side *first, const struct message_side *second)
+{
+    if (first->start_ns == second->start_ns)
+        return 1;
+    if (first->thread == second->thread || first->started == MPI_NO_CALL)
+        return first->thread != second->thread;
+    return calls->list[first->started].end_ns > second->start_ns;
+}
+
+static void mark_swaps(const struct mpi_calls *calls, struct message_side *sides, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i++)
+        if (may_swap(calls, &sides[i], &sides[i + 1]))
+            sides[i].state = sides[i + 1].state = MESSAGE_DOUBTFUL;
+}
+
+static void join(const struct matching *matching)
+{
+    struct message_side *list = matching->messages->list;
+
+    for (size_t i = 0; i < matching->send_count && i < matching->receive_count; i++) {
+        struct message_side *send = &matching->sends[i], *receive = &matching->receives[i];
+        if (send->state == MESSAGE_DOUBTFUL || receive->state == MESSAGE_DOUBTFUL) {
+            send->state = receive->state = MESSAGE_DOUBTFUL;
+            continue;
+        }
+        send->state = receive->state = MESSAGE_MATCHED;
+        send->other = (uint32_t)(receive - list);
+        receive->other = (uint32_t)(send - list);
+    }
+}
+
+static void match_channel(const struct matching *matching)
+{
+    struct message_side *sends = matching->sends, *receives = matching->receives;
+
+    if (!matching->send_count || !matching->receive_count) {
+        const struct message_side *side = matching->send_count ? sends : receives;
+        enum message_state state = is_recorded(matching->calls, side->peer) ? MESSAGE_ALONE : MESSAGE_ABSENT;
+        set_states(sends, matching->send_count, state);
+        set_states(receives, matching->receive_count, state);
+        return;
+    }
+    int doubtful = is_doubtful(matching);
+    set_states(sends, matching->send_count, doubtful ? MESSAGE_DOUBTFUL : MESSAGE_ALONE);
+    set_states(receives, matching->receive_count, doubtful ? MESSAGE_DOUBTFUL : MESSAGE_ALONE);
+    if (doubtful)
+        return;
+    mark_swaps(matching->calls, sends, matching->send_count);
+    mark_swaps(matching->calls, receives, matching->receive_count);
+    join(matching);
+}
+
+/* Those that cannot be told, and receives that nobody saw complete, are moved behind all others. */
+static size_t put_told_first(struct messages *messages)
+{
+    size_t told = 0;
+
+    for (size_t i = 0; i < messages->count; i++) {
+        struct message_side *at = &messages->list[i];
+        if (!is_told(at) || (at->is_received && at->is_open))
+            continue;
+        struct message_side swapped = messages->list[told];
+        messages->list[told++] = *at;
+        *at = swapped;
+    }
+    return told;
+}
+
+static void match(struct messages *messages, const struct mpi_calls *calls, const struct clock_errors *errors)
+{
+    size_t told = messages->told = put_told_first(messages);
+
+    if (told)
+        qsort(messages->list, told, sizeof *messages->list, compare_sides);
+    for (size_t first = 0, received, end; first < told; first = end) {
+        for (received = first; received < told && !messages->list[received].is_received &&
+                               compare_channels(&messages->list[received], &messages->list[first]) == 0;
+             received++)
+            ;
+        for (end = received; end < told && messages->list[end].is_received &&
+                             compare_channels(&messages->list[end], &messages->list[first]) == 0;
+             end++)
+            ;
+        match_channel(&(struct matching){
+            .messages = messages,
+            .calls = calls,
+            .errors = errors,
+            .sends = messages->list + first,
+            .receives = messages->list + received,
+            .send_count = received - first,
+            .receive_count = end - received,
+        });
+    }
+    for (size_t i = 0; i < messages->count; i++)
+        messages->counts[messages->list[i].is_received][messages->list[i].state]++;
+}
+
+uint32_t messages_find_receive(const struct messages *messages, const struct message_channel *channel, int64_t from_ns)
+{
+    const struct message_side wanted = { .communicator = channel->communicator,
+                                         .rank = channel->destination,
+                                         .peer = channel->source,
+                                         .tag = channel->tag,
+                                         .is_received = 1,
+                                         .start_ns = from_ns,
+                                         .thread = INT64_MIN,
+                                         .end_ns = INT64_MIN };
+    size_t low = 0, high = messages->told;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_sides(&messages->list[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct message_side *found = low < messages->told ? &messages->list[low] : NULL;
+    return found && found->is_received && compare_channels(found, &wanted) == 0 ? (uint32_t)low : NO_MESSAGE;
+}
+
+int messages_read(struct messages *messages, struct report *report, const struct mpi_calls *calls,
+                  const struct clock_errors *errors, struct error *err)
+{
+    static const char *const columns[] = { "start", "end", "globalTid", "textId",       "rank", "isReceived",
+                                           "peer",  "tag", "size",      "communicator", NULL };
+    struct row_cursor rows;
+    int code;
+
+    *messages = (struct messages){ 0 };
+    if ((code = row_cursor_open(&rows, report, "TACHO_MPI_MESSAGE", columns, err)) != 0)
+        return code;
+    if ((code = read_rows(messages, &rows, report, calls)) == 0)
+        match(messages, calls, errors);
+    row_cursor_close(&rows);
+    return code;
+}
+
+void messages_free(struct messages *messages)
+{
+    free(messages->list);
+    intern_free(&messages->names);
+    *messages = (struct messages){ 0 };
+}
