@@ -24,6 +24,7 @@ const struct command *const commands[] = {
     &command_sql,
     &command_diff,
     &command_what_if,
+    &command_recipe,
     &command_dlprof,
     &command_pyprof,
     &command_ncu,

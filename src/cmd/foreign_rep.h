@@ -23,6 +23,10 @@ struct foreign_rep_settings {
               ".nsys-rep." },                                                                                          \
     { .name = "force-export", .kind = OPTION_BOOL, .offset = offsetof(type, member.force_export),                      \
       .help = "Have nsys export a .nsys-rep again (ncu a .ncu-rep), even if an export exists. Default: false." },      \
+    SET_OPTIONS(type, member)
+
+/* Those of them that choose from a set of reports. */
+#define SET_OPTIONS(type, member)                                                                                      \
     { .name = "filter-rank", .kind = OPTION_TEXT, .offset = offsetof(type, member.ranks), .value = "RANKS",            \
       .help = "Read only the reports of these ranks: 0,8-15." },                                                       \
     { .name = "filter-host", .kind = OPTION_TEXT, .offset = offsetof(type, member.hosts), .value = "HOSTS",            \

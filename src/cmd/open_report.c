@@ -170,6 +170,14 @@ int open_input(struct input input, const struct foreign_rep_settings *settings, 
     return open_set(input, choose_clock(wanted->clock), &filter, out, err);
 }
 
+int open_as_set(struct input input, const struct foreign_rep_settings *settings, struct report **out, struct error *err)
+{
+    const struct set_filter filter = { settings->ranks, settings->hosts };
+    int code = set_filter_check(&filter, err);
+
+    return code != 0 ? code : open_set(input, choose_clock(settings->clock), &filter, out, err);
+}
+
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)
 {
     return open_input((struct input){ &path, 1 }, NULL, found, out, err);

@@ -40,6 +40,10 @@ void input_name(struct text *out, struct input input);
 int open_input(struct input input, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err);
 
+/* The same as a set in any case, of a single file too. */
+int open_as_set(struct input input, const struct foreign_rep_settings *settings, struct report **out,
+                struct error *err);
+
 /* Closes a report, and prints on stderr what its reader must know: parts were damaged or not imported, the end is
  * missing, or events were lost of which the tables that were read are made. Call it after everything is read and
  * printed. */

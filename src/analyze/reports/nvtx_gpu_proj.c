@@ -1,23 +1,12 @@
-/* nvtx_gpu_proj_trace and nvtx_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of the first to the end
- * of the last piece of work that was launched inside them. */
+/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum and nccl_gpu_proj_sum: NVTX ranges projected onto the GPU, from the start of
+ * the first to the end of the last piece of work that was launched inside them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/order.h"
-#include "analyze/model/launch_run.h"
-#include "analyze/model/launches.h"
-#include "analyze/model/nvtx_fold.h"
 #include "analyze/registry.h"
-
-struct gpu_projection {
-    struct report *report;
-    struct calls calls;
-    struct ranges ranges;               /* after project() only those with work */
-    struct launch_run_work *range_work; /* owned; by range */
-    uint32_t *launches;                 /* owned; calls with work, by thread and time */
-    size_t launch_count;
-    struct nvtx_fold fold;              /* of the summary alone */
-};
+#include "gpu_projection.h"
 
 /* Collects the work of each call. If several calls share a correlation id, the first one gets the work, so that nothing
  * counts twice. */
@@ -110,8 +99,20 @@ close_run:
     return code;
 }
 
-static int projection_read(struct gpu_projection *projection, struct report *report,
-                           const struct analysis_request *request, struct error *err)
+/* Drops the ranges of other domains. */
+static void keep_domain(struct ranges *ranges, struct report *report, const char *domain)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->list[i].domain != NVTX_NO_NAME &&
+            strcmp(report_string(report, ranges->list[i].domain, NULL), domain) == 0)
+            ranges->list[kept++] = ranges->list[i];
+    ranges->count = kept;
+}
+
+int gpu_projection_read(struct gpu_projection *projection, struct report *report,
+                        const struct analysis_request *request, const char *domain, struct error *err)
 {
     struct filter filter = { 0 };
     struct launch_run_work *by_call = NULL;
@@ -122,6 +123,8 @@ static int projection_read(struct gpu_projection *projection, struct report *rep
         goto done;
     if ((code = ranges_read(&projection->ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &filter, err)) != 0)
         goto done;
+    if (domain)
+        keep_domain(&projection->ranges, report, domain);
     if ((code = calls_read(&projection->calls, report, err)) != 0)
         goto done;
     if (!(by_call = malloc((projection->calls.count + 1) * sizeof *by_call))) {
@@ -140,7 +143,7 @@ done:
     return code;
 }
 
-static void projection_free(struct gpu_projection *projection)
+void gpu_projection_free(struct gpu_projection *projection)
 {
     calls_free(&projection->calls);
     ranges_free(&projection->ranges);
@@ -387,12 +390,12 @@ done:
     return code;
 }
 
-static int run(struct report *report, const struct analysis_request *request, struct table *table,
+static int run(struct report *report, const struct analysis_request *request, const char *domain, struct table *table,
                int (*fill)(struct gpu_projection *projection, struct table *table), struct table **out,
                struct error *err)
 {
     struct gpu_projection projection;
-    int code = projection_read(&projection, report, request, err);
+    int code = gpu_projection_read(&projection, report, request, domain, err);
 
     if (code != 0)
         goto done;
@@ -400,20 +403,27 @@ static int run(struct report *report, const struct analysis_request *request, st
         goto done;
     code = table ? fill(&projection, table) : ERR_NO_MEMORY;
 done:
-    projection_free(&projection);
+    gpu_projection_free(&projection);
     return table_hand_over(table, code, out, err);
 }
 
 static int nvtx_gpu_proj_trace(struct report *report, const struct analysis_request *request, struct table **out,
                                struct error *err)
 {
-    return run(report, request, table_new(trace_columns, TRACE_COLUMNS), fill_trace, out, err);
+    return run(report, request, NULL, table_new(trace_columns, TRACE_COLUMNS), fill_trace, out, err);
 }
 
 static int nvtx_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    return run(report, request, table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
+    return run(report, request, NULL, table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
+}
+
+/* NCCL's own ranges. */
+static int nccl_gpu_proj_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                             struct error *err)
+{
+    return run(report, request, "NCCL", table_new(sum_columns, SUM_COLUMNS), fill_sum, out, err);
 }
 
 static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
@@ -440,4 +450,14 @@ const struct analysis analysis_nvtx_gpu_proj_sum = {
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_gpu_proj_sum,
+};
+
+const struct analysis analysis_nccl_gpu_proj_sum = {
+    .name = "nccl_gpu_proj_sum",
+    .title = "NCCL GPU Projection Summary",
+    .usage = "",
+    .help = "nvtx_gpu_proj_sum of the NVTX ranges that NCCL makes of its calls (domain NCCL).",
+    .needs = NEEDS,
+    .overlap = "ranges contain each other",
+    .run = nccl_gpu_proj_sum,
 };

@@ -210,15 +210,15 @@ static int copy_about(struct report *set, struct report_part *about)
     return about->name && about->knots && about->ranks && (!is_filtered || about->kept_ranks) ? 0 : ERR_NO_MEMORY;
 }
 
-/* Work is done by the first part's threads. */
-static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts)
+/* Work is done by the first part's threads. first: the number of the first part. */
+static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts, size_t first)
 {
     set->host = parts[0]->host;
     set->host.size = 0;
     set->has_index = set->complete = 1;
     for (size_t p = 0; p < set->part_count; p++) {
         struct report_health health = report_health(parts[p]);
-        set->parts[p] = (struct reader_part){ .report = parts[p], .public = abouts[p], .number = p };
+        set->parts[p] = (struct reader_part){ .report = parts[p], .public = abouts[p], .number = first + p };
         set->host.size += health.file_bytes;
         set->has_index &= health.has_index;
         set->complete &= health.complete;
@@ -230,15 +230,12 @@ static int take_parts(struct report *set, struct report *const *parts, const str
     return 0;
 }
 
-int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
-                 struct error *err)
+static int make_set(struct report *const *parts, const struct report_part *abouts, size_t count, size_t first,
+                    struct report **out, struct error *err)
 {
-    struct report *set;
+    struct report *set = calloc(1, sizeof *set);
     int code;
 
-    if (!count || count > REPORT_MOST_PARTS)
-        return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
-    set = calloc(1, sizeof *set);
     if (!set)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     pthread_mutex_init(&set->lock, NULL);
@@ -249,12 +246,42 @@ int report_unite(struct report *const *parts, const struct report_part *abouts, 
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     set->part_count = count;
-    if ((code = take_parts(set, parts, abouts)) != 0 || (code = make_tables(set)) != 0) {
+    if ((code = take_parts(set, parts, abouts, first)) != 0 || (code = make_tables(set)) != 0) {
         set->part_count = 0; /* they stay the caller's */
         report_close(set);
         return error_set(err, code, "%s", error_name(code));
     }
     *out = set;
+    return 0;
+}
+
+int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
+                 struct error *err)
+{
+    if (!count || count > REPORT_MOST_PARTS)
+        return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
+    return make_set(parts, abouts, count, 0, out, err);
+}
+
+/* GPUs that an earlier part describes are described here, where that part is missing. */
+int report_part_alone(struct report *set, size_t index, int64_t rank, struct report **out, struct error *err)
+{
+    struct report_part about = set->parts[index].public;
+    struct report *alone;
+    int code;
+
+    about.repeats_gpus = 0;
+    if (rank >= 0 && about.rank_count) {
+        about.kept_ranks = &rank;
+        about.kept_rank_count = 1;
+    }
+    if ((code = make_set(&set->parts[index].report, &about, 1, index, &alone, err)) != 0)
+        return code;
+    uint64_t size = alone->host.size;
+    alone->host = set->host;
+    alone->host.size = size;
+    alone->borrows_parts = 1;
+    *out = alone;
     return 0;
 }
 

@@ -1,0 +1,279 @@
+/* cuda_gpu_time_util_map and those of MPI, NCCL and UCX: for each rank and GPU the share of each stretch of time in
+ * which kernels ran, or calls were under way; what runs side by side counts once. */
+#include <string.h>
+
+#include "analyze/engine/report_options.h"
+#include "analyze/registry.h"
+#include "rank_lanes.h"
+
+enum { MOST_BINS = 10000, USUAL_BINS = 30, MOST_SERIES = 4 };
+
+/* A column of a map: the time that events of one of the kinds cover, or if `and_kinds` is not 0, those that events of
+ * both cover. */
+struct map_series {
+    const char *name;
+    unsigned kinds, and_kinds;
+};
+
+struct map_shape {
+    struct lane_source sources[5];
+    size_t source_count;
+    int by_device;
+    int (*kind_of)(struct report *report, const struct lane_event *event); /* NULL: that of the source */
+    struct map_series series[MOST_SERIES];
+    size_t series_count;
+};
+
+/* Bins of equal length, as far as whole ns allow that. */
+struct map_grid {
+    int64_t from_ns, to_ns, bins;
+};
+
+static int64_t grid_edge(const struct map_grid *grid, int64_t bin)
+{
+    return grid->from_ns + (int64_t)((__int128)(grid->to_ns - grid->from_ns) * bin / grid->bins);
+}
+
+/* The span of the request; the report's where that is open. Both may be any numbers. */
+static int find_grid(struct map_grid *grid, struct report *report, const struct analysis_request *request,
+                     struct error *err)
+{
+    const int64_t farthest = INT64_MAX / 2;
+    struct report_span span = report_times(report);
+    int code = option_number(request, "bins", USUAL_BINS, 1, MOST_BINS, &grid->bins, err);
+
+    if (request->span && request->span->from_ns > -farthest)
+        span.from_ns = request->span->from_ns;
+    if (request->span && request->span->to_ns < farthest)
+        span.to_ns = request->span->to_ns;
+    grid->from_ns = span.from_ns;
+    grid->to_ns = span.to_ns;
+    if (code != 0)
+        return code;
+    if (span.to_ns <= span.from_ns || span.to_ns > farthest || span.from_ns < -farthest)
+        return error_set(err, ERR_NO_DATA, "there is no time to divide into bins");
+    return 0;
+}
+
+enum { AT, FIRST_SERIES };
+
+/* Rank, PID and, of lanes by GPU, the device follow the series. */
+static struct table *new_table(const struct map_shape *shape)
+{
+    struct table_column columns[FIRST_SERIES + MOST_SERIES + 4] = { { "Start", CELL_INT, UNIT_TIME, 0 },
+                                                                    { "Duration", CELL_INT, UNIT_NS, 0 } };
+    size_t count = FIRST_SERIES + 1;
+
+    for (size_t i = 0; i < shape->series_count; i++)
+        columns[count++] = (struct table_column){ shape->series[i].name, CELL_REAL, UNIT_PERCENT, 1 };
+    columns[count++] = (struct table_column){ "PID", CELL_INT, UNIT_ID, 0 };
+    if (shape->by_device)
+        columns[count++] = (struct table_column){ "Device ID", CELL_INT, UNIT_ID, 0 };
+    columns[count++] = (struct table_column){ "Rank", CELL_INT, UNIT_ID, 0 };
+    return table_new(columns, count);
+}
+
+static int cover_series(const struct lanes *lanes, uint32_t lane, const struct map_series *series, struct coverage *out)
+{
+    struct coverage first = { 0 }, second = { 0 };
+    int code = lanes_cover(lanes, lane, series->kinds, 1, &first);
+
+    if (code != 0)
+        goto free_both;
+    if (!series->and_kinds) {
+        *out = first;
+        return 0;
+    }
+    if ((code = lanes_cover(lanes, lane, series->and_kinds, 1, &second)) != 0)
+        goto free_both;
+    code = coverage_common(out, &first, &second);
+free_both:
+    coverage_free(&first);
+    coverage_free(&second);
+    return code;
+}
+
+static int add_bins(struct table *table, const struct lanes *lanes, uint32_t lane, const struct map_shape *shape,
+                    const struct map_grid *grid, const struct coverage *covered)
+{
+    for (int64_t bin = 0; bin < grid->bins; bin++) {
+        int64_t from = grid_edge(grid, bin), to = grid_edge(grid, bin + 1);
+        struct table_cell *row = table_add_row(table);
+        if (!row)
+            return ERR_NO_MEMORY;
+        cell_set_int(&row[AT], from);
+        cell_set_int(&row[AT + 1], to - from);
+        struct table_cell *cell = &row[FIRST_SERIES + 1];
+        for (size_t i = 0; i < shape->series_count; i++, cell++)
+            cell_set_real(cell,
+                          to > from ? 100.0 * (double)coverage_within(&covered[i], from, to) / (double)(to - from) : 0);
+        lane_set_cells(lanes, lane, &cell[shape->by_device ? 2 : 1], cell, shape->by_device ? &cell[1] : NULL);
+    }
+    return 0;
+}
+
+static int add_lane(struct table *table, const struct lanes *lanes, uint32_t lane, const struct map_shape *shape,
+                    const struct map_grid *grid)
+{
+    struct coverage covered[MOST_SERIES] = { 0 };
+    int code = 0;
+
+    for (size_t i = 0; i < shape->series_count; i++)
+        if ((code = cover_series(lanes, lane, &shape->series[i], &covered[i])) != 0)
+            goto free_covered;
+    code = add_bins(table, lanes, lane, shape, grid, covered);
+free_covered:
+    for (size_t i = 0; i < shape->series_count; i++)
+        coverage_free(&covered[i]);
+    return code;
+}
+
+static int fill_table(struct table *table, struct lanes *lanes, struct report *report, const struct map_shape *shape,
+                      const struct map_grid *grid)
+{
+    for (size_t i = 0; i < lanes->count && shape->kind_of; i++)
+        lanes->events[i].kind = shape->kind_of(report, &lanes->events[i]);
+    for (size_t i = 0; i < lanes->keys.count; i++)
+        if (add_lane(table, lanes, lanes->order[i], shape, grid) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int make_map(struct report *report, const struct analysis_request *request, const struct map_shape *shape,
+                    struct table **out, struct error *err)
+{
+    struct table *table = new_table(shape);
+    struct lanes lanes = { 0 };
+    struct map_grid grid;
+    int code;
+
+    if ((code = find_grid(&grid, report, request, err)) != 0)
+        goto done;
+    if ((code = lanes_read(&lanes, report, request, shape->sources, shape->source_count, shape->by_device, err)) != 0)
+        goto done;
+    code = table ? fill_table(table, &lanes, report, shape, &grid) : ERR_NO_MEMORY;
+done:
+    lanes_free(&lanes);
+    return table_hand_over(table, code, out, err);
+}
+
+/* ---- the maps ---------------------------------------------------------------------------------------------------*/
+
+enum { KERNEL, CALL };
+#define BIT(kind) (1u << (kind))
+#define KERNELS { "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL, "shortName", "demangledName", 1 }
+#define CALLS(table) { table, CALL, "textId", NULL, 0 }
+#define WITH_CALLS(name)                                                                                               \
+    { { "Kernel", BIT(KERNEL), 0 }, { name, BIT(CALL), 0 }, { "Overlap", BIT(KERNEL), BIT(CALL) } }
+
+static int cuda_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
+                                  struct error *err)
+{
+    static const struct map_shape shape = { .sources = { KERNELS },
+                                            .source_count = 1,
+                                            .by_device = 1,
+                                            .series = { { "Kernel", BIT(KERNEL), 0 } },
+                                            .series_count = 1 };
+
+    return make_map(report, request, &shape, out, err);
+}
+
+static int mpi_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
+                                 struct error *err)
+{
+    static const struct map_shape shape = {
+        .sources = { KERNELS, CALLS("MPI_P2P_EVENTS"), CALLS("MPI_COLLECTIVES_EVENTS"), CALLS("MPI_START_WAIT_EVENTS"),
+                     CALLS("MPI_OTHER_EVENTS") },
+        .source_count = 5,
+        .series = WITH_CALLS("MPI"),
+        .series_count = 3,
+    };
+
+    return make_map(report, request, &shape, out, err);
+}
+
+static int ucx_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
+                                 struct error *err)
+{
+    static const struct map_shape shape = {
+        .sources = { KERNELS, CALLS("UCP_SUBMIT_EVENTS"), CALLS("UCP_PROGRESS_EVENTS"), CALLS("UCP_EVENTS") },
+        .source_count = 4,
+        .series = WITH_CALLS("UCX"),
+        .series_count = 3,
+    };
+
+    return make_map(report, request, &shape, out, err);
+}
+
+/* Kernels of NCCL are the calls here. */
+static int kind_of_kernel(struct report *report, const struct lane_event *event)
+{
+    return lane_is_nccl_kernel(report, event) ? CALL : KERNEL;
+}
+
+static int nccl_gpu_time_util_map(struct report *report, const struct analysis_request *request, struct table **out,
+                                  struct error *err)
+{
+    static const struct map_shape shape = {
+        .sources = { KERNELS },
+        .source_count = 1,
+        .by_device = 1,
+        .kind_of = kind_of_kernel,
+        .series = { { "All", BIT(KERNEL) | BIT(CALL), 0 },
+                    { "NCCL", BIT(CALL), 0 },
+                    { "Compute", BIT(KERNEL), 0 },
+                    { "Overlap", BIT(KERNEL), BIT(CALL) } },
+        .series_count = 4,
+    };
+
+    return make_map(report, request, &shape, out, err);
+}
+
+static const char *const kernel_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const mpi_tables[] = {
+    "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
+};
+static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
+#define MAP_USAGE "[:bins=<count>]"
+
+const struct analysis analysis_cuda_gpu_time_util_map = {
+    .name = "cuda_gpu_time_util_map",
+    .title = "CUDA GPU Time Utilization Heatmap",
+    .usage = MAP_USAGE,
+    .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran; kernels side by "
+            "side count once. bins: into how many stretches the time is divided, 30 by default.",
+    .needs = { { "CUDA kernel data", kernel_tables } },
+    .is_of_gpus = 1,
+    .run = cuda_gpu_time_util_map,
+};
+
+const struct analysis analysis_mpi_gpu_time_util_map = {
+    .name = "mpi_gpu_time_util_map",
+    .title = "MPI and GPU Time Utilization Heatmap",
+    .usage = MAP_USAGE,
+    .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
+            "in MPI, and in which both was so. bins: as in cuda_gpu_time_util_map.",
+    .needs = { { "MPI event data", mpi_tables } },
+    .run = mpi_gpu_time_util_map,
+};
+
+const struct analysis analysis_nccl_gpu_time_util_map = {
+    .name = "nccl_gpu_time_util_map",
+    .title = "NCCL GPU Time Utilization Heatmap",
+    .usage = MAP_USAGE,
+    .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran, kernels of NCCL "
+            "(their names begin with nccl), other kernels, and both. bins: as in cuda_gpu_time_util_map.",
+    .needs = { { "CUDA kernel data", kernel_tables } },
+    .is_of_gpus = 1,
+    .run = nccl_gpu_time_util_map,
+};
+
+const struct analysis analysis_ucx_gpu_time_util_map = {
+    .name = "ucx_gpu_time_util_map",
+    .title = "UCX and GPU Time Utilization Heatmap",
+    .usage = MAP_USAGE,
+    .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
+            "in UCX, and in which both was so. bins: as in cuda_gpu_time_util_map.",
+    .needs = { { "UCX event data", ucx_tables } },
+    .run = ucx_gpu_time_util_map,
+};
