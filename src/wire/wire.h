@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
-#define WIRE_VERSION 16 /* increases whenever the layout of anything in src/wire changes */
+#define WIRE_VERSION 17 /* increases whenever the layout of anything in src/wire changes */
 
 /* ---- Sources and the fates of their events --------------------------------------------------------------------- */
 
@@ -196,6 +196,8 @@ enum wire_lane { WIRE_LANE_THREAD, WIRE_LANE_HANDLER, WIRE_LANES };
 struct wire_open_call {
     _Atomic uint64_t ticks;
     _Atomic uint32_t function;
+    _Atomic int32_t peer; /* the meaning of this and the next two is the source's */
+    _Atomic uint64_t group, bytes;
 };
 
 /* The slot of a thread. The thread writes it. The collector reads it, and frees it once it is ENDED and drained. */

@@ -32,11 +32,14 @@ static void write_words(struct agent_thread *thread, struct word_call *call, uin
     emit_commit(lane, record);
 }
 
-/* The report has the call even if the process dies inside. */
-static void set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks)
+/* The report has the call even if the process dies inside. group: its communicator; peer: rank or root there. */
+static void set_open(struct agent_thread *thread, uint32_t function, uint64_t ticks, const struct wire_open_call *about)
 {
     struct wire_open_call *open = &thread->slot->open_calls[WIRE_SOURCE_MPI];
     atomic_store_explicit(&open->function, function, memory_order_relaxed);
+    atomic_store_explicit(&open->peer, about->peer, memory_order_relaxed);
+    atomic_store_explicit(&open->group, about->group, memory_order_relaxed);
+    atomic_store_explicit(&open->bytes, about->bytes, memory_order_relaxed);
     atomic_store_explicit(&open->ticks, ticks, memory_order_release);
 }
 
@@ -181,8 +184,14 @@ static __attribute__((noinline)) int begin_other(struct agent_thread *thread, st
             write_words(thread, call, WIRE_MPI_OTHER, 0, NULL, 0);
         return 0;
     }
-    if (likely(agent_recording(WIRE_BIT(MPI))))
-        set_open(thread, function, ticks);
+    if (likely(agent_recording(WIRE_BIT(MPI)))) {
+        const struct mpi_call *own = mpi_call_of(call);
+        uint8_t peer = shape->peer ? shape->peer : shape->source ? shape->source : shape->root;
+        const struct wire_open_call about = { .peer = peer ? mpi_int(call, peer) : WIRE_MPI_NO_RANK,
+                                              .group = own->comm_handle,
+                                              .bytes = own->sent };
+        set_open(thread, function, ticks, &about);
+    }
     return 1;
 }
 
@@ -204,7 +213,8 @@ static int begin(struct word_call *call)
         return begin_other(thread, call, function);
     mpi_wait_begin(state, call, shape); /* must_see() is false for all of these, so the thread records */
     set_begin(state, call, agent_ticks());
-    set_open(thread, function, state->mark);
+    set_open(thread, function, state->mark,
+             &(struct wire_open_call){ .peer = WIRE_MPI_NO_RANK, .bytes = WIRE_MPI_NO_SIZE });
     return 1;
 }
 

@@ -61,3 +61,47 @@ size_t collective_waits(const struct collectives *all, const struct collective_i
     *error_ns = within_ns < 0 ? worst_ns : within_ns < worst_ns ? within_ns : worst_ns;
     return shortest;
 }
+
+size_t collectives_most_calls(const struct collectives *all)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < all->instance_count; i++)
+        most = all->instances[i].count > most ? all->instances[i].count : most;
+    return most;
+}
+
+static void add_times(const struct collective_call *calls, size_t count, struct collective_figures *figures)
+{
+    figures->start_ns = calls[0].enter_ns;
+    for (size_t i = 0; i < count; i++) {
+        int64_t inside_ns = calls[i].leave_ns == COLLECTIVE_NEVER_LEFT ? 0 : duration_of(&calls[i]);
+        figures->start_ns = calls[i].enter_ns < figures->start_ns ? calls[i].enter_ns : figures->start_ns;
+        figures->total_ns = saturating_add(figures->total_ns, inside_ns);
+        figures->longest_ns = inside_ns > figures->longest_ns ? inside_ns : figures->longest_ns;
+    }
+}
+
+struct collective_figures collective_figures(const struct collectives *all, const struct collective_instance *instance,
+                                             int64_t *waits)
+{
+    const struct collective_call *calls = all->calls + instance->first;
+    struct collective_figures figures = { .first = SIZE_MAX, .last = SIZE_MAX };
+
+    add_times(calls, instance->count, &figures);
+    if (!collective_is_timed(instance))
+        return figures;
+    figures.is_timed = 1;
+    size_t last = collective_waits(all, instance, waits, &figures.error_ns), first = last;
+    for (size_t i = 0; i < instance->count; i++) {
+        figures.wait_ns = saturating_add(figures.wait_ns, waits[i]);
+        first = waits[i] > waits[first] ? i : first;
+    }
+    figures.lateness_ns = waits[first];
+    figures.transfer_ns = duration_of(&calls[last]);
+    if (figures.lateness_ns > figures.error_ns) {
+        figures.first = first;
+        figures.last = last;
+    }
+    return figures;
+}

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/row_cursor.h"
 #include "base/array.h"
 #include "collectives_state.h"
 #include "report/reader/unite.h"
@@ -54,9 +53,7 @@ int collectives_add(struct collectives *all, const struct collective_communicato
 
 int64_t collectives_rank(const struct collectives *all, int64_t process)
 {
-    const struct ranked_process *found = rank_map_find(&all->state->ranks, (uint64_t)global_process(process) + 1);
-
-    return found ? found->rank : COLLECTIVE_UNKNOWN;
+    return process_rank_of(&all->state->ranks, process);
 }
 
 const char *collectives_host(const struct collectives *all, int64_t rank)
@@ -73,48 +70,48 @@ static struct known_rank *know_rank(struct collectives *all, int64_t rank)
     return found ? found : known_rank_map_add(&all->state->known, &(struct known_rank){ .rank = (uint64_t)rank + 1 });
 }
 
-/* Takes the rank of each process from a table that has them; what an earlier table said stays. */
-static int read_ranks(struct collectives *all, const char *table, const char *process, struct error *err)
+static int read_ranks(struct collectives *all, struct error *err)
 {
-    const char *const names[] = { process, "rank", "host", NULL };
-    struct row_cursor rows;
-    int code = row_cursor_open(&rows, all->report, table, names, err);
+    const struct process_rank_map *map = &all->state->ranks.map;
+    int code = process_ranks_read(&all->state->ranks, all->report, err);
 
     if (code != 0)
         return code;
-    while (row_cursor_next(&rows)) {
-        int64_t rank = row_int_or(&rows, 1, COLLECTIVE_UNKNOWN);
-        struct ranked_process entry = { (uint64_t)global_process(row_int_or(&rows, 0, 0)) + 1, rank };
-        if (rank < 0)
-            continue;
-        struct known_rank *known = know_rank(all, rank);
-        if (!known ||
-            (!rank_map_find(&all->state->ranks, entry.process) && !rank_map_add(&all->state->ranks, &entry))) {
-            code = ERR_NO_MEMORY;
-            break;
-        }
-        if (!known->host && !row_is_null(&rows, 2))
-            known->host = report_string(all->report, row_int(&rows, 2), NULL);
+    for (const struct process_rank *at = process_rank_map_next(map, NULL); at; at = process_rank_map_next(map, at)) {
+        struct known_rank *known = at->rank >= 0 ? know_rank(all, at->rank) : NULL;
+        if (at->rank >= 0 && !known)
+            return ERR_NO_MEMORY;
+        if (known && !known->host && at->host)
+            known->host = report_string(all->report, at->host, NULL);
     }
-    row_cursor_close(&rows);
-    return code;
+    return 0;
 }
 
-static int read_clocks(struct collectives *all)
+/* A rank that is in several parts has the first of them, and the largest error. */
+static int read_part(struct collectives *all, size_t index, int64_t rank)
+{
+    const struct report_part *part = report_part_at(all->report, index);
+    struct known_rank *known = know_rank(all, rank);
+
+    if (!known)
+        return ERR_NO_MEMORY;
+    int64_t before_ns = known->part ? known->clock_error_ns : 0;
+    int is_unknown = part->clock_error_ns < 0 || before_ns < 0;
+    known->clock_error_ns = is_unknown ? -1 : part->clock_error_ns > before_ns ? part->clock_error_ns : before_ns;
+    known->part = known->part ? known->part : index + 1;
+    known->host = known->host ? known->host : part->host;
+    return 0;
+}
+
+static int read_parts(struct collectives *all)
 {
     for (size_t i = 0; i < report_part_count(all->report); i++) {
         const struct report_part *part = report_part_at(all->report, i);
-        struct known_rank *known = part->rank >= 0 ? know_rank(all, part->rank) : NULL;
-        if (part->rank < 0)
-            continue;
-        if (!known)
+        if (part->rank >= 0 && read_part(all, i, part->rank) != 0)
             return ERR_NO_MEMORY;
-        int64_t before = known->has_error ? known->clock_error_ns : 0;
-        known->clock_error_ns = part->clock_error_ns < 0 || before < 0 ? -1
-                                : part->clock_error_ns > before        ? part->clock_error_ns
-                                                                       : before;
-        known->has_error = 1;
-        known->host = known->host ? known->host : part->host;
+        for (size_t r = 0; r < part->rank_count; r++)
+            if (part->ranks[r].rank >= 0 && read_part(all, i, part->ranks[r].rank) != 0)
+                return ERR_NO_MEMORY;
     }
     return 0;
 }
@@ -126,9 +123,21 @@ int64_t collectives_clock_error(const struct collectives *all, int64_t rank, int
 
     if (report_part_count(all->report) < 2)
         return 0;
-    if (!a || !b || !a->has_error || !b->has_error || a->clock_error_ns < 0 || b->clock_error_ns < 0)
+    if (!a || !b || !a->part || !b->part)
         return INT64_MAX;
-    return saturating_add(a->clock_error_ns, b->clock_error_ns);
+    if (a->part == b->part)
+        return 0;
+    return a->clock_error_ns < 0 || b->clock_error_ns < 0 ? INT64_MAX
+                                                          : saturating_add(a->clock_error_ns, b->clock_error_ns);
+}
+
+int collectives_rank_is_whole(const struct collectives *all, int64_t rank)
+{
+    const struct known_rank *known = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
+
+    if (!known)
+        return 0;
+    return report_health(known->part ? report_part_report(all->report, known->part - 1) : all->report).complete;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------------------------- */
@@ -169,6 +178,24 @@ static int64_t operation_of_most(const struct collectives *all, const struct col
         }
     }
     return found;
+}
+
+int64_t collective_usual_bytes(const struct collectives *all, const struct collective_instance *instance)
+{
+    const struct collective_call *calls = all->calls + instance->first;
+    size_t most = 0;
+    int64_t usual = COLLECTIVE_UNKNOWN;
+
+    for (size_t i = 0; i < instance->count && most <= instance->count / 2; i++) {
+        size_t same = 0;
+        for (size_t j = 0; j < instance->count; j++)
+            same += calls[j].bytes == calls[i].bytes;
+        if (calls[i].bytes != COLLECTIVE_UNKNOWN && same > most) {
+            most = same;
+            usual = calls[i].bytes;
+        }
+    }
+    return most > instance->count / 2 ? usual : COLLECTIVE_UNKNOWN;
 }
 
 static struct collective_instance make_instance(const struct collectives *all, size_t first, size_t end)
@@ -231,11 +258,9 @@ int collectives_read(struct collectives *all, struct report *report, const struc
     if (!all->state)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     all->state->filter = filter;
-    if ((code = read_ranks(all, "MPI_RANKS", "globalTid", err)) != 0)
+    if ((code = read_ranks(all, err)) != 0)
         goto done;
-    if ((code = read_ranks(all, "TACHO_PROCESS", "globalPid", err)) != 0)
-        goto done;
-    if ((code = read_clocks(all)) != 0)
+    if ((code = read_parts(all)) != 0)
         goto done;
     if ((code = read_sources(all, err)) != 0)
         goto done;
@@ -252,7 +277,7 @@ void collectives_free(struct collectives *all)
     if (all->state) {
         arena_free(&all->state->arena);
         communicator_map_free(&all->state->by_name);
-        rank_map_free(&all->state->ranks);
+        process_ranks_free(&all->state->ranks);
         known_rank_map_free(&all->state->known);
     }
     free(all->state);

@@ -72,6 +72,11 @@ int64_t collectives_clock_error(const struct collectives *all, int64_t rank, int
 /* The rank of a process in the job, or COLLECTIVE_UNKNOWN; its host, or "". */
 int64_t collectives_rank(const struct collectives *all, int64_t process);
 const char *collectives_host(const struct collectives *all, int64_t rank);
+/* Whether the report has this rank to its end: one whose writer was killed lacks the last events. */
+int collectives_rank_is_whole(const struct collectives *all, int64_t rank);
+
+/* The bytes that more than half of the ranks of an instance brought; COLLECTIVE_UNKNOWN if there are none. */
+int64_t collective_usual_bytes(const struct collectives *all, const struct collective_instance *instance);
 
 /* Whether lateness can be told: two ranks at least entered and left a blocking, synchronising operation. */
 int collective_is_timed(const struct collective_instance *instance);
@@ -79,5 +84,25 @@ int collective_is_timed(const struct collective_instance *instance);
  * (its wait is 0), and in *error_ns how far the waits may be off. */
 size_t collective_waits(const struct collectives *all, const struct collective_instance *instance, int64_t *waits,
                         int64_t *error_ns);
+
+/* What an instance cost. */
+struct collective_figures {
+    int is_timed;
+    size_t first, last; /* calls of the instance: the first to enter and the last; SIZE_MAX if it cannot be told:
+                         * the instance is not timed, or all entered within the error */
+    int64_t start_ns;   /* of the earliest call */
+    int64_t total_ns;   /* of all ranks inside, those that never left not counted */
+    int64_t longest_ns; /* of a rank inside */
+    /* Of timed ones: */
+    int64_t wait_ns;     /* of all ranks */
+    int64_t lateness_ns; /* how much later the last one entered than the first one */
+    int64_t error_ns;
+    int64_t transfer_ns; /* without waits: from when the last one entered */
+};
+/* waits has room for all calls of the instance; it is filled if the instance is timed. */
+struct collective_figures collective_figures(const struct collectives *all, const struct collective_instance *instance,
+                                             int64_t *waits);
+/* The most calls of an instance. */
+size_t collectives_most_calls(const struct collectives *all);
 
 #endif

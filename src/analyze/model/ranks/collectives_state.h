@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "collectives.h"
+#include "process_ranks.h"
 
 struct named_communicator {
     uint64_t name;
@@ -11,18 +12,11 @@ struct named_communicator {
 };
 MAP(communicator_map, struct named_communicator, uint64_t, name, index, hash_number, map_is_same_number)
 
-/* The rank of a process, or of a part of a set. */
-struct ranked_process {
-    uint64_t process; /* + 1 */
-    int64_t rank;
-};
-MAP(rank_map, struct ranked_process, uint64_t, process, process, hash_number, map_is_same_number)
-
 struct known_rank {
     uint64_t rank;          /* + 1 */
     const char *host;
-    int64_t clock_error_ns; /* -1: not known */
-    int has_error;
+    size_t part;            /* of the set, + 1; 0: it is no set */
+    int64_t clock_error_ns; /* of the part; -1: not known */
 };
 MAP(known_rank_map, struct known_rank, uint64_t, rank, rank, hash_number, map_is_same_number)
 
@@ -30,7 +24,7 @@ struct collectives_state {
     struct arena arena;
     const struct filter *filter;
     struct communicator_map by_name;
-    struct rank_map ranks;
+    struct process_ranks ranks;
     struct known_rank_map known;
     size_t communicator_room, call_room, instance_room;
 };

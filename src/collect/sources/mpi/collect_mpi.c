@@ -65,7 +65,8 @@ static void call(const struct collect_origin *origin, const struct wire_record *
     struct process_counts *counts = &origin->process->counts[WIRE_SOURCE_MPI];
     uint32_t rows = 0;
     if (state && was_left(record)) {
-        mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), record->a, record->ticks);
+        const struct mpi_open left = { record->a, WIRE_MPI_NO_RANK, record->ticks, 0, WIRE_MPI_NO_SIZE };
+        mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), &left);
         rows = 1;
     } else if (!state || mpi_record_call(state, process_global_tid(origin->process, origin->reader->tid), record, words,
                                          &rows) != 0) {
@@ -132,7 +133,10 @@ static void thread_cut(const struct collect_origin *origin, struct wire_thread *
     struct mpi_process *state = ticks && function < MPI_FUNCTION_COUNT ? process_of(origin->process) : NULL;
     if (!state)
         return;
-    mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), function, ticks);
+    const struct mpi_open call = { function, atomic_load_explicit(&open->peer, memory_order_relaxed), ticks,
+                                   atomic_load_explicit(&open->group, memory_order_relaxed),
+                                   atomic_load_explicit(&open->bytes, memory_order_relaxed) };
+    mpi_incomplete(state, process_global_tid(origin->process, origin->reader->tid), &call);
     origin->process->counts[WIRE_SOURCE_MPI].recorded++;
 }
 

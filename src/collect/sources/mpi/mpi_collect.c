@@ -230,18 +230,20 @@ int mpi_record_call(struct mpi_process *process, int64_t global_tid, const struc
     return result;
 }
 
-void mpi_incomplete(struct mpi_process *process, int64_t global_tid, uint32_t function, uint64_t ticks)
+void mpi_incomplete(struct mpi_process *process, int64_t global_tid, const struct mpi_open *open)
 {
-    const struct wire_record record = { .a = (uint16_t)function, .ticks = ticks };
+    uint32_t function = open->function;
+    int32_t peer = open->peer >= 0 ? open->peer : WIRE_MPI_NO_RANK; /* others mean any rank, or none */
     struct mpi_message call = {
         .function = function,
-        .start_ns = clock_map_time(process->clock, record.ticks),
+        .start_ns = clock_map_time(process->clock, open->ticks),
         .global_tid = global_tid,
-        .bytes = WIRE_MPI_NO_SIZE,
+        .comm_handle = open->comm_handle,
+        .bytes = mpi_tables[function] == MPI_TABLE_COLLECTIVE ? open->bytes : WIRE_MPI_NO_SIZE,
         .received = WIRE_MPI_NO_SIZE,
-        .peer = WIRE_MPI_NO_RANK,
+        .peer = peer,
         .tag = WIRE_MPI_NO_RANK,
-        .root = WIRE_MPI_NO_RANK,
+        .root = peer,
     };
     if (mpi_tables[function] == MPI_TABLE_P2P)
         mpi_write_p2p(process, &call, NULL);

@@ -9,8 +9,13 @@ int mpi_record_call(struct mpi_process *process, int64_t global_tid, const struc
                     uint32_t *rows);
 int mpi_record_communicator(struct mpi_process *process, const struct wire_record *record, uint32_t words);
 
-/* A call that the process died in. */
-void mpi_incomplete(struct mpi_process *process, int64_t global_tid, uint32_t function, uint64_t ticks);
+/* A call that the process died in, or left by a jump: then its communicator, peer and bytes are not known. */
+struct mpi_open {
+    uint32_t function;
+    int32_t peer; /* of a message, or root of a collective; WIRE_MPI_NO_RANK */
+    uint64_t ticks, comm_handle, bytes;
+};
+void mpi_incomplete(struct mpi_process *process, int64_t global_tid, const struct mpi_open *open);
 /* Writes the rows of requests that were never completed; frees all. */
 void mpi_process_finish(struct mpi_process *process);
 

@@ -1,0 +1,47 @@
+"""What the tests of reports on ranks share."""
+import json
+import shutil
+import subprocess
+
+import mpilib
+
+
+def label(members, before):
+    """Members of a communicator as tables show them."""
+    ranks, runs = [int(rank) for rank in members.split(",")], []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    text = ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+    return ("ranks " if len(ranks) > 1 else "rank ") + text + (f" ({before + 1})" if before else "")
+
+
+class Case(mpilib.Case):
+    def tacho(self, *arguments):
+        return subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder)
+
+    def json(self, *arguments):
+        done = self.tacho(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def rows(self, target, query):
+        return [tuple(row.values()) for row in self.json("sql", "-f", "json", target, query)]
+
+    def table(self, target, report, *options):
+        """Rows by column; empty cells are None."""
+        rows = self.json("stats", "-q", "-f", "json", "-r", report, *options, target)
+        return [{name: None if value == "" else value for name, value in row.items()} for row in rows]
+
+    def info(self, target):
+        return self.json("info", "-f", "json", target)[0]
+
+    def record(self, mpi, ranks, *command, options=("-t", "mpi", "-s", "none"), folder="run", expected=0, **more):
+        """A report of each rank, in a folder."""
+        shutil.rmtree(self.path(folder), ignore_errors=True)
+        done = self.mpirun(mpi, ranks, self.tacho_path, "profile", *options, "-o", folder + "/", *command, **more)
+        if expected is not None:
+            self.assertEqual(done.returncode, expected, done.stderr)
+        return folder

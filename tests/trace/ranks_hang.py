@@ -1,0 +1,71 @@
+"""A job that hangs and is killed: hang_sum names the rank that never came, and the one that brought another operation."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace", "mpi"))
+import mpilib  # noqa: E402
+import rankslib  # noqa: E402
+import lib  # noqa: E402
+
+RANKS, AT = 3, 1
+
+
+class Hang(rankslib.Case):
+    def pids(self, program):
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/exe") == program:
+                    found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def kill_in_hang(self, mpi, program, fault, after):
+        """One report of all ranks, which are killed once all of them say that they hang."""
+        with open(self.path("said"), "w+") as said:
+            process = subprocess.Popen([self.tacho_path, "profile", "-t", "mpi", "-s", "none", "-f", "true", "-o", "job.tacho", *mpi.run, "-n", str(RANKS),
+                                        program, fault, str(AT)], stdout=said, stderr=said, cwd=self.folder, start_new_session=True,
+                                       env={**os.environ, **mpi.environment, "TMPDIR": self.folder})
+            try:
+                for _ in range(600):
+                    with open(self.path("said")) as text:
+                        if text.read().count("hangs\n") == RANKS:
+                            break
+                    time.sleep(0.1)
+                time.sleep(after)
+                for pid in self.pids(program):
+                    os.kill(pid, signal.SIGKILL)
+                process.wait(timeout=60)
+            finally:
+                lib.end_group(process)
+        rows = [row for row in self.table("job.tacho", "hang_sum") if row["Communicator"] == "ranks 0-2"]
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def check(self, mpi, fault, expected):
+        """A rank that says that it hangs is about to enter: on a busy machine it takes a while."""
+        program = os.path.realpath(self.build(mpi, "mpi_faults.c"))
+        for after in (0.3, 2, 8):
+            row = self.kill_in_hang(mpi, program, fault, after)
+            if {name: row[name] for name in expected} == expected:
+                return
+        self.fail(f"{mpi.name}, {fault}: {row}, expected {expected}")
+
+    def test_a_rank_never_comes(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                self.check(mpi, "hang", {"State": "hang", "Never Came": str(AT), "Inside": "0,2", "Absent Are In": f"rank {AT}: no call of MPI", "Brought Another": None,
+                                         "Operation": "MPI_Allreduce", "Bytes (B)": 256, "Number": 10})
+
+    def test_a_rank_calls_another_operation(self):
+        for mpi in self.each():
+            with self.subTest(mpi=mpi.name):
+                self.check(mpi, "other", {"State": "mismatch", "Never Came": None, "Brought Another": f"rank {AT}: MPI_Bcast", "Operation": "MPI_Allreduce", "Number": 10})
+
+
+if __name__ == "__main__":
+    lib.main()
