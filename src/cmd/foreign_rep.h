@@ -13,6 +13,7 @@ struct foreign_rep_settings {
     int force_export;          /* even if an export exists */
     int is_import;             /* an imported report beside it is what the command is to write, not to read */
     const char *ranks, *hosts; /* of a set: those to read; NULL: all */
+    const char *by;            /* a row of each rank or host: a single report is a set, too */
     const char *clock;         /* of a set: what brings clocks together; NULL: the best that there is */
 };
 

@@ -164,7 +164,7 @@ int open_input(struct input input, const struct foreign_rep_settings *settings, 
     if (input.count == 1 && !set_is_meant(input.paths[0])) {
         if ((code = open_file(input.paths[0], settings, found, 1, 1, out, err)) != 0)
             return code;
-        return set_divide(text_string(found), &filter, out, err);
+        return set_divide(text_string(found), &filter, wanted->by != NULL, out, err);
     }
     input_name(found, input);
     return open_set(input, choose_clock(wanted->clock), &filter, out, err);

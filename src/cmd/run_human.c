@@ -255,7 +255,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
 
     all.options = options;
     all.option_count = 1 + selection_options(wanted, options + 1);
-    int code = analysis_run(wanted->analysis, report, &all, &table, err);
+    int code = run_by_analysis(&run->by, wanted->analysis, report, &all, &table, err);
     if (code == ERR_NO_DATA && !run->delivery->quiet) {
         if (wanted->analysis->praise && rule_state(wanted->analysis, report) == RULE_CLEAR)
             note_nothing(out, run, wanted->analysis);
@@ -264,7 +264,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     }
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet) {
+    if (run->by_default && wanted->analysis == &analysis_advice_sum && !run->delivery->quiet && !run->by.by) {
         take_order(run, table);
         list_answers(run, report, table);
     }

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "run_by.h"
 #include "selection.h"
 
 enum { RUN_HUMAN_MOST_FINDINGS = 64 };
@@ -17,6 +18,7 @@ struct run_human {
     const struct analysis *const *known; /* only these are named there */
     const struct selection_part_settings *part;
     const struct output_delivery *delivery;
+    struct run_by by;
     struct print_request request;
     int by_default;                        /* no report was named */
     size_t tables_to_come, lines;          /* of the default list: tables after this one; lines so far */

@@ -63,11 +63,11 @@ static void add_table(struct text *out, const struct table *table, const struct 
 /* Adds one report's table to out, or the reason why there is none; of a rule, its advice too. Only a failure of the
  * analysis itself is an error. */
 static int print_report(struct text *out, struct report *report, const char *path, const struct analysis *analysis,
-                        const struct analysis_request *request, const struct run_reports_style *style,
-                        struct error *err)
+                        const struct analysis_request *request, const struct run_by *by,
+                        const struct run_reports_style *style, struct error *err)
 {
     struct table *table = NULL;
-    int code = analysis_run(analysis, report, request, &table, err);
+    int code = run_by_analysis(by, analysis, report, request, &table, err);
 
     if (code != 0 && code != ERR_NO_DATA)
         return code;
@@ -150,7 +150,7 @@ static int send_away(const struct job *job, struct error *err)
                                        .quiet = 1 };
     struct text what = { 0 }, file = { 0 }, out = { 0 }, notes = { 0 };
     struct table *table = NULL;
-    int code = analysis_run(analysis, job->report, &job->request, &table, err);
+    int code = run_by_analysis(&job->human->by, analysis, job->report, &job->request, &table, err);
 
     selection_name(&what, job->wanted, job->part);
     if (job->destination->output[0] == '@')
@@ -179,7 +179,8 @@ static int print_here(const struct job *job, struct error *err)
     const struct run_reports_style style = { job->destination->format, job->destination->request, job->delivery->quiet,
                                              job->by_default };
     struct text out = { 0 };
-    int code = print_report(&out, job->report, job->path, job->wanted->analysis, &job->request, &style, err);
+    int code = print_report(&out, job->report, job->path, job->wanted->analysis, &job->request, &job->human->by, &style,
+                            err);
 
     if (code != 0)
         goto free_text;
@@ -214,7 +215,7 @@ static int print_data(const struct job *job, struct error *err)
     struct print_document *document = job->delivery->document;
     struct text out = { 0 }, name = { 0 }, notes = { 0 };
     struct table *table = NULL;
-    int code = analysis_run(job->wanted->analysis, job->report, &job->request, &table, err);
+    int code = run_by_analysis(&job->human->by, job->wanted->analysis, job->report, &job->request, &table, err);
 
     if (code == ERR_NO_DATA && !job->by_default) {
         add_skipped(&notes, job->path, job->wanted->analysis, job->report, err);
@@ -377,7 +378,8 @@ static int show_input(const struct command *self, struct input input, const stru
                                .nothing_label = registry->nothing_label,
                                .known = registry->known,
                                .part = &settings->part,
-                               .delivery = delivery };
+                               .delivery = delivery,
+                               .by = { run_by_find(settings->input.by), &settings->part } };
     struct report *report;
     struct error err = { 0 };
     struct text found = { 0 };

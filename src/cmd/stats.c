@@ -1,6 +1,7 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
 #include "analyze/registry.h"
 #include "open_report.h"
+#include "run_by.h"
 #include "run_reports.h"
 
 struct settings {
@@ -36,6 +37,8 @@ static const struct option options[] = {
     DELIVER_OPTIONS(struct settings, show.deliver),
     PART_OPTIONS(struct settings, show.part),
     FOREIGN_REP_OPTIONS(struct settings, show.input),
+    { .name = "by", .kind = OPTION_CHOICE, .offset = FIELD(show.input.by), .choices = run_by_names,
+      .help = "Print a row for each rank (rank) or host (host), and the least, the median and the greatest of them." },
     EACH_OPTION(struct settings, show.each),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
@@ -85,6 +88,7 @@ static const struct entry examples[] = {
       "Print the roofline with a peak that was measured, 800 TFLOP/s." },
     { "tacho stats --filter-nvtx step/3 report1.tacho",
       "Count only events that overlap the fourth range called 'step'." },
+    { "tacho stats --by rank -r mpi_event_sum run/", "Print how the times in MPI calls differ between the ranks." },
     { "tacho stats run/", "Print the tables of a job, whose reports are in this folder." },
     { 0 },
 };

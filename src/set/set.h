@@ -28,9 +28,10 @@ struct set_request {
 };
 
 /* Gives the rows of an open report of several ranks their rank and host, as a set of one, and leaves out what the
- * filter, which may be NULL, does not ask for. A report of a single rank stays as it is. After an error it is closed.
- */
-int set_divide(const char *path, const struct set_filter *filter, struct report **report, struct error *err);
+ * filter, which may be NULL, does not ask for. A report of a single rank stays as it is, unless `always`. After an
+ * error it is closed. */
+int set_divide(const char *path, const struct set_filter *filter, int always, struct report **report,
+               struct error *err);
 
 /* A file that cannot be opened is passed over and told in the notes; an error if none can be. */
 int set_open(const struct set_request *request, struct report **out, struct error *err);

@@ -15,7 +15,7 @@ static char *copy_text(struct report *report, const struct row_cursor *rows, siz
 }
 
 /* The second row of a process repeats its rank. */
-static int add_rank(struct set_member *member, int64_t process, int64_t rank, struct error *err)
+static int add_rank(struct set_member *member, int64_t process, int64_t rank, const char *host, struct error *err)
 {
     const struct report_rank *last = member->rank_count ? &member->ranks[member->rank_count - 1] : NULL;
 
@@ -24,7 +24,11 @@ static int add_rank(struct set_member *member, int64_t process, int64_t rank, st
         return 0;
     if (array_reserve(&member->ranks, &member->rank_room, member->rank_count + 1, sizeof *member->ranks) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    member->ranks[member->rank_count++] = (struct report_rank){ process, rank };
+    int64_t id = intern_add(&member->rank_hosts, host, strlen(host));
+    if (id < 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    member->ranks[member->rank_count++] = (struct report_rank){ process, rank,
+                                                                *host ? member->rank_hosts.strings[id].bytes : NULL };
     return 0;
 }
 
@@ -45,7 +49,8 @@ static int read_ranks(struct set_member *member, const char *table, struct error
         if (rank < 0)
             continue;
         int64_t process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, 0));
-        if ((code = add_rank(member, global_process(process), rank, err)) != 0)
+        const char *host = report_string(member->report, row_int_or(&rows, HOST, 0), NULL);
+        if ((code = add_rank(member, global_process(process), rank, host, err)) != 0)
             break;
         if (row_int_or(&rows, WORLD_SIZE, 0) > member->world_size)
             member->world_size = row_int(&rows, WORLD_SIZE);
@@ -218,4 +223,5 @@ void set_member_free(struct set_member *member)
     free(member->knots);
     free(member->ranks);
     free(member->kept_ranks);
+    intern_free(&member->rank_hosts);
 }

@@ -3,6 +3,7 @@
 #define TACHO_SET_SET_MEMBER_H
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "report/reader/unite.h"
 
 enum { RANK_UNKNOWN = -1, RANK_SEVERAL = -2 };
@@ -21,6 +22,7 @@ struct set_member {
     int64_t first_rank;                      /* the lowest, or RANK_UNKNOWN */
     struct report_rank *ranks;               /* owned: of its processes, if there are several ranks; sorted */
     size_t rank_count, rank_room;
+    struct intern rank_hosts;                /* what the ranks' hosts point to */
     int64_t *kept_ranks;                     /* owned: of several ranks, those that are asked for; NULL: all */
     size_t kept_rank_count;
     struct set_moment first, last;

@@ -203,7 +203,7 @@ free_files:
     return code;
 }
 
-int set_divide(const char *path, const struct set_filter *filter, struct report **report, struct error *err)
+int set_divide(const char *path, const struct set_filter *filter, int always, struct report **report, struct error *err)
 {
     const struct set_request request = { .filter = filter };
     struct set_member member = { .path = path, .report = *report, .system = -1, .clock = "reference" };
@@ -218,7 +218,7 @@ int set_divide(const char *path, const struct set_filter *filter, struct report 
         *report = NULL;
         return error_set(err, ERR_NOT_FOUND, "'%s' is not of these ranks and hosts", path);
     }
-    if (member.rank == RANK_SEVERAL)
+    if (member.rank == RANK_SEVERAL || always)
         code = unite(&member, 1, report, err);
 free_member:
     if (code != 0) {

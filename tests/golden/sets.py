@@ -199,9 +199,48 @@ def check_ranks_of_one_report():
     lines = [line.split() for line in output("info", "hosts").split("\n")]
     check("info: the ranks of each report", [["0-3", "hosts/b.tacho"], ["4-5", "hosts/a.tacho"]], [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho")])
     check("no rank is missing", "", run("stats", "-q", "-r", "osrt_sum", "hosts")[1])
+    check_by()
     shutil.copy("hosts/a.tacho", "hosts/c.tacho")
     check("ranks that are there twice", [f"tacho: hosts/c.tacho: rank {rank} is in 'hosts/a.tacho' too: are these files of several runs?" for rank in (4, 5)],
           run("stats", "-q", "-r", "osrt_sum", "hosts")[1].splitlines())
+
+
+def by_rows(*words):
+    return json.loads(output("stats", "-q", "-f", "json", "-r", "osrt_sum", *words))
+
+
+def check_by():
+    """--by: a row of each rank, whose figures are those of SQL over its rows alone, and the spread over all ranks."""
+    for path, label, column, count in (("hosts", "Rank", "rank", 6), ("hosts/b.tacho", "Rank", "rank", 4), ("hosts", "Host", "host", 1)):
+        key = "Min over %ss (ns)" % label
+        where = "" if label == "Host" else "WHERE a.rank IS NOT NULL"
+        expected = {}
+        for group, name, calls, total, most in tacho_rows(path, f"SELECT a.{column}, s.value, count(*), sum(a.end - a.start), max(a.end - a.start) FROM OSRT_API a "
+                                                          f"JOIN StringIds s ON s.id = a.nameId {where} GROUP BY 1, 2"):
+            expected[group, name] = (calls, total, most)
+        groups = {group for group, _ in expected}
+        check(f"{path}: groups", count, len(groups))
+        rows = by_rows("--by", column, path)
+        check(f"{path} --by {column}", expected, {(row[label], row["Name"]): (row["Num Calls"], row["Total Time (ns)"], row["Max (ns)"]) for row in rows})
+        names = {}
+        for row in rows:
+            totals = sorted(expected.get((group, row["Name"]), (0, 0, 0))[1] for group in groups)
+            middle = (totals[(len(totals) - 1) // 2] + totals[len(totals) // 2]) / 2
+            check(f"{path}: spread of {row['Name']}", (totals[0], middle, totals[-1]), (row[key], row[key.replace("Min", "Med")], row[key.replace("Min", "Max")]))
+            names.setdefault(row["Name"], sum(totals))
+        check(f"{path}: the greatest sum first", sorted(names.values(), reverse=True), list(names.values()))
+        first = by_rows("--by", column, "--rows=1", path)
+        check(f"{path}: one name, all groups of it", [row for row in rows if row["Name"] == rows[0]["Name"]], first)
+    files = [by_rows(f"job/{name}.tacho") for name in ("zebra", "b")]
+    rows = by_rows("--by", "rank", "job/zebra.tacho", "job/b.tacho")
+    for rank, alone in enumerate(files):
+        own = [{name: value for name, value in row.items() if "Rank" not in name} for row in rows if row["Rank"] == rank]
+        check(f"rank {rank}: the rows of its file", sorted(alone, key=repr), sorted(own, key=repr))
+    check("a report of one rank", [0], sorted({row["Rank"] for row in by_rows("--by", "rank", "job/zebra.tacho")}))
+    check("files without ranks", {""}, {row["Rank"] for row in by_rows("--by", "rank", "run")})
+    check("--by with a filter", {2, 3}, {row["Rank"] for row in by_rows("--by", "rank", "--filter-rank", "2-3", "hosts")})
+    said = run("stats", "-q", "-r", "cuda_gpu_kern_sum", "--by", "rank", "hosts")
+    check("no data", (0, ""), (said[0], said[2]))
 
 
 def check_damage():

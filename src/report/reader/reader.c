@@ -29,8 +29,13 @@ close_report:
 static void free_parts(struct report *set)
 {
     set_strings_free(set);
-    for (size_t p = 0; p < set->part_count && !set->borrows_parts; p++)
+    for (size_t p = 0; p < set->part_count && !set->lender; p++)
         report_close(set->parts[p].report);
+    for (size_t t = 0; t < set->table_count && set->lender; t++) { /* what was read of some was read of all */
+        const struct report_table *same = report_table(set->lender, set->tables[t]->public.name);
+        if (same && set->tables[t]->is_read)
+            ((struct reader_table *)same)->is_read = 1;
+    }
     free(set->parts);
     pthread_mutex_destroy(&set->set_lock);
 }

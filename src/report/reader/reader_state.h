@@ -130,7 +130,7 @@ struct report {
     int string_index_made, strings_repeat;
 
     struct reader_part *parts; /* of a set; NULL: this is a file */
-    int borrows_parts;         /* they are those of another set, which closes them */
+    struct report *lender;     /* the set whose parts they are, and which closes them; NULL: they are the set's own */
     size_t part_count;
     pthread_mutex_t set_lock;  /* guards the making of the set's strings */
     _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */

@@ -16,8 +16,9 @@ struct report_knot {
 
 /* The rank of a process, as part of a list that is sorted by pid and then by system. */
 struct report_rank {
-    int64_t process; /* packed id of the part, without a thread */
+    int64_t process;  /* packed id of the part, without a thread */
     int64_t rank;
+    const char *host; /* NULL: that of the part */
 };
 
 struct report_part {

@@ -203,22 +203,26 @@ static int copy_about(struct report *set, struct report_part *about)
     if (about->host)
         about->host = arena_copy(&set->arena, about->host, strlen(about->host));
     about->knots = copy_list(set, about->knots, about->knot_count, sizeof *about->knots);
-    about->ranks = copy_list(set, about->ranks, about->rank_count, sizeof *about->ranks);
+    struct report_rank *ranks = copy_list(set, about->ranks, about->rank_count, sizeof *about->ranks);
+    about->ranks = ranks;
+    for (size_t i = 0; ranks && i < about->rank_count; i++)
+        if (ranks[i].host && !(ranks[i].host = arena_copy(&set->arena, ranks[i].host, strlen(ranks[i].host))))
+            return ERR_NO_MEMORY;
     int is_filtered = about->kept_ranks != NULL;
     if (is_filtered)
         about->kept_ranks = copy_list(set, about->kept_ranks, about->kept_rank_count, sizeof *about->kept_ranks);
     return about->name && about->knots && about->ranks && (!is_filtered || about->kept_ranks) ? 0 : ERR_NO_MEMORY;
 }
 
-/* Work is done by the first part's threads. first: the number of the first part. */
-static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts, size_t first)
+/* Work is done by the first part's threads. */
+static int take_parts(struct report *set, struct report *const *parts, const struct report_part *abouts)
 {
     set->host = parts[0]->host;
     set->host.size = 0;
     set->has_index = set->complete = 1;
     for (size_t p = 0; p < set->part_count; p++) {
         struct report_health health = report_health(parts[p]);
-        set->parts[p] = (struct reader_part){ .report = parts[p], .public = abouts[p], .number = first + p };
+        set->parts[p] = (struct reader_part){ .report = parts[p], .public = abouts[p], .number = p };
         set->host.size += health.file_bytes;
         set->has_index &= health.has_index;
         set->complete &= health.complete;
@@ -230,12 +234,15 @@ static int take_parts(struct report *set, struct report *const *parts, const str
     return 0;
 }
 
-static int make_set(struct report *const *parts, const struct report_part *abouts, size_t count, size_t first,
-                    struct report **out, struct error *err)
+static int unite(struct report *lender, struct report *const *parts, const struct report_part *abouts, size_t count,
+                 struct report **out, struct error *err)
 {
-    struct report *set = calloc(1, sizeof *set);
+    struct report *set;
     int code;
 
+    if (!count || count > REPORT_MOST_PARTS)
+        return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
+    set = calloc(1, sizeof *set);
     if (!set)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     pthread_mutex_init(&set->lock, NULL);
@@ -246,7 +253,8 @@ static int make_set(struct report *const *parts, const struct report_part *about
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     }
     set->part_count = count;
-    if ((code = take_parts(set, parts, abouts, first)) != 0 || (code = make_tables(set)) != 0) {
+    set->lender = lender;
+    if ((code = take_parts(set, parts, abouts)) != 0 || (code = make_tables(set)) != 0) {
         set->part_count = 0; /* they stay the caller's */
         report_close(set);
         return error_set(err, code, "%s", error_name(code));
@@ -258,31 +266,61 @@ static int make_set(struct report *const *parts, const struct report_part *about
 int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
                  struct error *err)
 {
-    if (!count || count > REPORT_MOST_PARTS)
-        return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
-    return make_set(parts, abouts, count, 0, out, err);
+    return unite(NULL, parts, abouts, count, out, err);
 }
 
-/* GPUs that an earlier part describes are described here, where that part is missing. */
+/* Whether the GPUs of a part are described by one before it. */
+static int repeats_gpus(const struct report_part *abouts, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (abouts[i].first_device == abouts[index].first_device)
+            return abouts[index].repeats_gpus;
+    return 0;
+}
+
+int report_choose(struct report *set, const struct report_choice *choices, size_t count, struct report **out,
+                  struct error *err)
+{
+    struct report **parts = calloc(count + 1, sizeof *parts);
+    struct report_part *abouts = calloc(count + 1, sizeof *abouts);
+    int code = ERR_NO_MEMORY;
+
+    if (!parts || !abouts) {
+        error_set(err, code, "out of memory");
+        goto free_lists;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct reader_part *part = &set->parts[choices[i].part];
+        parts[i] = part->report;
+        abouts[i] = part->public;
+        abouts[i].repeats_gpus = repeats_gpus(abouts, i);
+        if (choices[i].kept_ranks) {
+            abouts[i].kept_ranks = choices[i].kept_ranks;
+            abouts[i].kept_rank_count = choices[i].kept_rank_count;
+        }
+    }
+    if ((code = unite(set, parts, abouts, count, out, err)) != 0)
+        goto free_lists;
+    uint64_t size = (*out)->host.size;
+    (*out)->host = set->host; /* the threads of the set */
+    (*out)->host.size = size;
+    for (size_t i = 0; i < count; i++)
+        (*out)->parts[i].number = set->parts[choices[i].part].number;
+free_lists:
+    free(parts);
+    free(abouts);
+    return code;
+}
+
 int report_part_alone(struct report *set, size_t index, int64_t rank, struct report **out, struct error *err)
 {
-    struct report_part about = set->parts[index].public;
-    struct report *alone;
-    int code;
+    struct report_choice choice = { .part = index };
 
-    about.repeats_gpus = 0;
-    if (rank >= 0 && about.rank_count) {
-        about.kept_ranks = &rank;
-        about.kept_rank_count = 1;
+    if (rank >= 0 && set->parts[index].public.rank_count) {
+        choice.kept_ranks = &rank;
+        choice.kept_rank_count = 1;
     }
-    if ((code = make_set(&set->parts[index].report, &about, 1, index, &alone, err)) != 0)
-        return code;
-    uint64_t size = alone->host.size;
-    alone->host = set->host;
-    alone->host.size = size;
-    alone->borrows_parts = 1;
-    *out = alone;
-    return 0;
+    return report_choose(set, &choice, 1, out, err);
 }
 
 size_t report_part_count(const struct report *report)

@@ -20,6 +20,16 @@ int report_use_threads(struct report *report, struct error *err);
 int report_unite(struct report *const *parts, const struct report_part *abouts, size_t count, struct report **out,
                  struct error *err);
 
+/* A set of some parts of another, or of some ranks of parts, on the same clock and with the same ids. It must be closed
+ * before the other, and only one of them may be in use at a time. */
+struct report_choice {
+    size_t part;
+    const int64_t *kept_ranks; /* as in struct report_part; NULL: as in the other set */
+    size_t kept_rank_count;
+};
+int report_choose(struct report *set, const struct report_choice *choices, size_t count, struct report **out,
+                  struct error *err);
+
 /* 0 and NULL for a report that is no set. */
 size_t report_part_count(const struct report *report);
 const struct report_part *report_part_at(const struct report *report, size_t index);

@@ -1,0 +1,161 @@
+/* Lists which rank of which part belongs to which group, and sorts that list. */
+#include "set_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* A rank of a part, or a whole part. */
+struct entry {
+    const char *host;
+    int64_t rank;
+    size_t part;
+    int is_whole;
+};
+
+struct entries {
+    struct entry *list; /* owned */
+    size_t count, room;
+};
+
+static int add(struct entries *entries, struct entry entry)
+{
+    if (array_reserve(&entries->list, &entries->room, entries->count + 1, sizeof *entries->list) != 0)
+        return ERR_NO_MEMORY;
+    entries->list[entries->count++] = entry;
+    return 0;
+}
+
+static int is_kept(const struct report_part *about, int64_t rank)
+{
+    for (size_t i = 0; i < about->kept_rank_count; i++)
+        if (about->kept_ranks[i] == rank)
+            return 1;
+    return !about->kept_ranks;
+}
+
+/* Then what has no rank is of the host as well. */
+static int is_of_one_host(const struct report_part *about)
+{
+    for (size_t i = 0; i < about->rank_count; i++)
+        if (about->ranks[i].host && about->host && strcmp(about->ranks[i].host, about->host) != 0)
+            return 0;
+    return 1;
+}
+
+static int add_part(struct entries *entries, const struct report_part *about, size_t part, enum set_by by)
+{
+    int code;
+
+    if (!about->rank_count || (by == SET_BY_HOST && is_of_one_host(about)))
+        return add(entries, (struct entry){ about->host, about->rank, part, 1 });
+    for (size_t i = 0; i < about->rank_count; i++) {
+        const struct report_rank *at = &about->ranks[i];
+        if (is_kept(about, at->rank) &&
+            (code = add(entries, (struct entry){ at->host ? at->host : about->host, at->rank, part, 0 })) != 0)
+            return code;
+    }
+    return 0;
+}
+
+static int compare_hosts(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : !a - !b;
+}
+
+static int compare_ranks(int64_t a, int64_t b)
+{
+    return (uint64_t)a<(uint64_t)b ? -1 : (uint64_t)a>(uint64_t) b; /* unknown ones are the last */
+}
+
+static int compare_parts(const struct entry *x, const struct entry *y)
+{
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = compare_ranks(x->rank, y->rank);
+
+    return order ? order : compare_parts(x, y);
+}
+
+static int by_host(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = compare_hosts(x->host, y->host);
+
+    if (!order)
+        order = compare_parts(x, y);
+    return order ? order : compare_ranks(x->rank, y->rank);
+}
+
+static int is_same_group(enum set_by by, const struct entry *a, const struct entry *b)
+{
+    return by == SET_BY_RANK ? a->rank == b->rank : compare_hosts(a->host, b->host) == 0;
+}
+
+/* One choice for each part of a group, and its ranks one behind the other. */
+static void take_groups(struct set_groups *groups, const struct entries *entries, enum set_by by)
+{
+    struct report_choice *choice = groups->choices;
+    int64_t *rank = groups->ranks;
+
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct entry *at = &entries->list[i], *before = i ? at - 1 : NULL;
+        int is_new = !before || !is_same_group(by, at, before);
+        if (is_new)
+            groups->list[groups->count++] = (struct set_group){ .rank = by == SET_BY_RANK ? at->rank : -1,
+                                                                .host = at->host,
+                                                                .first = (size_t)(choice - groups->choices) };
+        if (is_new || at->part != before->part) {
+            *choice++ = (struct report_choice){ .part = at->part, .kept_ranks = at->is_whole ? NULL : rank };
+            groups->list[groups->count - 1].count++;
+        }
+        if (!at->is_whole && (choice[-1].kept_rank_count == 0 || rank[-1] != at->rank)) {
+            *rank++ = at->rank;
+            choice[-1].kept_rank_count++;
+        }
+    }
+}
+
+int set_groups_make(struct set_groups *groups, const struct report *set, enum set_by by, struct error *err)
+{
+    struct entries entries = { 0 };
+    int code = 0;
+
+    *groups = (struct set_groups){ 0 };
+    for (size_t p = 0; p < report_part_count(set); p++)
+        if ((code = add_part(&entries, report_part_at(set, p), p, by)) != 0)
+            goto free_entries;
+    groups->list = calloc(entries.count + 1, sizeof *groups->list);
+    groups->choices = calloc(entries.count + 1, sizeof *groups->choices);
+    groups->ranks = calloc(entries.count + 1, sizeof *groups->ranks);
+    code = groups->list && groups->choices && groups->ranks ? 0 : ERR_NO_MEMORY;
+    if (code != 0)
+        goto free_entries;
+    if (entries.count)
+        qsort(entries.list, entries.count, sizeof *entries.list, by == SET_BY_RANK ? by_rank : by_host);
+    take_groups(groups, &entries, by);
+free_entries:
+    free(entries.list);
+    return code != 0 ? error_set(err, code, "out of memory") : 0;
+}
+
+void set_groups_free(struct set_groups *groups)
+{
+    free(groups->list);
+    free(groups->choices);
+    free(groups->ranks);
+    *groups = (struct set_groups){ 0 };
+}
+
+int set_group_open(const struct set_groups *groups, size_t index, struct report *set, struct report **out,
+                   struct error *err)
+{
+    const struct set_group *group = &groups->list[index];
+
+    return report_choose(set, groups->choices + group->first, group->count, out, err);
+}
