@@ -8,6 +8,7 @@
 #include "base/human.h"
 #include "base/saturating.h"
 #include "set_collectives.h"
+#include "set_messages.h"
 
 /* Hosts are told apart by what identifies the first of their reports. Groups are numbered as they come. */
 static void name_hosts(const struct set_member *members, size_t count, struct clock_part *parts, const char **names)
@@ -105,17 +106,21 @@ static int fit_members(struct set_member *members, size_t count, struct clock_in
                        struct error *err)
 {
     struct set_collectives collectives = { 0 };
+    struct set_messages messages = { 0 };
     struct clock_fit fit = { 0 };
-    int code;
+    int needs_events = has_several_hosts(input->parts, count) && input->choice != CLOCK_CHOICE_UTC, code;
 
-    if (has_several_hosts(input->parts, count) && input->choice != CLOCK_CHOICE_UTC &&
-        (code = set_collectives_read(&collectives, members, count, err)) != 0)
-        goto free_collectives;
+    if (needs_events && (code = set_collectives_read(&collectives, members, count, err)) != 0)
+        goto free_events;
+    if (needs_events && (code = set_messages_read(&messages, members, count, err)) != 0)
+        goto free_events;
     input->entries = collectives.entries;
     input->instance_first = collectives.instance_first;
     input->instance_count = collectives.instance_count;
+    input->messages = messages.list;
+    input->message_count = messages.count;
     if ((code = clock_fit(input, &fit, err)) != 0)
-        goto free_collectives;
+        goto free_events;
     int64_t shift_ns = time_map_at(&fit.parts[0].map, 0);
     for (size_t i = 0; i < count; i++)
         if ((code = take_map(&members[i], &fit.parts[i], shift_ns)) != 0) {
@@ -124,7 +129,8 @@ static int fit_members(struct set_member *members, size_t count, struct clock_in
         }
     note_contradiction(members, &fit, notes);
     clock_fit_free(&fit);
-free_collectives:
+free_events:
+    set_messages_free(&messages);
     set_collectives_free(&collectives);
     return code;
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 enum { NO_COMMUNICATOR = UINT32_MAX };
 
@@ -16,6 +17,23 @@ const char *message_state_text(enum message_state state)
 #undef MESSAGE_STATE
     };
     return texts[state];
+}
+
+static int64_t source_of(const struct message_side *side)
+{
+    return side->is_received ? side->peer : side->rank;
+}
+
+static int64_t destination_of(const struct message_side *side)
+{
+    return side->is_received ? side->rank : side->peer;
+}
+
+/* A receive that nobody saw complete does not know what it got. */
+static int can_match(const struct message_side *side)
+{
+    return side->communicator != NO_COMMUNICATOR && side->rank >= 0 && side->peer >= 0 && side->tag >= 0 &&
+           !(side->is_received && side->is_open);
 }
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
@@ -43,20 +61,27 @@ static void find_calls(struct message_side *side, const struct mpi_calls *calls)
 {
     side->started = mpi_calls_starting(calls, side->thread, side->start_ns);
     side->completed = MPI_NO_CALL;
+    side->started_end_ns = side->started == MPI_NO_CALL ? INT64_MAX : calls->list[side->started].end_ns;
+    side->is_whole = (uint8_t)mpi_calls_is_whole(calls, global_process(side->thread));
     if (side->is_open)
         return;
-    if (side->started != MPI_NO_CALL && calls->list[side->started].end_ns == side->end_ns)
+    if (side->started_end_ns == side->end_ns)
         side->completed = side->started;
     else
         side->completed = mpi_calls_ending(calls, global_process(side->thread), side->end_ns);
 }
 
-static int read_rows(struct messages *messages, struct row_cursor *rows, struct report *report,
+static int is_kept(const struct messages *messages, const struct message_side *side)
+{
+    uint64_t hash = hash_number(hash_number((uint64_t)source_of(side)) ^ (uint64_t)destination_of(side) << 24 ^
+                                (uint64_t)side->tag << 48 ^ side->communicator);
+
+    return messages->stride < 2 || !can_match(side) || hash % messages->stride == 0;
+}
+
+static int read_rows(struct messages *messages, struct row_cursor *rows, struct report *report, uint32_t part,
                      const struct mpi_calls *calls)
 {
-    if (rows->columns.rows >= NO_MESSAGE ||
-        array_reserve(&messages->list, &messages->room, rows->columns.rows + 1, sizeof *messages->list) != 0)
-        return ERR_NO_MEMORY;
     while (row_cursor_next(rows)) {
         struct message_side side = {
             .start_ns = row_int(rows, START),
@@ -71,8 +96,14 @@ static int read_rows(struct messages *messages, struct row_cursor *rows, struct 
             .is_received = row_int_or(rows, IS_RECEIVED, 0) != 0,
             .other = NO_MESSAGE,
             .state = MESSAGE_UNTOLD,
+            .part = part,
         };
         if (number_communicator(messages, report, rows, &side.communicator) != 0)
+            return ERR_NO_MEMORY;
+        if (!is_kept(messages, &side))
+            continue;
+        if (messages->count >= NO_MESSAGE - 1 ||
+            array_reserve(&messages->list, &messages->room, messages->count + 1, sizeof *messages->list) != 0)
             return ERR_NO_MEMORY;
         find_calls(&side, calls);
         messages->list[messages->count++] = side;
@@ -81,16 +112,6 @@ static int read_rows(struct messages *messages, struct row_cursor *rows, struct 
 }
 
 /* ---- Channels --------------------------------------------------------------------------------------------------- */
-
-static int64_t source_of(const struct message_side *side)
-{
-    return side->is_received ? side->peer : side->rank;
-}
-
-static int64_t destination_of(const struct message_side *side)
-{
-    return side->is_received ? side->rank : side->peer;
-}
 
 static int compare_numbers(int64_t a, int64_t b)
 {
@@ -118,11 +139,6 @@ static int compare_sides(const void *left, const void *right)
     return order ? order : compare_numbers(a->end_ns, b->end_ns);
 }
 
-static int is_told(const struct message_side *side)
-{
-    return side->communicator != NO_COMMUNICATOR && side->rank >= 0 && side->peer >= 0 && side->tag >= 0;
-}
-
 struct matching {
     struct messages *messages;
     const struct mpi_calls *calls;
@@ -140,25 +156,18 @@ static void set_states(struct message_side *sides, size_t count, enum message_st
 
 static int is_recorded(const struct mpi_calls *calls, int64_t rank)
 {
-    for (size_t i = 0; i < calls->thread_count; i++)
+    for (size_t i = 0; calls && i < calls->thread_count; i++)
         if (calls->threads[i].rank == rank)
             return 1;
-    return 0;
+    return !calls;
 }
 
 static int is_of_one_process(const struct message_side *sides, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        if (global_process(sides[i].thread) != global_process(sides[0].thread))
+        if (global_process(sides[i].thread) != global_process(sides[0].thread) || sides[i].part != sides[0].part)
             return 0;
     return 1;
-}
-
-static int is_whole(const struct matching *matching, const struct message_side *side)
-{
-    const struct mpi_thread *thread = mpi_calls_thread(matching->calls, side->thread);
-
-    return thread && thread->is_whole;
 }
 
 /* A receive that nobody saw complete may have taken a message, and one with any source or any tag one of any channel.
@@ -182,8 +191,10 @@ static int has_open_receive(const struct matching *matching)
 static int is_doubtful(const struct matching *matching)
 {
     size_t count = matching->send_count < matching->receive_count ? matching->send_count : matching->receive_count;
-    int whole = is_whole(matching, matching->sends) && is_whole(matching, matching->receives);
-    int64_t error = clock_errors_of(matching->errors, matching->sends->thread, matching->receives->thread);
+    int whole = matching->sends->is_whole && matching->receives->is_whole;
+    int64_t error = !matching->errors
+                        ? INT64_MAX
+                        : clock_errors_of(matching->errors, matching->sends->thread, matching->receives->thread);
 
     if (!is_of_one_process(matching->sends, matching->send_count) ||
         !is_of_one_process(matching->receives, matching->receive_count))
@@ -201,19 +212,16 @@ static int is_doubtful(const struct matching *matching)
 }
 
 /* Two that were started at once, or by two threads at the same time, may be in either order. */
-static int may_swap(const struct mpi_calls *calls, const struct message_side *first, const struct message_side *second)
+static int may_swap(const struct message_side *first, const struct message_side *second)
 {
-    if (first->start_ns == second->start_ns)
-        return 1;
-    if (first->thread == second->thread || first->started == MPI_NO_CALL)
-        return first->thread != second->thread;
-    return calls->list[first->started].end_ns > second->start_ns;
+    return first->start_ns == second->start_ns ||
+           (first->thread != second->thread && first->started_end_ns > second->start_ns);
 }
 
-static void mark_swaps(const struct mpi_calls *calls, struct message_side *sides, size_t count)
+static void mark_swaps(struct message_side *sides, size_t count)
 {
     for (size_t i = 0; i + 1 < count; i++)
-        if (may_swap(calls, &sides[i], &sides[i + 1]))
+        if (may_swap(&sides[i], &sides[i + 1]))
             sides[i].state = sides[i + 1].state = MESSAGE_DOUBTFUL;
 }
 
@@ -249,19 +257,19 @@ static void match_channel(const struct matching *matching)
     set_states(receives, matching->receive_count, doubtful ? MESSAGE_DOUBTFUL : MESSAGE_ALONE);
     if (doubtful)
         return;
-    mark_swaps(matching->calls, sends, matching->send_count);
-    mark_swaps(matching->calls, receives, matching->receive_count);
+    mark_swaps(sends, matching->send_count);
+    mark_swaps(receives, matching->receive_count);
     join(matching);
 }
 
-/* Those that cannot be told, and receives that nobody saw complete, are moved behind all others. */
+/* Those that cannot be matched are moved behind all others. */
 static size_t put_told_first(struct messages *messages)
 {
     size_t told = 0;
 
     for (size_t i = 0; i < messages->count; i++) {
         struct message_side *at = &messages->list[i];
-        if (!is_told(at) || (at->is_received && at->is_open))
+        if (!can_match(at))
             continue;
         struct message_side swapped = messages->list[told];
         messages->list[told++] = *at;
@@ -270,7 +278,7 @@ static size_t put_told_first(struct messages *messages)
     return told;
 }
 
-static void match(struct messages *messages, const struct mpi_calls *calls, const struct clock_errors *errors)
+void messages_match(struct messages *messages, const struct mpi_calls *calls, const struct clock_errors *errors)
 {
     size_t told = messages->told = put_told_first(messages);
 
@@ -322,21 +330,31 @@ uint32_t messages_find_receive(const struct messages *messages, const struct mes
     return found && found->is_received && compare_channels(found, &wanted) == 0 ? (uint32_t)low : NO_MESSAGE;
 }
 
-int messages_read(struct messages *messages, struct report *report, const struct mpi_calls *calls,
-                  const struct clock_errors *errors, struct error *err)
+int messages_add(struct messages *messages, struct report *report, uint32_t part, const struct mpi_calls *calls,
+                 struct error *err)
 {
     static const char *const columns[] = { "start", "end", "globalTid", "textId",       "rank", "isReceived",
                                            "peer",  "tag", "size",      "communicator", NULL };
     struct row_cursor rows;
+    int code = row_cursor_open(&rows, report, "TACHO_MPI_MESSAGE", columns, err);
+
+    if (code != 0)
+        return code;
+    code = read_rows(messages, &rows, report, part, calls);
+    row_cursor_close(&rows);
+    return code;
+}
+
+int messages_read(struct messages *messages, struct report *report, const struct mpi_calls *calls,
+                  const struct clock_errors *errors, struct error *err)
+{
     int code;
 
     *messages = (struct messages){ 0 };
-    if ((code = row_cursor_open(&rows, report, "TACHO_MPI_MESSAGE", columns, err)) != 0)
+    if ((code = messages_add(messages, report, 0, calls, err)) != 0)
         return code;
-    if ((code = read_rows(messages, &rows, report, calls)) == 0)
-        match(messages, calls, errors);
-    row_cursor_close(&rows);
-    return code;
+    messages_match(messages, calls, errors);
+    return 0;
 }
 
 void messages_free(struct messages *messages)

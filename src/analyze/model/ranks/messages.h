@@ -39,17 +39,30 @@ struct message_side {
     uint32_t started, completed; /* numbers of mpi_calls, or MPI_NO_CALL; of a blocking call both are the same */
     uint8_t is_received, state;  /* enum message_state */
     uint8_t is_open;             /* nobody saw it complete: end_ns is not known */
+    uint8_t is_whole;            /* its process was recorded from MPI_Init() on */
+    uint32_t part;               /* of messages_add() */
+    int64_t started_end_ns;      /* of the call that started it; INT64_MAX: not known */
 };
 
 struct messages {
     struct message_side *list; /* owned */
     size_t count, room;
+    uint64_t stride;
     size_t told;               /* of them, those in channels: by channel, sends before receives, in order */
     struct intern names;       /* of communicators, by their numbers */
     uint64_t counts[2][MESSAGE_STATE_COUNT]; /* by is_received */
 };
 
-/* `calls` and `errors` are those of the report. messages_free() is safe after an error. */
+/* Messages of several reports, whose times may have nothing to do with each other: each is added, as a part with a
+ * number, and then all are matched. Starts from {0}, or with a stride: then only channels whose hash it divides are
+ * kept. `calls` may be of the setup only. */
+int messages_add(struct messages *messages, struct report *report, uint32_t part, const struct mpi_calls *calls,
+                 struct error *err);
+/* `calls` and `errors` are of all parts, or NULL: then it cannot be told whether the other rank was recorded, and times
+ * of two parts are not compared. */
+void messages_match(struct messages *messages, const struct mpi_calls *calls, const struct clock_errors *errors);
+
+/* Both, for one report. messages_free() is safe after an error. */
 int messages_read(struct messages *messages, struct report *report, const struct mpi_calls *calls,
                   const struct clock_errors *errors, struct error *err);
 void messages_free(struct messages *messages);

@@ -163,7 +163,7 @@ static int order_ends(struct mpi_calls *calls)
     return 0;
 }
 
-int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error *err)
+static int read_calls(struct mpi_calls *calls, struct report *report, const char *const *tables, struct error *err)
 {
     struct report_span span = report_times(report);
     int code;
@@ -171,14 +171,27 @@ int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error 
     *calls = (struct mpi_calls){ .report = report };
     if ((code = mpi_ranks_read(&calls->ranks, report, err)) != 0)
         return code;
-    for (const char *const *table = mpi_call_tables; *table; table++)
-        if ((code = read_table(calls, *table, span.to_ns, err)) != 0)
+    for (; *tables; tables++)
+        if ((code = read_table(calls, *tables, span.to_ns, err)) != 0)
             return code;
     if (calls->count)
         qsort(calls->list, calls->count, sizeof *calls->list, compare_calls);
-    if ((code = divide(calls, err)) != 0)
-        return code;
-    return order_ends(calls);
+    return divide(calls, err);
+}
+
+int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error *err)
+{
+    int code = read_calls(calls, report, mpi_call_tables, err);
+
+    return code != 0 ? code : order_ends(calls);
+}
+
+int mpi_calls_read_setup(struct mpi_calls *calls, struct report *report, struct error *err)
+{
+    static const char *const tables[] = { "MPI_OTHER_EVENTS", NULL };
+    int code = read_calls(calls, report, tables, err);
+
+    return code != 0 ? code : order_ends(calls);
 }
 
 void mpi_calls_free(struct mpi_calls *calls)
@@ -192,7 +205,8 @@ void mpi_calls_free(struct mpi_calls *calls)
 
 /* ---- Searching -------------------------------------------------------------------------------------------------- */
 
-const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t thread)
+/* The first thread whose id is not below this one. */
+static size_t find_thread(const struct mpi_calls *calls, int64_t thread)
 {
     size_t low = 0, high = calls->thread_count;
 
@@ -203,7 +217,21 @@ const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t
         else
             high = middle;
     }
-    return low < calls->thread_count && calls->threads[low].id == thread ? &calls->threads[low] : NULL;
+    return low;
+}
+
+const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t thread)
+{
+    size_t at = find_thread(calls, thread);
+
+    return at < calls->thread_count && calls->threads[at].id == thread ? &calls->threads[at] : NULL;
+}
+
+int mpi_calls_is_whole(const struct mpi_calls *calls, int64_t process)
+{
+    size_t at = find_thread(calls, process); /* the bits of the thread are the lowest ones */
+
+    return at < calls->thread_count && global_process(calls->threads[at].id) == process && calls->threads[at].is_whole;
 }
 
 uint32_t mpi_calls_at(const struct mpi_calls *calls, int64_t thread, int64_t time_ns)

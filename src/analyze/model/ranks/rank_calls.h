@@ -36,6 +36,11 @@ extern const char *const mpi_call_tables[]; /* the tables that calls are in, up 
 int mpi_calls_read(struct mpi_calls *calls, struct report *report, struct error *err);
 void mpi_calls_free(struct mpi_calls *calls);
 
+/* The same with the table of calls that set MPI up alone: enough to tell which processes are whole. */
+int mpi_calls_read_setup(struct mpi_calls *calls, struct report *report, struct error *err);
+/* Whether the process was recorded from MPI_Init() on, without a loss or a pause. */
+int mpi_calls_is_whole(const struct mpi_calls *calls, int64_t process);
+
 /* NULL: it called nothing. */
 const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t thread);
 /* The thread's last call that starts at this time or before, or MPI_NO_CALL. */

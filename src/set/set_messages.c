@@ -1,0 +1,81 @@
+/* Matches the messages of reports whose clocks are not known yet (analyze/model/ranks/messages.h): only those of
+ * processes that were recorded from their start, because a wrong pair would move a clock. */
+#include "set_messages.h"
+
+#include <stdlib.h>
+
+#include "analyze/model/ranks/messages.h"
+#include "base/array.h"
+
+/* More are not read: the bounds need some of each pair of hosts. */
+#define MOST_SIDES 4000000
+
+static uint64_t count_rows(const struct set_member *members, size_t count)
+{
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct report_table *table = report_table(members[i].report, "TACHO_MPI_MESSAGE");
+        rows += table ? table->rows : 0;
+    }
+    return rows;
+}
+
+static int read_member(struct messages *all, const struct set_member *member, uint32_t part, struct error *err)
+{
+    struct mpi_calls calls = { 0 };
+    int code;
+
+    if ((code = mpi_calls_read_setup(&calls, member->report, err)) != 0)
+        goto free_calls;
+    code = messages_add(all, member->report, part, &calls, err);
+free_calls:
+    mpi_calls_free(&calls);
+    return code;
+}
+
+static int is_usable(const struct messages *all, const struct message_side *send)
+{
+    const struct message_side *receive = send->other == NO_MESSAGE ? NULL : &all->list[send->other];
+
+    return !send->is_received && receive && send->part != receive->part && send->is_whole && receive->is_whole;
+}
+
+static int take_pairs(struct set_messages *messages, const struct messages *all)
+{
+    messages->list = array_alloc(all->count + 1, sizeof *messages->list);
+    if (!messages->list)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct message_side *send = &all->list[i];
+        if (is_usable(all, send))
+            messages->list[messages->count++] = (struct clock_message){
+                .sender = send->part,
+                .receiver = all->list[send->other].part,
+                .send_start_ns = send->start_ns,
+                .receive_end_ns = all->list[send->other].end_ns,
+            };
+    }
+    return 0;
+}
+
+int set_messages_read(struct set_messages *messages, const struct set_member *members, size_t count, struct error *err)
+{
+    struct messages all = { .stride = count_rows(members, count) / MOST_SIDES + 1 };
+    int code = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if ((code = read_member(&all, &members[i], (uint32_t)i, err)) != 0)
+            goto free_messages;
+    messages_match(&all, NULL, NULL);
+    code = take_pairs(messages, &all);
+free_messages:
+    messages_free(&all);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+}
+
+void set_messages_free(struct set_messages *messages)
+{
+    free(messages->list);
+    *messages = (struct set_messages){ 0 };
+}
