@@ -97,6 +97,21 @@ def check_reports():
     check_several()
 
 
+def check_offsets():
+    """TACHO_CLOCK_OFFSET, info and exports tell how the files' times were moved: here by their UTC."""
+    utc = {name: sqlite3.connect(f"run/{name}.sqlite").execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchone()[0] for name in NAMES}
+    expected = {f"run/{name}.sqlite": at - utc[NAMES[0]] for name, at in utc.items()}
+    query = "SELECT file, offsetNs FROM TACHO_CLOCK_OFFSET"
+    check("offsets in SQL", expected, dict(tacho_rows("run", query)))
+    check("methods", [("gpuhost", "reference", 0, 0.0), ("gpuhost", "utc", 0, 0.0), ("gpuhost", "utc", 0, 0.0)], tacho_rows("run", "SELECT host, method, stretch, driftPpm FROM TACHO_CLOCK_OFFSET"))
+    check("offsets in info", expected, {part["file"]: part["clock_offset_ns"] for part in json.loads(output("info", "-f", "json", "run"))[0]["reports"]})
+    output("export", "-t", "sqlite", "-o", "offsets.sqlite", "run")
+    check("offsets in an export", expected, dict(sqlite3.connect("offsets.sqlite").execute(query).fetchall()))
+    check("the rows move by it", {(name, at) for name, at in expected.items()},
+          {(f"run/{name}.sqlite", at - sqlite3.connect(f"run/{name}.sqlite").execute("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0])
+           for name, at in ((name, tacho_rows("run", f"SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 48 = {i + 1}")[0][0]) for i, name in enumerate(NAMES))})
+
+
 def check_several():
     """Files that are named one after another are a set, to every command."""
     files = [f"run/{name}.sqlite" for name in NAMES]
@@ -167,6 +182,7 @@ def check_ranks():
     check("an export needs a name", (2, "tacho export: several reports have no name for the file to write: give it with -o\n"), run("export", "run")[:2])
     check("info as JSON", [["run/mix.sqlite", "reference"], ["run/resnet18.sqlite", "utc"], ["run/wait_stream.sqlite", "utc"]],
           [[part["file"], part["clock"]] for part in json.loads(output("info", "-f", "json", "run"))[0]["reports"]])
+    check_offsets()
     check("no match", (1, "tacho stats: no file matches 'empty/*.tacho'\n"), run("stats", "empty/*.tacho")[:2])
 
 

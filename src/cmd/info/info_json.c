@@ -10,6 +10,7 @@
 #include "analyze/model/recorder.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/json_write.h"
+#include "base/number.h"
 #include "cmd/report_sources.h"
 #include "cmd/small_table.h"
 #include "info_health.h"
@@ -411,6 +412,8 @@ static int add_set(struct text *out, struct report *set, const char *path, struc
         if (part->host)
             add_string(out, "host", part->host, ", ");
         add_string(out, "clock", part->clock, ", ");
+        text_addf(out, ", \"clock_offset_ns\": %lld, \"clock_drift_ppm\": ", (long long)report_part_offset(part));
+        number_add_shortest(out, report_part_drift(part));
         if (part->clock_error_ns >= 0)
             add_count(out, "clock_error_ns", (uint64_t)part->clock_error_ns, ", ");
         text_add(out, "}");

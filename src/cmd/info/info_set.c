@@ -13,7 +13,7 @@
 #include "cmd/report_sources.h"
 #include "report/reader/unite.h"
 
-enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, CLOCK, CLOCK_ERROR, FILE_NAME, COLUMNS };
+enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, CLOCK, OFFSET, DRIFT, CLOCK_ERROR, FILE_NAME, COLUMNS };
 
 static void set_text(struct table *table, struct table_cell *cell, const char *text)
 {
@@ -124,6 +124,8 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     text_free(&ranks);
     set_text(table, &row[HOST], about->host);
     set_text(table, &row[CLOCK], about->clock);
+    cell_set_int(&row[OFFSET], report_part_offset(about));
+    cell_set_real(&row[DRIFT], report_part_drift(about));
     if (about->clock_error_ns >= 0)
         cell_set_int(&row[CLOCK_ERROR], about->clock_error_ns);
     set_text(table, &row[FILE_NAME], about->name);
@@ -147,6 +149,8 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
         [EVENTS] = { "Events", CELL_INT, UNIT_NONE, 0 },
         [LOST] = { "Lost", CELL_INT, UNIT_NONE, 0 },
         [CLOCK] = { "Clock", CELL_TEXT, UNIT_NONE, 0 },
+        [OFFSET] = { "Offset", CELL_INT, UNIT_TIME, 0 },
+        [DRIFT] = { "Drift (ppm)", CELL_REAL, UNIT_NONE, 3 },
         [CLOCK_ERROR] = { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
         [FILE_NAME] = { "File", CELL_TEXT, UNIT_NONE, 0 },
     };

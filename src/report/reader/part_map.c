@@ -32,6 +32,24 @@ int64_t report_part_time(const struct report_part *part, int64_t time)
     return saturating_add(moved, saturating_from_double(knot->rate * (double)saturating_subtract(time, knot->at)));
 }
 
+int64_t report_part_offset(const struct report_part *part)
+{
+    return part->knot_count ? part->knots->offset : 0;
+}
+
+double report_part_drift(const struct report_part *part)
+{
+    const struct report_knot *first = part->knots, *last = part->knots + part->knot_count;
+
+    if (!part->knot_count)
+        return 0;
+    last--;
+    if (last->at <= first->at)
+        return first->rate * 1e6;
+    return (double)saturating_subtract(last->offset, first->offset) / (double)saturating_subtract(last->at, first->at) *
+           1e6;
+}
+
 static void map_times(const struct report_part *part, int64_t *values, size_t rows)
 {
     if (part->knot_count == 1 && part->knots->rate == 0)

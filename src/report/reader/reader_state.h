@@ -38,6 +38,7 @@ struct reader_chunk {
     _Atomic int damaged;                        /* known to be damaged, so that it is counted once */
     const struct reader_part_table *part_table; /* in a set: what it is of; NULL for the set's own strings */
     struct reader_chunk *part_chunk;            /* of that part */
+    int is_of_offsets;                          /* in a set: rows of TACHO_CLOCK_OFFSET, which are made up */
 };
 
 struct reader_table {
@@ -81,8 +82,8 @@ struct reader_part {
     struct report *report;
     struct report_part public;
     uint64_t number;
-    int64_t host_id;       /* of the set's strings; 0: unknown */
-    uint32_t **string_ids; /* by chunk of strings and row: the id in the set */
+    int64_t host_id, name_id, clock_id; /* of the set's strings; 0: unknown */
+    uint32_t **string_ids;              /* by chunk of strings and row: the id in the set */
 };
 
 enum set_string_state { SET_STRINGS_NOT_MADE, SET_STRINGS_MADE };
@@ -135,7 +136,7 @@ struct report {
     pthread_mutex_t set_lock;  /* guards the making of the set's strings */
     _Atomic int string_state;  /* enum set_string_state, or the error that stopped the making */
     struct intern set_strings; /* constant once made */
-    struct reader_table *string_table;
+    struct reader_table *string_table, *offset_table;
 };
 
 /* find_chunks.c: fills found, from the index or by scanning. */
@@ -154,6 +155,10 @@ struct reader_string_block *reader_string_block(struct report *report, struct re
 /* The chunk that may contain this id, or NULL. */
 struct reader_string_chunk *reader_string_chunk(struct report *report, int64_t id);
 
+/* unite.c: a table of a set by its name, which is made if it is missing, and a column of it. */
+struct reader_table *set_add_table(struct report *set, const char *name);
+int set_add_column(struct reader_table *table, const char *name, enum column_type type);
+
 /* set_strings.c: unites the strings of a set's parts when they are first needed. */
 int set_strings_make(struct report *set, struct error *err);
 int set_strings_needed(struct report *set, const struct report_table *table, const int *columns, size_t count,
@@ -161,6 +166,12 @@ int set_strings_needed(struct report *set, const struct report_table *table, con
 const char *set_string(struct report *set, int64_t id, size_t *length);
 int64_t set_find_string(struct report *set, const char *bytes, size_t length);
 void set_strings_free(struct report *set);
+
+/* clock_offsets.c: the table of the clock maps of a set's parts. Columns come all NULL. */
+int clock_offsets_add_columns(struct report *set);
+int clock_offsets_add_rows(struct report *set);
+void clock_offsets_decode(const struct report *set, const struct reader_chunk *chunk, const char *column,
+                          int64_t *values, uint64_t *nulls, int *has_nulls);
 
 /* part_map.c: turns decoded values of a part into those of the set. */
 void part_map_column(const struct reader_part_table *table, int column, enum column_type type, int64_t *values,

@@ -325,11 +325,26 @@ static size_t rows_to_decode(const struct reader_chunk *chunk)
     return chunk->part_chunk ? chunk->part_chunk->rows : chunk->rows;
 }
 
+static int decode_offsets(const struct report *set, const struct reader_chunk *chunk, const struct target *target)
+{
+    const struct report_table *table = &set->offset_table->public;
+
+    for (size_t c = 0; c < target->count; c++) {
+        all_null(chunk->rows, target->values[c], target->nulls[c], &target->has_nulls[c]);
+        if (target->columns[c] >= 0 && (size_t)target->columns[c] < table->column_count)
+            clock_offsets_decode(set, chunk, table->columns[target->columns[c]].name, target->values[c],
+                                 target->nulls[c], &target->has_nulls[c]);
+    }
+    return 0;
+}
+
 static int chunk_decode(struct report *report, struct reader_chunk *chunk, struct reader_scratch *scratch,
                         const struct target *target)
 {
     if (!report->parts)
         return file_chunk_decode(report, chunk, scratch, target);
+    if (chunk->is_of_offsets)
+        return decode_offsets(report, chunk, target);
     return chunk->part_table ? part_chunk_decode(chunk, scratch, target) : decode_ids(chunk, target);
 }
 

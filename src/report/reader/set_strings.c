@@ -54,10 +54,16 @@ static int add_chunk(struct intern *pool, const struct reader_string_chunk *stri
 static int add_part(struct report *set, struct reader_part *part)
 {
     struct report *report = part->report;
-    const char *host = part->public.host;
+    const struct {
+        const char *text;
+        int64_t *id;
+    } own[] = { { part->public.host, &part->host_id },
+                { part->public.name, &part->name_id },
+                { part->public.clock, &part->clock_id } };
 
-    if (host && (part->host_id = intern_add(&set->set_strings, host, strlen(host))) < 0)
-        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i].text && (*own[i].id = intern_add(&set->set_strings, own[i].text, strlen(own[i].text))) < 0)
+            return ERR_NO_MEMORY;
     part->string_ids = calloc(report->string_chunk_count + 1, sizeof *part->string_ids);
     if (!part->string_ids)
         return ERR_NO_MEMORY;

@@ -18,7 +18,7 @@ static const struct added_column {
 };
 enum { ADDED_COLUMNS = sizeof added_columns / sizeof *added_columns };
 
-static struct reader_table *add_table(struct report *set, const char *name)
+struct reader_table *set_add_table(struct report *set, const char *name)
 {
     for (size_t t = 0; t < set->table_count; t++)
         if (strcmp(set->tables[t]->public.name, name) == 0)
@@ -35,7 +35,7 @@ static struct reader_table *add_table(struct report *set, const char *name)
     return table;
 }
 
-static int add_column(struct reader_table *table, const char *name, enum column_type type)
+int set_add_column(struct reader_table *table, const char *name, enum column_type type)
 {
     size_t count = table->public.column_count;
 
@@ -55,11 +55,11 @@ static int add_columns_of(struct report *set, const struct report *part)
 {
     for (size_t t = 0; t < part->table_count; t++) {
         const struct report_table *from = &part->tables[t]->public;
-        struct reader_table *table = add_table(set, from->name);
+        struct reader_table *table = set_add_table(set, from->name);
         if (!table)
             return ERR_NO_MEMORY;
         for (size_t c = 0; c < from->column_count; c++)
-            if (add_column(table, from->columns[c].name, from->columns[c].type) != 0)
+            if (set_add_column(table, from->columns[c].name, from->columns[c].type) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -70,7 +70,7 @@ static int add_own_columns(struct report *set)
     for (size_t t = 0; t < set->table_count; t++)
         for (size_t i = 0; i < ADDED_COLUMNS; i++)
             if (set->tables[t] != set->string_table &&
-                add_column(set->tables[t], added_columns[i].name, added_columns[i].type) != 0)
+                set_add_column(set->tables[t], added_columns[i].name, added_columns[i].type) != 0)
                 return ERR_NO_MEMORY;
     return 0;
 }
@@ -181,11 +181,11 @@ static int make_tables(struct report *set)
     for (size_t p = 0; p < set->part_count; p++)
         if ((code = add_columns_of(set, set->parts[p].report)) != 0)
             return code;
-    if ((code = add_own_columns(set)) != 0)
+    if ((code = clock_offsets_add_columns(set)) != 0 || (code = add_own_columns(set)) != 0)
         return code;
-    if ((code = find_meanings(set)) != 0)
+    if ((code = find_meanings(set)) != 0 || (code = add_rows(set)) != 0)
         return code;
-    return add_rows(set);
+    return clock_offsets_add_rows(set);
 }
 
 static void *copy_list(struct report *set, const void *list, size_t count, size_t size)
