@@ -36,6 +36,12 @@ TABLES = {
     "MPI_P2P_EVENTS": "start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER",
     "MPI_COLLECTIVES_EVENTS": "start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER",
     "UCP_EVENTS": "start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER",
+    "NET_NIC_METRIC": "start INTEGER, end INTEGER, globalId INTEGER, portId INTEGER, metricsListId INTEGER, metricsIdx INTEGER, value INTEGER",
+    "TARGET_INFO_NETWORK_METRICS": "metricsListId INTEGER, metricsIdx INTEGER, name TEXT, description TEXT, unit TEXT",
+    "TARGET_INFO_NIC_INFO": "GUID INTEGER, stateName TEXT, nicId INTEGER, name TEXT, deviceId INTEGER, vendorId INTEGER, linkLayer INTEGER",
+    "NIC_ID_MAP": "nicId INTEGER, globalId INTEGER",
+    "GPU_METRICS": "rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER",
+    "TARGET_INFO_GPU_METRICS": "typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT",
     "OSRT_API": "start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER",
 }
 
@@ -73,6 +79,16 @@ def make_rank(rank):
         add("UCP_EVENTS", start + 7, start + chance.randrange(8, 60_000), thread, text("ucp_worker_progress"))
         for call, result in (("read", chance.randrange(-1, 5000)), ("fopen64", 1 << 40), ("pthread_mutex_lock", 0)):
             add("OSRT_API", start, start + chance.randrange(1, 3000), 27, thread, text(call), result, 0)
+    add("TARGET_INFO_NIC_INFO", 77, "active", 4, "mlx5_0", 0, 0, 0)
+    add("NIC_ID_MAP", 4, 99)
+    for metric, name in enumerate(("Bytes sent", "Bytes received")):
+        add("TARGET_INFO_NETWORK_METRICS", 1, metric, name, "", "B")
+        for number in range(100):
+            add("NET_NIC_METRIC", number * 10_000, number * 10_000 + chance.randrange(1, 10_000), 99, 1, 1, metric, chance.randrange(1000))
+    for metric, name in enumerate(("SMs Active [Throughput %]", "NVLink RX <Responses> [Throughput %]")):
+        add("TARGET_INFO_GPU_METRICS", 256, 0, "GPU", metric, name)
+        for number in range(100):
+            add("GPU_METRICS", number * 10_000, number * 10_000, 256, metric, chance.randrange(101))
     for value, number in strings.items():
         add("StringIds", number, value)
     database.commit()
@@ -101,10 +117,12 @@ SUMS = {"files.csv", "all_stats.csv", "rank_stats.csv"}
 LIST = {"files.csv", "analysis.csv"}
 PACE = {"files.csv", "stats.csv", "pace_delta_stats.csv", *(f"pace_{name}.csv" for name in ("start", "end", "duration", "duration_accum", "delta", "delta_accum"))}
 FILES = {  # as nsys 2025.3 names them, with another ending
-    **dict.fromkeys(("cuda_api_sum", "file_access_sum", "mpi_sum", "nccl_sum", "nccl_gpu_proj_sum", "nvtx_sum", "nvtx_gpu_proj_sum", "osrt_sum"), SUMS),
+    **dict.fromkeys(("cuda_api_sum", "file_access_sum", "mpi_sum", "nccl_sum", "nccl_gpu_proj_sum", "nvtx_sum", "nvtx_gpu_proj_sum", "osrt_sum",
+                     "network_sum", "gpu_metric_util_sum"), SUMS),
     **dict.fromkeys(("cuda_gpu_kern_sum",), SUMS | {"rank_stats_by_device.csv"}),
     **dict.fromkeys(("cuda_api_sync", "gpu_gaps", "gpu_time_util", "cuda_gpu_kern_hist", "cuda_gpu_time_util_map", "mpi_gpu_time_util_map",
-                     "nccl_gpu_time_util_map", "ucx_gpu_time_util_map"), LIST),
+                     "nccl_gpu_time_util_map", "ucx_gpu_time_util_map", "network_traffic_map", "gpu_metric_util_map"), LIST),
+    "nvlink_sum": {"files.csv", "all_stats.csv", "stats_by_gpu.csv"},
     **dict.fromkeys(("cuda_gpu_kern_pace", "nvtx_pace", "nvtx_gpu_proj_pace"), PACE),
     "nccl_gpu_overlap_trace": {"files.csv", "rank_trace.csv", "grouped_trace.csv"},
     "nvtx_gpu_proj_trace": {"files.csv", "trace.csv"},
@@ -301,6 +319,32 @@ def check_overlaps(databases):
           {row["Name"]: (int(row["Count"]), row["Communication Overlap (%)"], row["Compute Overlap (%)"]) for row in rows["grouped_trace.csv"]})
 
 
+def check_metrics(databases):
+    """Means over time of samples of GPUs, which last until the next one, and of network interfaces, which say their own end."""
+    queries = {
+        ("network_traffic_map", "mlx5_0 port 1"): "SELECT n.name, m.start, m.end, m.value FROM NET_NIC_METRIC m JOIN TARGET_INFO_NETWORK_METRICS n USING (metricsListId, metricsIdx)",
+        ("gpu_metric_util_map", "GPU"): "SELECT n.metricName, m.timestamp, m.timestamp + 10000, m.value FROM GPU_METRICS m JOIN TARGET_INFO_GPU_METRICS n USING (typeId, metricId)",
+    }
+    for (name, device), query in queries.items():
+        rows = recipe(name, "--bins", str(BINS))["analysis.csv"]
+        check(f"{name}: rows", 3 * 2 * BINS, len(rows))
+        for row in rows:
+            start = int(row["Start (ns)"])
+            end = start + int(row["Duration (ns)"])
+            parts = [(value, min(end, until) - max(start, at)) for metric, at, until, value in databases[int(row["Rank"])].execute(query)
+                     if metric == row["Metric"] and at < end and until > start]
+            expected = sum(value * length for value, length in parts) / sum(length for _, length in parts) if parts else None
+            check(f"{name}: {row}", (True, True), (row["Device"].startswith(device), abs(float(row["Value"]) - expected) < 0.001 if parts else row["Value"] == ""))
+        picture = xml.etree.ElementTree.parse(f"out-{name}/heatmap.svg").getroot()
+        check(f"{name}: a rectangle a cell", len([row for row in rows if float(row["Value"] or 0) > 0]),
+              len([cell for cell in picture.iter("{http://www.w3.org/2000/svg}rect") if cell.get("fill-opacity")]))
+    rows = {(row["Rank"], row["Metric"]): (int(row["Samples"]), int(row["Total"]), int(row["Min"]), int(row["Max"])) for row in recipe("network_sum")["rank_stats.csv"]}
+    expected = {(str(rank), name): tuple(figures) for rank, database in enumerate(databases) for name, *figures in database.execute(
+        "SELECT n.name, count(*), sum(m.value), min(m.value), max(m.value) FROM NET_NIC_METRIC m JOIN TARGET_INFO_NETWORK_METRICS n USING (metricsListId, metricsIdx) GROUP BY 1")}
+    check("network_sum", expected, rows)
+    check("metrics of NVLink alone", {"NVLink RX <Responses> [Throughput %]"}, {row["Metric"] for row in recipe("nvlink_sum")["stats_by_gpu.csv"]})
+
+
 def check_several_ranks_in_a_file():
     """A report of several ranks is divided like several reports."""
     made = sqlite3.connect("made/c.sqlite")
@@ -354,6 +398,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_paces(made)
     check_histograms(made)
     check_overlaps(made)
+    check_metrics(made)
     check_several_ranks_in_a_file()
     check_diff()
     check_refusals()

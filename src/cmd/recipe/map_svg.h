@@ -5,8 +5,10 @@
 #include "analyze/engine/table.h"
 #include "base/text.h"
 
-/* Adds an SVG document: for each column in percent a band of rows, one a rank, process and GPU. The table is one of the
- * ..._util_map reports, by lane and then by time, with the column Rank. It is readable on light and dark pages. */
+/* Adds an SVG document: a row for each rank, process and device, in bands: one for each column in percent, or, if the
+ * table has a column Metric, one for each metric. The rows of the table have the columns Start, Duration and Rank;
+ * those of a lane follow each other, and all lanes have the same times. The picture is readable on light and dark
+ * pages. */
 void map_svg(struct text *out, const struct table *table, const char *title);
 
 #endif

@@ -170,6 +170,13 @@ static int make_sums_by_device(struct recipe_job *job, struct error *err)
     return code != 0 ? code : add_rank_table(job, "rank_stats_by_device", 1, err);
 }
 
+static int make_sums_by_gpu(struct recipe_job *job, struct error *err)
+{
+    int code = add_whole_table(job, "all_stats", err);
+
+    return code != 0 ? code : add_rank_table(job, "stats_by_gpu", 0, err);
+}
+
 static int make_list(struct recipe_job *job, struct error *err)
 {
     return add_rank_table(job, "analysis", 0, err);
@@ -320,10 +327,15 @@ delete_tables:
 /* ---- */
 
 static int (*const makers[])(struct recipe_job *job, struct error *err) = {
-    [RECIPE_SUMS] = make_sums,       [RECIPE_SUMS_BY_DEVICE] = make_sums_by_device,
-    [RECIPE_LIST] = make_list,       [RECIPE_TRACE] = make_trace,
-    [RECIPE_OVERLAP] = make_overlap, [RECIPE_MAP] = make_map,
-    [RECIPE_PACE] = make_pace,       [RECIPE_WHOLE] = make_whole,
+    [RECIPE_SUMS] = make_sums,
+    [RECIPE_SUMS_BY_DEVICE] = make_sums_by_device,
+    [RECIPE_SUMS_BY_GPU] = make_sums_by_gpu,
+    [RECIPE_LIST] = make_list,
+    [RECIPE_TRACE] = make_trace,
+    [RECIPE_OVERLAP] = make_overlap,
+    [RECIPE_MAP] = make_map,
+    [RECIPE_PACE] = make_pace,
+    [RECIPE_WHOLE] = make_whole,
 };
 
 static int make_tables(struct recipe_job *job, struct input input, struct text *said, struct error *err)

@@ -11,6 +11,7 @@
 enum recipe_shape {
     RECIPE_SUMS,           /* all_stats, rank_stats */
     RECIPE_SUMS_BY_DEVICE, /* the same, rank_stats_by_device */
+    RECIPE_SUMS_BY_GPU,    /* all_stats, stats_by_gpu */
     RECIPE_LIST,           /* analysis: rows of each rank */
     RECIPE_TRACE,          /* trace: the same */
     RECIPE_OVERLAP,        /* rank_trace, grouped_trace */

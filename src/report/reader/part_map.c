@@ -80,7 +80,7 @@ static void map_strings(const struct reader_part *part, int64_t *values, size_t 
 
 static void map_global_ids(const struct report_part *part, int64_t *values, size_t rows)
 {
-    const int64_t system = part->system << SYSTEM_SHIFT, below = (INT64_C(1) << SYSTEM_SHIFT) - 1;
+    const int64_t system = (int64_t)((uint64_t)part->system << SYSTEM_SHIFT), below = (INT64_C(1) << SYSTEM_SHIFT) - 1;
 
     for (size_t r = 0; r < rows && part->system >= 0; r++)
         values[r] = (values[r] & below) | system;

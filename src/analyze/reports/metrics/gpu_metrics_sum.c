@@ -1,4 +1,4 @@
-/* gpu_metrics_sum: figures of each GPU metric over all its samples. */
+/* gpu_metrics_sum and nvlink_sum: figures of each GPU metric over all its samples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +129,20 @@ static int add_row(struct table *table, struct report *report, const struct gpu_
     return code;
 }
 
-static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics)
+/* part: of its name, in any case; NULL: any. */
+static int is_wanted(struct report *report, const struct gpu_metric *metric, const char *part)
+{
+    struct text name = { 0 };
+
+    if (!part)
+        return 1;
+    gpu_metric_add_name(&name, report, metric);
+    int is_found = strcasestr(text_string(&name), part) != NULL;
+    text_free(&name);
+    return is_found;
+}
+
+static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics, const char *part)
 {
     size_t most = 0;
 
@@ -138,14 +151,15 @@ static int fill(struct table *table, struct report *report, const struct gpu_met
     int64_t *scratch = malloc((most + 1) * sizeof *scratch);
     int code = scratch ? 0 : ERR_NO_MEMORY;
     for (size_t i = 0; i < metrics->count && scratch; i++)
-        if ((code = add_row(table, report, metrics, &metrics->list[i], scratch)) != 0)
+        if (is_wanted(report, &metrics->list[i], part) &&
+            (code = add_row(table, report, metrics, &metrics->list[i], scratch)) != 0)
             break;
     free(scratch);
     return code;
 }
 
-static int gpu_metrics_sum(struct report *report, const struct analysis_request *request, struct table **out,
-                           struct error *err)
+static int summarize(struct report *report, const struct analysis_request *request, const char *part,
+                     struct table **out, struct error *err)
 {
     struct table *table = table_new(columns, COLUMNS);
     struct gpu_metrics metrics;
@@ -153,10 +167,22 @@ static int gpu_metrics_sum(struct report *report, const struct analysis_request 
 
     if (code != 0)
         goto done;
-    code = table ? fill(table, report, &metrics) : ERR_NO_MEMORY;
+    code = table ? fill(table, report, &metrics, part) : ERR_NO_MEMORY;
     gpu_metrics_free(&metrics);
 done:
     return table_hand_over(table, code, out, err);
+}
+
+static int gpu_metrics_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                           struct error *err)
+{
+    return summarize(report, request, NULL, out, err);
+}
+
+static int nvlink_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                      struct error *err)
+{
+    return summarize(report, request, "nvlink", out, err);
 }
 
 const struct analysis analysis_gpu_metrics_sum = {
@@ -168,4 +194,13 @@ const struct analysis analysis_gpu_metrics_sum = {
             "between two samples.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
     .run = gpu_metrics_sum,
+};
+
+const struct analysis analysis_nvlink_sum = {
+    .name = "nvlink_sum",
+    .title = "NVLink Network Bandwidth Summary",
+    .usage = "",
+    .help = "gpu_metrics_sum of the metrics that have NVLink in their names.",
+    .needs = { { "GPU metrics", gpu_metrics_tables } },
+    .run = nvlink_sum,
 };

@@ -1,12 +1,10 @@
 /* cuda_gpu_time_util_map and those of MPI, NCCL and UCX: for each rank and GPU the share of each stretch of time in
  * which kernels ran, or calls were under way; what runs side by side counts once. */
-#include <string.h>
-
-#include "analyze/engine/report_options.h"
 #include "analyze/registry.h"
+#include "map_grid.h"
 #include "rank_lanes.h"
 
-enum { MOST_BINS = 10000, USUAL_BINS = 30, MOST_SERIES = 4 };
+enum { MOST_SERIES = 4 };
 
 /* A column of a map: the time that events of one of the kinds cover, or if `and_kinds` is not 0, those that events of
  * both cover. */
@@ -23,37 +21,6 @@ struct map_shape {
     struct map_series series[MOST_SERIES];
     size_t series_count;
 };
-
-/* Bins of equal length, as far as whole ns allow that. */
-struct map_grid {
-    int64_t from_ns, to_ns, bins;
-};
-
-static int64_t grid_edge(const struct map_grid *grid, int64_t bin)
-{
-    return grid->from_ns + (int64_t)((__int128)(grid->to_ns - grid->from_ns) * bin / grid->bins);
-}
-
-/* The span of the request; the report's where that is open. Both may be any numbers. */
-static int find_grid(struct map_grid *grid, struct report *report, const struct analysis_request *request,
-                     struct error *err)
-{
-    const int64_t farthest = INT64_MAX / 2;
-    struct report_span span = report_times(report);
-    int code = option_number(request, "bins", USUAL_BINS, 1, MOST_BINS, &grid->bins, err);
-
-    if (request->span && request->span->from_ns > -farthest)
-        span.from_ns = request->span->from_ns;
-    if (request->span && request->span->to_ns < farthest)
-        span.to_ns = request->span->to_ns;
-    grid->from_ns = span.from_ns;
-    grid->to_ns = span.to_ns;
-    if (code != 0)
-        return code;
-    if (span.to_ns <= span.from_ns || span.to_ns > farthest || span.from_ns < -farthest)
-        return error_set(err, ERR_NO_DATA, "there is no time to divide into bins");
-    return 0;
-}
 
 enum { AT, FIRST_SERIES };
 
@@ -97,7 +64,7 @@ static int add_bins(struct table *table, const struct lanes *lanes, uint32_t lan
                     const struct map_grid *grid, const struct coverage *covered)
 {
     for (int64_t bin = 0; bin < grid->bins; bin++) {
-        int64_t from = grid_edge(grid, bin), to = grid_edge(grid, bin + 1);
+        int64_t from = map_grid_edge(grid, bin), to = map_grid_edge(grid, bin + 1);
         struct table_cell *row = table_add_row(table);
         if (!row)
             return ERR_NO_MEMORY;
@@ -147,7 +114,7 @@ static int make_map(struct report *report, const struct analysis_request *reques
     struct map_grid grid;
     int code;
 
-    if ((code = find_grid(&grid, report, request, err)) != 0)
+    if ((code = map_grid_find(&grid, report, request, err)) != 0)
         goto done;
     if ((code = lanes_read(&lanes, report, request, shape->sources, shape->source_count, shape->by_device, err)) != 0)
         goto done;
@@ -234,12 +201,11 @@ static const char *const mpi_tables[] = {
     "MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", NULL,
 };
 static const char *const ucx_tables[] = { "UCP_SUBMIT_EVENTS", "UCP_PROGRESS_EVENTS", "UCP_EVENTS", NULL };
-#define MAP_USAGE "[:bins=<count>]"
 
 const struct analysis analysis_cuda_gpu_time_util_map = {
     .name = "cuda_gpu_time_util_map",
     .title = "CUDA GPU Time Utilization Heatmap",
-    .usage = MAP_USAGE,
+    .usage = MAP_GRID_USAGE,
     .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran; kernels side by "
             "side count once. bins: into how many stretches the time is divided, 30 by default.",
     .needs = { { "CUDA kernel data", kernel_tables } },
@@ -250,7 +216,7 @@ const struct analysis analysis_cuda_gpu_time_util_map = {
 const struct analysis analysis_mpi_gpu_time_util_map = {
     .name = "mpi_gpu_time_util_map",
     .title = "MPI and GPU Time Utilization Heatmap",
-    .usage = MAP_USAGE,
+    .usage = MAP_GRID_USAGE,
     .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
             "in MPI, and in which both was so. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "MPI event data", mpi_tables } },
@@ -260,7 +226,7 @@ const struct analysis analysis_mpi_gpu_time_util_map = {
 const struct analysis analysis_nccl_gpu_time_util_map = {
     .name = "nccl_gpu_time_util_map",
     .title = "NCCL GPU Time Utilization Heatmap",
-    .usage = MAP_USAGE,
+    .usage = MAP_GRID_USAGE,
     .help = "For each rank, process and GPU: the share of each stretch of time in which kernels ran, kernels of NCCL "
             "(their names begin with nccl), other kernels, and both. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "CUDA kernel data", kernel_tables } },
@@ -271,7 +237,7 @@ const struct analysis analysis_nccl_gpu_time_util_map = {
 const struct analysis analysis_ucx_gpu_time_util_map = {
     .name = "ucx_gpu_time_util_map",
     .title = "UCX and GPU Time Utilization Heatmap",
-    .usage = MAP_USAGE,
+    .usage = MAP_GRID_USAGE,
     .help = "For each rank and process: the share of each stretch of time in which kernels ran, in which a thread was "
             "in UCX, and in which both was so. bins: as in cuda_gpu_time_util_map.",
     .needs = { { "UCX event data", ucx_tables } },

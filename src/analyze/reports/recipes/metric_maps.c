@@ -1,0 +1,272 @@
+/* gpu_metric_util_map, network_traffic_map and network_sum: metrics that were sampled, over time and in sum. */
+#include <stdlib.h>
+
+#include "analyze/engine/cell_text.h"
+#include "analyze/model/metrics/gpu_metrics.h"
+#include "analyze/registry.h"
+#include "base/saturating.h"
+#include "map_grid.h"
+#include "nic_metrics.h"
+
+/* ---- maps -------------------------------------------------------------------------------------------------------*/
+
+/* By bin: the sum of values times ns, and the ns that samples are about. */
+struct metric_bins {
+    double *sums, *ns; /* owned */
+};
+
+static int bins_new(struct metric_bins *bins, const struct map_grid *grid)
+{
+    bins->sums = calloc((size_t)grid->bins, sizeof *bins->sums);
+    bins->ns = calloc((size_t)grid->bins, sizeof *bins->ns);
+    return bins->sums && bins->ns ? 0 : ERR_NO_MEMORY;
+}
+
+static void bins_free(struct metric_bins *bins)
+{
+    free(bins->sums);
+    free(bins->ns);
+}
+
+static void bins_add(struct metric_bins *bins, const struct map_grid *grid, int64_t start_ns, int64_t end_ns,
+                     double value)
+{
+    int64_t from = start_ns > grid->from_ns ? start_ns : grid->from_ns;
+    int64_t to = end_ns < grid->to_ns ? end_ns : grid->to_ns;
+
+    if (from >= to)
+        return;
+    for (int64_t bin = map_grid_bin(grid, from); bin < grid->bins && from < to; bin++) {
+        int64_t edge = map_grid_edge(grid, bin + 1), until = edge < to ? edge : to;
+        bins->sums[bin] += value * (double)(until - from);
+        bins->ns[bin] += (double)(until - from);
+        from = until;
+    }
+}
+
+enum { AT, TIME, VALUE, METRIC, DEVICE, MAP_COLUMNS };
+static const struct table_column map_columns[MAP_COLUMNS] = {
+    { "Start", CELL_INT, UNIT_TIME, 0 },   { "Duration", CELL_INT, UNIT_NS, 0 },  { "Value", CELL_REAL, UNIT_NONE, 3 },
+    { "Metric", CELL_TEXT, UNIT_NAME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+/* A bin without samples has no value. */
+static int add_bins(struct table *table, const struct map_grid *grid, const struct metric_bins *bins,
+                    const struct text *metric, const struct text *device)
+{
+    for (int64_t bin = 0; bin < grid->bins; bin++) {
+        struct table_cell *row = table_add_row(table);
+        if (!row)
+            return ERR_NO_MEMORY;
+        cell_set_int(&row[AT], map_grid_edge(grid, bin));
+        cell_set_int(&row[TIME], map_grid_edge(grid, bin + 1) - map_grid_edge(grid, bin));
+        if (bins->ns[bin] > 0)
+            cell_set_real(&row[VALUE], bins->sums[bin] / bins->ns[bin]);
+        if (cell_set_built(table, &row[METRIC], metric) != 0 || cell_set_built(table, &row[DEVICE], device) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_gpu_metric(struct table *table, struct report *report, const struct map_grid *grid,
+                          const struct gpu_metrics *metrics, const struct gpu_metric *metric)
+{
+    const struct gpu_clock *clock = &metrics->clocks[metric->clock];
+    struct metric_bins bins = { 0 };
+    struct text name = { 0 }, device = { 0 };
+    int code = bins_new(&bins, grid);
+
+    if (code != 0)
+        goto free_bins;
+    for (size_t i = 0; i < clock->count; i++)
+        bins_add(&bins, grid, clock->start[i], clock->end[i], metric->values[i]);
+    gpu_metric_add_name(&name, report, metric);
+    text_addf(&device, "GPU %lld", (long long)metric->gpu);
+    code = add_bins(table, grid, &bins, &name, &device);
+free_bins:
+    bins_free(&bins);
+    text_free(&name);
+    text_free(&device);
+    return code;
+}
+
+static int gpu_metric_util_map(struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
+{
+    struct table *table = table_new(map_columns, MAP_COLUMNS);
+    struct gpu_metrics metrics = { 0 };
+    struct map_grid grid;
+    int code;
+
+    if ((code = map_grid_find(&grid, report, request, err)) != 0)
+        goto done;
+    if ((code = gpu_metrics_read(&metrics, report, request, err)) != 0)
+        goto done;
+    code = table ? 0 : ERR_NO_MEMORY;
+    for (size_t i = 0; i < metrics.count && table; i++)
+        if ((code = add_gpu_metric(table, report, &grid, &metrics, &metrics.list[i])) != 0)
+            goto done;
+done:
+    gpu_metrics_free(&metrics);
+    return table_hand_over(table, code, out, err);
+}
+
+static int add_nic_metric(struct table *table, const struct map_grid *grid, const struct nic_metrics *metrics,
+                          uint32_t series)
+{
+    int64_t *const *values = metrics->samples.values;
+    struct metric_bins bins = { 0 };
+    struct text name = { 0 }, device = { 0 };
+    int code = bins_new(&bins, grid);
+
+    if (code != 0)
+        goto free_bins;
+    for (size_t row = 0; row < metrics->samples.rows; row++)
+        if (metrics->series_of[row] == series)
+            bins_add(&bins, grid, values[NIC_START][row], values[NIC_END][row], (double)values[NIC_VALUE][row]);
+    nic_metrics_add_name(&name, metrics, series);
+    nic_metrics_add_device(&device, metrics, series);
+    code = add_bins(table, grid, &bins, &name, &device);
+free_bins:
+    bins_free(&bins);
+    text_free(&name);
+    text_free(&device);
+    return code;
+}
+
+static int network_traffic_map(struct report *report, const struct analysis_request *request, struct table **out,
+                               struct error *err)
+{
+    struct table *table = table_new(map_columns, MAP_COLUMNS);
+    struct nic_metrics metrics = { 0 };
+    struct map_grid grid;
+    int code;
+
+    if ((code = map_grid_find(&grid, report, request, err)) != 0)
+        goto done;
+    if ((code = nic_metrics_read(&metrics, report, request, err)) != 0)
+        goto done;
+    code = table ? 0 : ERR_NO_MEMORY;
+    for (uint32_t series = 0; series < metrics.series.count && table; series++)
+        if ((code = add_nic_metric(table, &grid, &metrics, series)) != 0)
+            goto done;
+done:
+    nic_metrics_free(&metrics);
+    return table_hand_over(table, code, out, err);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------*/
+
+enum {
+    SUM_DEVICE,
+    SUM_TOTAL,
+    SUM_COUNT,
+    SUM_MEAN,
+    SUM_MEDIAN,
+    SUM_LEAST,
+    SUM_GREATEST,
+    SUM_DEVIATION,
+    SUM_METRIC,
+    SUMS
+};
+static const struct table_column sum_columns[SUMS] = {
+    { "Device", CELL_TEXT, UNIT_NONE, 0 }, { "Total", CELL_INT, UNIT_NONE, 0 },   { "Samples", CELL_INT, UNIT_NONE, 0 },
+    { "Avg", CELL_REAL, UNIT_NONE, 1 },    { "Med", CELL_REAL, UNIT_NONE, 1 },    { "Min", CELL_INT, UNIT_NONE, 0 },
+    { "Max", CELL_INT, UNIT_NONE, 0 },     { "StdDev", CELL_REAL, UNIT_NONE, 1 }, { "Metric", CELL_TEXT, UNIT_NAME, 0 },
+};
+
+static int add_sum(struct table *table, const struct nic_metrics *metrics, uint32_t series,
+                   const struct keys_figures *figures)
+{
+    struct text name = { 0 }, device = { 0 };
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    nic_metrics_add_name(&name, metrics, series);
+    nic_metrics_add_device(&device, metrics, series);
+    cell_set_int(&row[SUM_TOTAL], (int64_t)figures->figures.total);
+    cell_set_int(&row[SUM_COUNT], (int64_t)figures->figures.count);
+    cell_set_real(&row[SUM_MEAN], statistics_mean(&figures->figures));
+    cell_set_real(&row[SUM_MEDIAN], figures->median);
+    cell_set_int(&row[SUM_LEAST], figures->figures.min);
+    cell_set_int(&row[SUM_GREATEST], figures->figures.max);
+    cell_set_real(&row[SUM_DEVIATION], statistics_deviation(&figures->figures));
+    int failed = cell_set_built(table, &row[SUM_METRIC], &name);
+    failed |= cell_set_built(table, &row[SUM_DEVICE], &device);
+    text_free(&name);
+    text_free(&device);
+    return failed ? ERR_NO_MEMORY : 0;
+}
+
+static int compare_sums(const struct table_cell *a, const struct table_cell *b, void *context)
+{
+    int order = cell_compare_text(&a[SUM_DEVICE], &b[SUM_DEVICE]);
+
+    return order ? order : cell_compare_text(&a[SUM_METRIC], &b[SUM_METRIC]);
+}
+
+static int fill_sums(struct table *table, const struct nic_metrics *metrics)
+{
+    size_t count = metrics->series.count;
+    struct keys_figures *figures = calloc(count + 1, sizeof *figures);
+    int code = ERR_NO_MEMORY;
+
+    if (!figures ||
+        keys_summarize(figures, count, metrics->series_of,
+                       metrics->samples.rows ? metrics->samples.values[NIC_VALUE] : NULL, metrics->samples.rows) != 0)
+        goto free_figures;
+    for (uint32_t series = 0; series < count; series++)
+        if ((code = add_sum(table, metrics, series, &figures[series])) != 0)
+            goto free_figures;
+    code = 0;
+    table_sort(table, compare_sums, NULL);
+free_figures:
+    free(figures);
+    return code;
+}
+
+static int network_sum(struct report *report, const struct analysis_request *request, struct table **out,
+                       struct error *err)
+{
+    struct table *table = table_new(sum_columns, SUMS);
+    struct nic_metrics metrics = { 0 };
+    int code;
+
+    if ((code = nic_metrics_read(&metrics, report, request, err)) != 0)
+        goto done;
+    code = table ? fill_sums(table, &metrics) : ERR_NO_MEMORY;
+done:
+    nic_metrics_free(&metrics);
+    return table_hand_over(table, code, out, err);
+}
+
+const struct analysis analysis_gpu_metric_util_map = {
+    .name = "gpu_metric_util_map",
+    .title = "GPU Metric Utilization Heatmap",
+    .usage = MAP_GRID_USAGE,
+    .help = "For each GPU metric: its mean in each stretch of time, weighted by the time that samples are about. bins: "
+            "as in cuda_gpu_time_util_map.",
+    .needs = { { "GPU metrics", gpu_metrics_tables } },
+    .is_of_gpus = 1,
+    .run = gpu_metric_util_map,
+};
+
+const struct analysis analysis_network_traffic_map = {
+    .name = "network_traffic_map",
+    .title = "Network Devices Traffic Heatmap",
+    .usage = MAP_GRID_USAGE,
+    .help = "For each metric of each port of a network interface: the mean of its samples in each stretch of time. "
+            "bins: as in cuda_gpu_time_util_map.",
+    .needs = { { "network interface metrics", nic_metrics_tables } },
+    .run = network_traffic_map,
+};
+
+const struct analysis analysis_network_sum = {
+    .name = "network_sum",
+    .title = "Network Traffic Summary",
+    .usage = "",
+    .help = "Samples of each metric of each port of a network interface, in sum.",
+    .needs = { { "network interface metrics", nic_metrics_tables } },
+    .run = network_sum,
+};
