@@ -16,13 +16,14 @@ enum wire_mpi_type {
     WIRE_MPI_OTHER = WIRE_FIRST_MPI,
     /* A message that this rank sends or receives, or a probe. flags: enum wire_mpi_message; body: [duration][bytes,
      * WIRE_MPI_NO_SIZE: not known][rank of the peer | tag, both may be WIRE_MPI_NO_RANK][communicator | 0][its handle]
-     * [number of the request, 0: none][handle of the request] */
+     * [number of the request, 0: none][handle of the request][address that the call returns to] */
     WIRE_MPI_P2P,
     /* flags: WIRE_MPI_IS_PENDING, WIRE_MPI_PERSISTS; body: [duration][bytes sent][bytes received][communicator | root,
-     * WIRE_MPI_NO_RANK: none][handle of the communicator][number of the request][handle of the request] */
+     * WIRE_MPI_NO_RANK: none][handle of the communicator][number of the request][handle of the request][address that
+     * the call returns to] */
     WIRE_MPI_COLLECTIVE,
     /* b: number of requests that it completed or started, which follow as triples. flags: enum wire_mpi_wait; body:
-     * [duration][handle of its request, 0: several] and triples, as of WIRE_MPI_DONE */
+     * [duration][handle of its request, 0: several], triples, as of WIRE_MPI_DONE, [address it returns to] */
     WIRE_MPI_START_WAIT,
     /* More triples of the WIRE_MPI_START_WAIT that comes next: [number of the request][bytes that arrived,
      * WIRE_MPI_NO_SIZE: it received nothing, or nobody knows; WIRE_MPI_CANCELLED][source | tag]. b: their number;

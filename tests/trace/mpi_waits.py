@@ -4,6 +4,7 @@ no message is received before it was sent by more than that."""
 import collections
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -20,6 +21,9 @@ TABLES = ("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "
 
 
 class Waits(mpilib.Case):
+    with open(os.path.join(mpilib.SOURCES, "mpi_random.c")) as file:
+        lines = file.read().splitlines()
+
     def tacho(self, *arguments):
         done = subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
@@ -95,20 +99,23 @@ class Waits(mpilib.Case):
         return job, waits
 
     def check_sites(self, pairs, sites):
-        """Without pairs, rows are the sums of those by pair."""
+        """Without pairs, rows are the sums of those by pair. The line of each holds the call."""
         self.assertNotIn("", [row["Name"] for row in sites], "all messages are matched")
         expected = collections.defaultdict(lambda: [0, 0, collections.Counter(), set()])
         for row in pairs:
-            site = expected[row["Wait State"], row["Name"]]
+            site = expected[row["Wait State"], row["Name"], row["Where"]]
             site[0] += row["Total Time (ns)"]
             site[1] += row["Count"]
             site[2][row["Waits For"]] += row["Total Time (ns)"]
             site[3].add(int(row["Ranks"]))
-        self.assertEqual({(row["Wait State"], row["Name"]): (row["Total Time (ns)"], row["Count"], row["Ranks"]) for row in sites},
+        self.assertEqual({(row["Wait State"], row["Name"], row["Where"]): (row["Total Time (ns)"], row["Count"], row["Ranks"]) for row in sites},
                          {key: (site[0], site[1], ranks_text(site[3])) for key, site in expected.items()})
         for row in sites:
-            causes = expected[row["Wait State"], row["Name"]][2]
+            causes = expected[row["Wait State"], row["Name"], row["Where"]][2]
             self.assertEqual(causes[row["Waits For"]], max(causes.values()))
+            place = re.fullmatch(r"\w+ \(mpi_random\.c:(\d+)\)", row["Where"] or "")
+            self.assertTrue(place, row)
+            self.assertIn(row["Name"] + "(", self.lines[int(place[1]) - 1])
 
     def errors(self, folder, moved=None):
         """The errors that `info` states, as the error of two threads. The moved rank is a host of its own; what the others share is the larger of theirs."""
@@ -151,7 +158,7 @@ class Waits(mpilib.Case):
 
     def test_random_programs(self):
         for mpi in self.each():
-            program = self.build(mpi, "mpi_random.c")
+            program = self.build(mpi, "mpi_random.c", "-g")
             for seed in SEEDS:
                 with self.subTest(mpi=mpi.name, seed=seed):
                     for folder in ("run", "moved"):
@@ -167,7 +174,7 @@ class Waits(mpilib.Case):
         """All ranks in one report: one clock."""
         for mpi in self.each():
             with self.subTest(mpi=mpi.name):
-                report = self.profile_job(mpi, RANKS, self.build(mpi, "mpi_random.c"), "3", STEPS)
+                report = self.profile_job(mpi, RANKS, self.build(mpi, "mpi_random.c", "-g"), "3", STEPS)
                 self.compare(report.path, lambda a, b: 0)
 
 

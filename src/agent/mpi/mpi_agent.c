@@ -271,7 +271,13 @@ static void write_message(struct agent_thread *thread, struct word_call *call, u
 {
     const struct mpi_call *own = mpi_call_of(call);
     const uint64_t words[] = {
-        bytes, peer_and_tag, wire_mpi_pair(own->comm.number, 0), own->comm_handle, own->request.number, own->handle
+        bytes,
+        peer_and_tag,
+        wire_mpi_pair(own->comm.number, 0),
+        own->comm_handle,
+        own->request.number,
+        own->handle,
+        (uintptr_t)call->caller,
     };
     write_words(thread, call, WIRE_MPI_P2P, flags, words, sizeof words / sizeof *words);
 }
@@ -324,6 +330,7 @@ static void end_collective(struct agent_thread *thread, struct word_call *call, 
         own->comm_handle,
         own->request.number,
         own->handle,
+        (uintptr_t)call->caller,
     };
     write_words(thread, call, WIRE_MPI_COLLECTIVE, pending_flags(shape), words, sizeof words / sizeof *words);
 }

@@ -218,7 +218,7 @@ static void write_call(struct writer *writer)
     struct agent_lane *lane;
     uint64_t now = agent_ticks();
     struct wire_record *record = emit_begin(writer->thread, &lane, WIRE_SOURCE_MPI, WIRE_MPI_START_WAIT,
-                                            WIRE_HEAD_WORDS + 2 + 3 * writer->count);
+                                            WIRE_HEAD_WORDS + 3 + 3 * writer->count);
     if (!record)
         return;
     record->flags = (uint8_t)writer->flags;
@@ -229,6 +229,7 @@ static void write_call(struct writer *writer)
     record->body[1] = own->handle;
     for (uint32_t i = 0; i < 3 * writer->count; i++)
         record->body[2 + i] = writer->triples[i];
+    record->body[2 + 3 * writer->count] = (uintptr_t)writer->call->caller;
     emit_commit(lane, record);
 }
 

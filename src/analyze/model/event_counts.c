@@ -75,7 +75,7 @@ static const struct loss_words words[] = {
       "events have no stack, or a part of it",
       NULL,
       { "OSRT_CALLCHAINS", "SAMPLING_CALLCHAINS", "CUDA_CALLCHAINS", "SYSCALL_CALLCHAINS", "TACHO_PYTHON_CALLCHAINS",
-        "TACHO_OPENMP_CALLCHAINS" },
+        "TACHO_OPENMP_CALLCHAINS", "TACHO_MPI_CALLCHAINS" },
       { { 0 } } },
     { "notes",
       "records about processes, threads and modules",

@@ -7,6 +7,7 @@ const char *const chain_tables[CHAIN_TABLES] = {
     [CHAINS_CUDA] = "CUDA_CALLCHAINS",           [CHAINS_OSRT] = "OSRT_CALLCHAINS",
     [CHAINS_SYSCALL] = "SYSCALL_CALLCHAINS",     [CHAINS_SAMPLING] = "SAMPLING_CALLCHAINS",
     [CHAINS_PYTHON] = "TACHO_PYTHON_CALLCHAINS", [CHAINS_OPENMP] = "TACHO_OPENMP_CALLCHAINS",
+    [CHAINS_MPI] = "TACHO_MPI_CALLCHAINS",
 };
 
 const struct chain_user chain_users[CHAIN_USERS] = {
@@ -33,6 +34,9 @@ const struct chain_user chain_users[CHAIN_USERS] = {
     { "OPENMP_EVENT_KIND_LOCK_DESTROY", "callchainId", CHAINS_OPENMP, .is_name = 1 },
     { "OPENMP_EVENT_KIND_WORKSHARE", "callchainId", CHAINS_OPENMP, .is_name = 1 },
     { "OPENMP_EVENT_KIND_FLUSH", "callchainId", CHAINS_OPENMP, .is_name = 1 },
+    { "MPI_P2P_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
+    { "MPI_COLLECTIVES_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
+    { "MPI_START_WAIT_EVENTS", "callchainId", CHAINS_MPI, .is_name = 1 },
 };
 
 int chain_table_find(const char *name)

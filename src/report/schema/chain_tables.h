@@ -14,6 +14,7 @@ enum chain_table {
     CHAINS_SAMPLING,
     CHAINS_PYTHON,
     CHAINS_OPENMP,
+    CHAINS_MPI,
     CHAIN_TABLES
 };
 extern const char *const chain_tables[CHAIN_TABLES]; /* their names */
@@ -46,7 +47,7 @@ struct chain_user {
     enum chain_table chains;
     int is_name; /* the chain is no stack: its one frame names what the row is about */
 };
-enum { CHAIN_USERS = 23 };
+enum { CHAIN_USERS = 26 };
 extern const struct chain_user chain_users[CHAIN_USERS];
 
 #endif

@@ -21,11 +21,12 @@ int mpi_job_open(struct mpi_job *job, struct report *report, struct error *err)
     if ((code = mpi_waits_add_collectives(&job->waits, &job->calls, &job->collectives, &job->errors)) != 0)
         return code;
     mpi_waits_settle(&job->waits);
-    return 0;
+    return mpi_sites_read(&job->sites, report, err);
 }
 
 void mpi_job_close(struct mpi_job *job)
 {
+    mpi_sites_free(&job->sites);
     mpi_waits_free(&job->waits);
     collectives_free(&job->collectives);
     messages_free(&job->messages);

@@ -35,8 +35,8 @@ int mpi_base_is(const char *base, size_t length, const char *name)
 
 static int read_table(struct mpi_calls *calls, const char *table, int64_t last_ns, struct error *err)
 {
-    enum { START, END, THREAD, NAME };
-    static const char *const names[] = { "start", "end", "globalTid", "textId", NULL };
+    enum { START, END, THREAD, NAME, CHAIN };
+    static const char *const names[] = { "start", "end", "globalTid", "textId", "callchainId", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, calls->report, table, names, err);
 
@@ -54,6 +54,7 @@ static int read_table(struct mpi_calls *calls, const char *table, int64_t last_n
             .end_ns = end > start ? end : start,
             .thread = row_int_or(&rows, THREAD, 0),
             .name = row_int_or(&rows, NAME, -1),
+            .chain = row_int_or(&rows, CHAIN, -1),
         };
     }
     row_cursor_close(&rows);

@@ -11,6 +11,7 @@ struct mpi_call {
     int64_t start_ns, end_ns; /* of one that never returned: the end of the report */
     int64_t thread;           /* global id */
     int64_t name;             /* string id */
+    int64_t chain;            /* id in TACHO_MPI_CALLCHAINS; -1: none */
 };
 
 /* A thread that called MPI. */

@@ -1,5 +1,4 @@
-/* critical_path_sum: the chain of activities that the length of the run is made of, by rank and call, and outside of
- * calls by line.
+/* critical_path_sum: the chain of activities that the length of the run is made of, by rank, call and line.
  *
  * It is walked from the end of the last call backwards. On a thread it goes back to the last wait that is over; from
  * there on, the time until the other rank came is that rank's, so the walk goes on there, at the moment that ended the
@@ -14,7 +13,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 
-enum { KEY_RANK, KEY_NAME, KEY_PLACE, KEY_PARTS };
+enum { KEY_RANK, KEY_NAME, KEY_SITE, KEY_PLACE, KEY_PARTS }; /* KEY_SITE: inside of calls, KEY_PLACE: outside */
 enum { NAME_OUTSIDE = -1 };
 
 struct stretch_sum {
@@ -33,7 +32,7 @@ struct path {
     const struct report_span *span;
     int64_t total_ns;
     /* of the stretch that is being added */
-    int64_t rank, name;
+    int64_t rank, name, site;
 };
 
 static void path_free(struct path *path)
@@ -51,7 +50,7 @@ static void path_free(struct path *path)
 static int add_part(void *context, uint32_t place, int64_t from_ns, int64_t to_ns)
 {
     struct path *path = context;
-    const int64_t key[KEY_PARTS] = { path->rank, path->name, places_line(&path->places, place) };
+    const int64_t key[KEY_PARTS] = { path->rank, path->name, path->site, places_line(&path->places, place) };
     uint32_t number = keys_add(&path->keys, key);
 
     if (number == NO_KEY || array_reserve_zeroed(&path->sums, &path->sum_room, number + 1u, sizeof *path->sums) != 0)
@@ -63,21 +62,22 @@ static int add_part(void *context, uint32_t place, int64_t from_ns, int64_t to_n
     return 0;
 }
 
-/* A stretch inside or outside of one call. */
-static int add_stretch(struct path *path, int64_t thread, int64_t name, int64_t from_ns, int64_t to_ns)
+/* A stretch inside of a call, or, if that is NULL, outside of all. */
+static int add_stretch(struct path *path, int64_t thread, const struct mpi_call *call, int64_t from_ns, int64_t to_ns)
 {
     size_t length;
-    const char *text = name == NAME_OUTSIDE ? "" : report_string(path->report, name, &length);
+    const char *text = call ? report_string(path->report, call->name, &length) : NULL;
 
     from_ns = path->span && from_ns < path->span->from_ns ? path->span->from_ns : from_ns;
     to_ns = path->span && to_ns > path->span->to_ns ? path->span->to_ns : to_ns;
     if (from_ns >= to_ns)
         return 0;
     path->rank = mpi_job_rank(&path->job, thread);
-    path->name = name == NAME_OUTSIDE ? NAME_OUTSIDE : intern_add(&path->names, text, length);
-    if (name != NAME_OUTSIDE && path->name < 0)
+    path->name = call ? intern_add(&path->names, text, length) : NAME_OUTSIDE;
+    path->site = call ? mpi_job_site(&path->job, call) : MPI_NO_SITE;
+    if (call && path->name < 0)
         return ERR_NO_MEMORY;
-    if (name != NAME_OUTSIDE)
+    if (call)
         return add_part(path, NO_PLACE, from_ns, to_ns);
     return places_each(&path->places, thread, from_ns, to_ns, add_part, path);
 }
@@ -94,7 +94,7 @@ static int add_time(struct path *path, int64_t thread, int64_t from_ns, int64_t 
         int is_inside = call && call->end_ns >= to_ns;
         int64_t begin = !call ? from_ns : is_inside ? call->start_ns : call->end_ns;
         begin = begin > from_ns ? begin : from_ns;
-        if (add_stretch(path, thread, is_inside ? call->name : NAME_OUTSIDE, begin, to_ns) != 0)
+        if (add_stretch(path, thread, is_inside ? call : NULL, begin, to_ns) != 0)
             return ERR_NO_MEMORY;
         to_ns = begin;
     }
@@ -198,6 +198,10 @@ static int add_row(struct path *path, struct table *table, uint32_t number)
     if ((code = cell_set_text(table, &cells[NAME], name ? name->bytes : outside,
                               name ? name->length : sizeof outside - 1)) != 0)
         return code;
+    if (key[KEY_SITE] != MPI_NO_SITE) {
+        const struct intern_string *site = &path->job.sites.texts.strings[key[KEY_SITE]];
+        return cell_set_text(table, &cells[WHERE], site->bytes, site->length);
+    }
     if (key[KEY_PLACE] == NO_PLACE)
         return 0;
     place_text(&where, &path->places, (uint32_t)key[KEY_PLACE]);
@@ -255,12 +259,11 @@ const struct analysis analysis_critical_path_sum = {
     .name = "critical_path_sum",
     .title = "Critical Path Summary",
     .usage = "",
-    .help =
-        "The critical path of an MPI job: the activities, one after the other, that its length is made of. Where a "
-        "rank waited for another one, the path goes on at that one. Rows are by rank and call, and outside of calls "
-        "by line of the program, where samples or ranges tell it; their sum is the time from the first MPI call of any "
-        "rank to the end of the last. A "
-        "rank with a small share can be made slower without making the run longer.",
+    .help = "The critical path of an MPI job: the activities, one after the other, that its length is made of. Where a "
+            "rank waited for another one, the path goes on at that one. Rows are by rank, call and line of the program "
+            "(outside of calls, where samples or ranges tell it); their sum is the time from the first MPI call of any "
+            "rank to the end of the last. A "
+            "rank with a small share can be made slower without making the run longer.",
     .needs = { { "MPI data", mpi_call_tables } },
     .run = critical_path_sum,
 };

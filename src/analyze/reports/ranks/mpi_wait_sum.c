@@ -1,5 +1,5 @@
-/* mpi_wait_sum: how long MPI calls waited for another rank, by kind of wait and call, with the ranks that waited and
- * the one that they waited for.
+/* mpi_wait_sum: how long MPI calls waited for another rank, by kind of wait, call and line of the program, with the
+ * ranks that waited and the one that they waited for.
  *
  * Waits are first summed up by all of that, and by both ranks (a pair). Rows are those sums, or what remains of them
  * when the ranks are left out. */
@@ -14,7 +14,7 @@
 #include "analyze/registry.h"
 #include "base/array.h"
 
-enum { KEY_STATE, KEY_NAME, KEY_SITE_PARTS, KEY_RANK = KEY_SITE_PARTS, KEY_CAUSE, KEY_PARTS };
+enum { KEY_STATE, KEY_NAME, KEY_SITE, KEY_SITE_PARTS, KEY_RANK = KEY_SITE_PARTS, KEY_CAUSE, KEY_PARTS };
 
 struct pair_sum {
     const int64_t *key; /* of wait_sum.keys; set once all are added */
@@ -54,6 +54,7 @@ static int add_wait(struct wait_sum *sum, const struct mpi_wait *wait)
     if (!filter_thread(&sum->filter, call->thread, call->start_ns, call->end_ns))
         return 0;
     key[KEY_STATE] = wait->state;
+    key[KEY_SITE] = mpi_job_site(&sum->job, call);
     key[KEY_RANK] = mpi_job_rank(&sum->job, call->thread);
     key[KEY_CAUSE] = mpi_job_rank(&sum->job, wait->cause);
     if ((key[KEY_NAME] = intern_add(&sum->names, name, length)) < 0)
@@ -91,7 +92,7 @@ static int64_t time_of_ranks(const struct wait_sum *sum)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-enum { SHARE, TOTAL, COUNT, MEAN, MOST, STATE, CALL, RANKS, CAUSE, ITS_SHARE, CELLS };
+enum { SHARE, TOTAL, COUNT, MEAN, MOST, STATE, CALL, WHERE, RANKS, CAUSE, ITS_SHARE, CELLS };
 
 static int compare_pairs(const void *left, const void *right)
 {
@@ -170,7 +171,10 @@ static int set_texts(struct wait_sum *sum, struct table *table, struct table_cel
 
     if ((code = cell_set_string(table, &cells[STATE], mpi_wait_text((enum mpi_wait_state)key[KEY_STATE]))) != 0)
         return code;
-    return cell_set_text(table, &cells[CALL], name->bytes, name->length);
+    if ((code = cell_set_text(table, &cells[CALL], name->bytes, name->length)) != 0 || key[KEY_SITE] == MPI_NO_SITE)
+        return code;
+    const struct intern_string *site = &sum->job.sites.texts.strings[key[KEY_SITE]];
+    return cell_set_text(table, &cells[WHERE], site->bytes, site->length);
 }
 
 static int add_row(struct wait_sum *sum, struct table *table, const struct pair_sum *pairs, size_t count)
@@ -228,6 +232,7 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
         return a[TOTAL].integer > b[TOTAL].integer ? -1 : 1;
     int order = cell_compare_text(&a[STATE], &b[STATE]);
     order = order ? order : cell_compare_text(&a[CALL], &b[CALL]);
+    order = order ? order : cell_compare_text(&a[WHERE], &b[WHERE]);
     return order ? order : cell_compare_text(&a[RANKS], &b[RANKS]);
 }
 
@@ -270,11 +275,17 @@ static int mpi_wait_sum(struct report *report, const struct analysis_request *re
                         struct error *err)
 {
     static const struct table_column columns[CELLS] = {
-        [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 }, [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
-        [COUNT] = { "Count", CELL_INT, UNIT_NONE, 0 },    [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
-        [MOST] = { "Max", CELL_INT, UNIT_NS, 0 },         [STATE] = { "Wait State", CELL_TEXT, UNIT_NONE, 0 },
-        [CALL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },     [RANKS] = { "Ranks", CELL_TEXT, UNIT_NONE, 0 },
-        [CAUSE] = { "Waits For", CELL_INT, UNIT_ID, 0 },  [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
+        [SHARE] = { "Time", CELL_REAL, UNIT_PERCENT, 1 },
+        [TOTAL] = { "Total Time", CELL_INT, UNIT_NS, 0 },
+        [COUNT] = { "Count", CELL_INT, UNIT_NONE, 0 },
+        [MEAN] = { "Avg", CELL_REAL, UNIT_NS, 1 },
+        [MOST] = { "Max", CELL_INT, UNIT_NS, 0 },
+        [STATE] = { "Wait State", CELL_TEXT, UNIT_NONE, 0 },
+        [CALL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
+        [RANKS] = { "Ranks", CELL_TEXT, UNIT_NONE, 0 },
+        [CAUSE] = { "Waits For", CELL_INT, UNIT_ID, 0 },
+        [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
     };
     struct table *table = table_new(columns, CELLS);
     struct wait_sum sum = { .report = report };
@@ -295,10 +306,10 @@ const struct analysis analysis_mpi_wait_sum = {
     .title = "MPI Wait State Summary",
     .usage = "[:pairs]",
     .help = "Time that MPI calls waited for other ranks: late senders and receivers, waits at barriers and at "
-            "operations from all to all, early reduces, late broadcasts; by call. Time (%) is of the time of all "
-            "ranks. Ranks are those that waited, Waits For is the rank that "
-            "most of the time was waited for. With pairs, a row for each rank that waited and rank that it waited "
-            "for. Messages that could not be matched are counted in the last rows.",
+            "operations from all to all, early reduces, late broadcasts; by call and line of the program. Time (%) is "
+            "of the time of all ranks. Ranks are those that waited, Waits For is the rank that most of the time was "
+            "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
+            "not be matched are counted in the last rows.",
     .needs = { { "MPI communication data", wait_tables } },
     .run = mpi_wait_sum,
 };

@@ -1,6 +1,7 @@
 /* MPI as a source: its row. */
 #include <stdlib.h>
 
+#include "collect/core/chain_row.h"
 #include "collect/core/collector.h"
 #include "collect/core/record.h"
 #include "collect/process/process.h"
@@ -26,6 +27,7 @@ static struct mpi_process *process_of(struct process *process)
     struct mpi_process *state = process->state[COLLECT_SOURCE_MPI];
     if (state || !(state = calloc(1, sizeof *state)))
         return state;
+    state->process = process;
     state->writer = process->collector->writer;
     state->clock = &process->collector->clock;
     state->names = &mpi_of(process->collector)->names;
@@ -124,6 +126,25 @@ static void ranked(const struct collect_origin *origin, const struct wire_record
     note_thread(origin, state);
 }
 
+static void module_begin(struct process *process, const struct symbols_mapping *mapping)
+{
+    if (process->state[COLLECT_SOURCE_MPI])
+        mpi_forget_places(process->state[COLLECT_SOURCE_MPI], mapping->address, mapping->bytes);
+}
+
+static void module_end(struct process *process, uint64_t address, uint64_t bytes)
+{
+    if (process->state[COLLECT_SOURCE_MPI])
+        mpi_forget_places(process->state[COLLECT_SOURCE_MPI], address, bytes);
+}
+
+static void chain_row(struct writer *writer, const struct chain_row *from)
+{
+    struct row_TACHO_MPI_CALLCHAINS row = { 0 };
+    CHAIN_ROW_SET(TACHO_MPI_CALLCHAINS, &row, from);
+    writer_append(writer, TABLE_TACHO_MPI_CALLCHAINS, &row);
+}
+
 /* The call that a thread is in when it is read for the last time gets a row, too. */
 static void thread_cut(const struct collect_origin *origin, struct wire_thread *slot, int64_t end_ns)
 {
@@ -200,6 +221,9 @@ const struct collect_source collect_source_mpi = {
     .finish = finish,
     .process_end = process_end,
     .process_free = process_end,
+    .module_begin = module_begin,
+    .module_end = module_end,
+    .chain_row = chain_row,
     .thread_cut = thread_cut,
     .thread_end = thread_end,
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/sources/stacks/stack_rows.h"
 #include "mpi_rows.h"
 
 #define MOST_RANKS (1 << 24) /* of a communicator: no machine has more */
@@ -25,6 +26,27 @@ static struct mpi_message call_of(const struct mpi_process *process, int64_t glo
         .tag = WIRE_MPI_NO_RANK,
         .root = WIRE_MPI_NO_RANK,
     };
+}
+
+/* ---- Places ---------------------------------------------------------------------------------------------------- */
+
+static int64_t chain_of(struct mpi_process *process, uint64_t address)
+{
+    struct mpi_place *place = &process->places[address / 2 % MPI_PLACES_KNOWN];
+    if (!address || !process->process)
+        return 0;
+    if (place->address != address) {
+        place->address = address;
+        place->chain = stacks_return_address(process->process, WIRE_SOURCE_MPI, address);
+    }
+    return place->chain;
+}
+
+void mpi_forget_places(struct mpi_process *process, uint64_t first, uint64_t bytes)
+{
+    for (size_t i = 0; i < MPI_PLACES_KNOWN; i++)
+        if (process->places[i].address - first < bytes)
+            process->places[i].address = 0;
 }
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
@@ -145,6 +167,7 @@ static int record_p2p(struct mpi_process *process, struct mpi_message *call, con
     call->comm_handle = body[4];
     call->number = body[5];
     call->request_handle = body[6];
+    call->chain = count > 7 ? chain_of(process, body[7]) : 0;
     if (!(call->flags & WIRE_MPI_IS_PENDING))
         call->done_ns = call->end_ns;
     struct mpi_message row = *call;
@@ -172,6 +195,7 @@ static int record_collective(struct mpi_process *process, struct mpi_message *ca
     call->comm_handle = body[4];
     call->number = body[5];
     call->request_handle = body[6];
+    call->chain = count > 7 ? chain_of(process, body[7]) : 0;
     take_call(process, call);
     return 0;
 }
@@ -188,11 +212,13 @@ static int record_events(struct mpi_process *process, const struct wire_record *
     return 0;
 }
 
-static int record_start_wait(struct mpi_process *process, const struct mpi_message *call,
-                             const struct wire_record *record, uint32_t count)
+static int record_start_wait(struct mpi_process *process, struct mpi_message *call, const struct wire_record *record,
+                             uint32_t count)
 {
-    if (count < 2 || count < 2 + 3u * record->b)
+    uint32_t caller = 2 + 3u * record->b;
+    if (count < 2 || count < caller)
         return -1;
+    call->chain = count > caller ? chain_of(process, record->body[caller]) : 0;
     mpi_write_start_wait(process, call, record->body[1]);
     return record_events(process, record, record->body + 2, count - 2,
                          record->flags == WIRE_MPI_STARTED ? call->start_ns : call->end_ns);

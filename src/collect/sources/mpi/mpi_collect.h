@@ -9,6 +9,9 @@ int mpi_record_call(struct mpi_process *process, int64_t global_tid, const struc
                     uint32_t *rows);
 int mpi_record_communicator(struct mpi_process *process, const struct wire_record *record, uint32_t words);
 
+/* What is known of addresses in a module that was loaded or unloaded. */
+void mpi_forget_places(struct mpi_process *process, uint64_t first, uint64_t bytes);
+
 /* A call that the process died in, or left by a jump: then its communicator, peer and bytes are not known. */
 struct mpi_open {
     uint32_t function;

@@ -40,6 +40,7 @@ struct mpi_message {
     int is_collective;
     int64_t active_ns; /* of a persistent request: when it was started; 0: it is not active */
     int64_t done_ns;   /* 0: not completed */
+    int64_t chain;     /* the call in the program: id in TACHO_MPI_CALLCHAINS; 0: not known */
 };
 MAP(mpi_message_map, struct mpi_message, uint64_t, number, number, hash_number, map_is_same_number)
 
@@ -58,11 +59,21 @@ struct mpi_hash {
 };
 MAP(mpi_hash_map, struct mpi_hash, uint64_t, hash, count, hash_number, map_is_same_number)
 
+struct process;
+
+/* The chain of an address, for the calls of a program that were met before. */
+enum { MPI_PLACES_KNOWN = 256 };
+struct mpi_place {
+    uint64_t address; /* 0: none */
+    int64_t chain;
+};
+
 struct mpi_names {
     int64_t ids[MPI_FUNCTION_COUNT]; /* of the functions; 0: not interned yet */
 };
 
 struct mpi_process {
+    struct process *process; /* NULL: in tests of rows; places of calls are not told */
     struct writer *writer;
     const struct clock_map *clock;
     struct mpi_names *names;
@@ -75,6 +86,7 @@ struct mpi_process {
     struct mpi_message *waiting; /* messages of unknown communicators */
     size_t waiting_count, waiting_room;
     uint64_t requests[2];        /* started, by whether their ends can be told */
+    struct mpi_place places[MPI_PLACES_KNOWN];
 };
 
 #endif

@@ -62,6 +62,8 @@ void mpi_write_p2p(struct mpi_process *process, const struct mpi_message *call, 
         if (received->tag != WIRE_MPI_NO_RANK)
             ROW_SET(&row, MPI_P2P_EVENTS, receivedTag, received->tag);
     }
+    if (call->chain)
+        ROW_SET(&row, MPI_P2P_EVENTS, callchainId, call->chain);
     writer_append(process->writer, TABLE_MPI_P2P_EVENTS, &row);
 }
 
@@ -81,6 +83,8 @@ void mpi_write_collective(struct mpi_process *process, const struct mpi_message 
         ROW_SET(&row, MPI_COLLECTIVES_EVENTS, requestHandle, (int64_t)call->request_handle);
     if (call->done_ns)
         ROW_SET(&row, MPI_COLLECTIVES_EVENTS, requestEnd, call->done_ns);
+    if (call->chain)
+        ROW_SET(&row, MPI_COLLECTIVES_EVENTS, callchainId, call->chain);
     writer_append(process->writer, TABLE_MPI_COLLECTIVES_EVENTS, &row);
 }
 
@@ -90,6 +94,8 @@ void mpi_write_start_wait(struct mpi_process *process, const struct mpi_message 
     SET_CALL(&row, MPI_START_WAIT_EVENTS, process, call);
     if (handle)
         ROW_SET(&row, MPI_START_WAIT_EVENTS, requestHandle, (int64_t)handle);
+    if (call->chain)
+        ROW_SET(&row, MPI_START_WAIT_EVENTS, callchainId, call->chain);
     writer_append(process->writer, TABLE_MPI_START_WAIT_EVENTS, &row);
 }
 
