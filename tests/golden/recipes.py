@@ -1,7 +1,7 @@
 """Recipes of nsys over a set of reports: names, files and figures.
 
 The truth is made here: SQLite over the files, attached side by side, for sums; loops over the rows for maps, paces, histograms and
-overlaps. Some files are of nsys, others are written row by row with a seed, since no capture at hand has MPI, UCX and NCCL in it."""
+overlaps. What Parquet files hold is read here, too. Some files are of nsys, others are written row by row with a seed, since no capture at hand has MPI, UCX and NCCL in it."""
 
 import csv
 import decimal
@@ -11,11 +11,17 @@ import os
 import random
 import re
 import sqlite3
+import struct
 import statistics
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
+
+try:
+    import pyarrow.parquet as pyarrow
+except ImportError:
+    pyarrow = None  # the reader below is enough
 
 from lib import HERE, TACHO, check, output, refusal, run, status, table
 
@@ -104,19 +110,120 @@ def make_files():
     return [make_rank(rank) for rank in RANKS]
 
 
+class Thrift:
+    """Reads structs of the compact protocol as {field: value}."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def value(self, kind):
+        if kind in (5, 6):
+            number = self.varint()
+            return number >> 1 ^ -(number & 1)
+        if kind == 8:
+            length = self.varint()
+            self.at += length
+            return self.data[self.at - length:self.at]
+        if kind == 9:
+            head = self.byte()
+            return [self.value(head & 15) for _ in range(head >> 4 if head >> 4 < 15 else self.varint())]
+        check("a type of Thrift that is used", 12, kind)
+        return self.struct()
+
+    def struct(self):
+        fields, last = {}, 0
+        while head := self.byte():
+            last += head >> 4
+            fields[last] = self.value(head & 15)
+        return fields
+
+
+def read_page(data, type, rows):
+    """The values of a page: levels first, None where they say so."""
+    levels, at = Thrift(data[4:4 + int.from_bytes(data[:4], "little")]), 4 + int.from_bytes(data[:4], "little")
+    present, values = [], []
+    while levels.at < len(levels.data):
+        count = levels.varint() >> 1
+        present += [levels.byte()] * count
+    check("levels of all rows", rows, len(present))
+    for is_there in present:
+        if not is_there:
+            values.append(None)
+            continue
+        length = 8 if type in (2, 5) else 4 + int.from_bytes(data[at:at + 4], "little")
+        piece = data[at:at + length]
+        values.append(struct.unpack("<q" if type == 2 else "<d", piece)[0] if type in (2, 5) else piece[4:].decode())
+        at += length
+    check("the page ends with its last value", len(data), at)
+    return values
+
+
+def read_parquet(path):
+    """{column: values} of a file, by the format's own description."""
+    data = open(path, "rb").read()
+    check(f"{path} begins and ends as Parquet", (b"PAR1", b"PAR1"), (data[:4], data[-4:]))
+    about = Thrift(data[-8 - int.from_bytes(data[-8:-4], "little"):-8]).struct()
+    columns = {element[4].decode(): [] for element in about[2][1:]}
+    for group in about[4]:
+        for element, chunk in zip(about[2][1:], group[1]):
+            place = chunk[3]
+            header = Thrift(data[place[9]:])
+            page = header.struct()
+            body = data[place[9] + header.at:place[9] + header.at + page[3]]
+            check("sizes and names", (place[7], [element[4]], element[1], group[3]), (header.at + page[3], place[3], place[1], page[5][1]))
+            columns[element[4].decode()] += read_page(body, place[1], page[5][1])
+    check(f"rows of {path}", {about[3]}, {len(values) for values in columns.values()})
+    return columns
+
+
+def same(text, value):
+    """Whether a cell of CSV is this value; CSV has fewer decimals."""
+    if value is None or isinstance(value, str):
+        return text == (value or "")
+    return abs(float(text) - value) <= 0.5000001 * 10 ** -len(text.partition(".")[2]) if isinstance(value, float) else text == str(value)
+
+
+def compare_parquet(folder):
+    for entry in list(os.scandir(folder)):
+        if not entry.name.endswith(".csv"):
+            continue
+        columns = read_parquet(entry.path[:-4] + ".parquet")
+        with open(entry.path, newline="") as file:
+            rows = list(csv.reader(file))
+        check(f"{entry.path}: columns", rows[0], list(columns))
+        if pyarrow:
+            check(f"{entry.path}: as pyarrow reads it", columns, pyarrow.read_table(entry.path[:-4] + ".parquet").to_pydict())
+        check(f"{entry.path}: rows", len(rows) - 1, len(next(iter(columns.values()))))
+        check(f"{entry.path}: values", [], [(row, column) for c, column in enumerate(columns) for row, value in enumerate(columns[column]) if not same(rows[row + 1][c], value)])
+
+
 def recipe(name, *options, files="made"):
     """The files of a recipe, by name; tables as lists of rows by column."""
     folder = f"out-{name}"
     out = output("recipe", name, "--input", files, "--output", folder, "-f", "--csv", "--clock", "none", *options)
     written = [line for line in out.splitlines() if line.startswith(folder + "/")]
     check(f"{name}: what it says it wrote is there", sorted(os.listdir(folder)), sorted(os.path.basename(line) for line in written))
+    compare_parquet(folder)
     return {entry.name: list(csv.DictReader(open(entry.path, newline=""))) for entry in os.scandir(folder) if entry.name.endswith(".csv")}
 
 
 SUMS = {"files.csv", "all_stats.csv", "rank_stats.csv"}
 LIST = {"files.csv", "analysis.csv"}
 PACE = {"files.csv", "stats.csv", "pace_delta_stats.csv", *(f"pace_{name}.csv" for name in ("start", "end", "duration", "duration_accum", "delta", "delta_accum"))}
-FILES = {  # as nsys 2025.3 names them, with another ending
+FILES = {  # as nsys 2025.3 names them
     **dict.fromkeys(("cuda_api_sum", "file_access_sum", "mpi_sum", "nccl_sum", "nccl_gpu_proj_sum", "nvtx_sum", "nvtx_gpu_proj_sum", "osrt_sum",
                      "network_sum", "gpu_metric_util_sum"), SUMS),
     **dict.fromkeys(("cuda_gpu_kern_sum",), SUMS | {"rank_stats_by_device.csv"}),
@@ -365,7 +472,7 @@ def check_several_ranks_in_a_file():
 
 
 def check_diff():
-    output("recipe", "diff", "--input", "made/a.sqlite", "made/b.sqlite", "-o", "out-diff", "--clock", "none")
+    output("recipe", "diff", "--input", "made/a.sqlite", "made/b.sqlite", "-o", "out-diff", "--clock", "none", "--csv")
     rows = list(csv.DictReader(open("out-diff/all_stats.csv", newline="")))
     after = {row["Name"]: row["Total Time (ns)"] for row in table("cuda_gpu_kern_sum", "made/b.sqlite")}
     check("diff", {name: float(total) for name, total in after.items()}, {row["Name"]: float(next(value for key, value in row.items() if key.startswith("After"))) for row in rows})
@@ -386,7 +493,7 @@ def check_refusals():
         check(f"{name}: {out}", (True, True, before), (out.startswith(f"SKIPPED: {name}: "), why is None or why in out, set(os.listdir("."))))
     for number in (1, 2):
         output("recipe", "nvtx_sum", "--input", "made", "--clock", "none")
-        check("folders by number", True, os.path.exists(f"nvtx_sum-{number}/all_stats.csv"))
+        check("folders by number, without --csv", ["all_stats.parquet", "files.parquet", "rank_stats.parquet"], sorted(os.listdir(f"nvtx_sum-{number}")))
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -80,7 +80,7 @@ static const struct option options[] = {
     { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = FIELD(force_overwrite),
       .help = "Write into a folder that exists, over files of the same names. Default: false." },
     { .name = "csv", .kind = OPTION_FLAG, .offset = FIELD(csv),
-      .help = "Write CSV files. They are written in any case." },
+      .help = "Write CSV files beside the Parquet files." },
     { .name = "name", .kind = OPTION_TEXT, .offset = FIELD(name), .value = "NAME",
       .help = "Kernel or NVTX range of a pace. Default: the one with the most time among those that come more than "
               "once. For diff: the report to compare." },
@@ -177,10 +177,10 @@ static const struct entry examples[] = {
 /* "\n" would not survive wrapping: groups are sentences. */
 #define GROUP(name) ". " name ":"
 #define RECIPE(name, shape, analysis, help) " " #name
-static const char
-    about[] = "Run a recipe of nsys on the reports of a job, and write its tables to a folder. The recipes"
+static const char about[] =
+    "Run a recipe of nsys on the reports of a job, and write its tables to a folder, as Parquet files. The recipes"
 #include "recipes.def"
-              ".";
+    ".";
 
 const struct command command_recipe = {
     .name = "recipe",

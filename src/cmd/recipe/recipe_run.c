@@ -14,12 +14,13 @@
 #include "cmd/print/print.h"
 #include "export/outfile.h"
 #include "map_svg.h"
+#include "parquet_table.h"
 #include "recipe_tables.h"
 #include "recipes.h"
 
-enum { MOST_FILES = 16, MOST_FOLDERS = 100000 };
+enum { MOST_FILES = 32, MOST_FOLDERS = 100000 };
 
-/* A file to write: a table as CSV, or a text. */
+/* A file to write: a table, or a picture. */
 struct recipe_file {
     char name[64];
     struct text text; /* owned */
@@ -49,11 +50,14 @@ static int add_table(struct recipe_job *job, const char *name, struct table *tab
 {
     const struct print_request request = { .time = &time_unit_ns };
 
-    if (!table)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
-    print_csv.table(&add_file(job, name, "csv")->text, table, &request);
+    int failed = !table || parquet_table(&add_file(job, name, "parquet")->text, table) != 0;
+    if (table && job->settings->csv) {
+        struct recipe_file *file = add_file(job, name, "csv");
+        print_csv.table(&file->text, table, &request);
+        failed |= text_failed(&file->text);
+    }
     table_delete(table);
-    return text_failed(&job->files[job->file_count - 1].text) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
 }
 
 static int write_file(const char *folder, const struct recipe_file *file, struct error *err)
@@ -354,7 +358,9 @@ static int make_tables(struct recipe_job *job, struct input input, struct text *
     if ((code = makers[job->recipe->shape](job, err)) != 0)
         goto close_set;
     if (job->set.is_by_place)
-        text_add(said, "The reports do not say which ranks they are of: Rank is the place of a file in files.csv.\n");
+        text_add(
+            said,
+            "The reports do not say which ranks they are of: Rank is the place of a file in the table of files.\n");
 close_set:
     recipe_set_close(&job->set);
     input_name(&name, input);
