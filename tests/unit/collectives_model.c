@@ -165,6 +165,158 @@ static void waits_of_an_instance(void **state)
     report_close(report);
 }
 
+/* ---- NCCL and gloo --------------------------------------------------------------------------------------------- */
+
+static void process(struct writer *writer, int64_t rank)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+    ROW_SET(&row, TACHO_PROCESS, start, 0);
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(100 + rank, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, 0);
+    ROW_SET(&row, TACHO_PROCESS, rank, rank);
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+static void nccl_kernel(struct writer *writer, int64_t rank, int64_t begin, int64_t end, int64_t id, int64_t stream,
+                        const char *name, const char *args)
+{
+    struct row_TACHO_TORCH_LINK row = { 0 };
+    made_kernel(writer, (struct made_kernel){ begin, end, 100 + rank, id, rank, stream, name, NULL, NULL });
+    if (!args)
+        return;
+    ROW_SET(&row, TACHO_TORCH_LINK, start, begin);
+    ROW_SET(&row, TACHO_TORCH_LINK, globalPid, made_thread(100 + rank, 0));
+    ROW_SET(&row, TACHO_TORCH_LINK, correlationId, id);
+    ROW_SET(&row, TACHO_TORCH_LINK, category, made_string(writer, "kernel"));
+    ROW_SET(&row, TACHO_TORCH_LINK, argsId, made_string(writer, args));
+    writer_append(writer, TABLE_TACHO_TORCH_LINK, &row);
+}
+
+/* Streams have other numbers on each rank. Kernels of the program do not count. */
+static void kernels_of_nccl_by_stream(void **state)
+{
+    struct writer *writer = start();
+    for (int64_t rank = 0; rank < 2; rank++) {
+        process(writer, rank);
+        nccl_kernel(writer, rank, 50, 60, 1, 7, "gemm", NULL);
+        for (int64_t i = 0; i < 3; i++) {
+            nccl_kernel(writer, rank, 1000 * i + 100 + 50 * rank, 1000 * i + 200, 10 + i, 20 + rank,
+                        "ncclDevKernel_AllReduce_Sum_f32_RING_LL", NULL);
+            nccl_kernel(writer, rank, 1000 * i + 300, 1000 * i + 400, 20 + i, 30 - rank, "ncclKernel_AllGather_RING_LL",
+                        NULL);
+        }
+    }
+    struct report *report = finish(writer);
+    struct collectives all;
+    int64_t waits[2], error_ns;
+    read_all(&all, report);
+    assert_int_equal(all.communicator_count, 2);
+    assert_int_equal(all.instance_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        const struct collective_instance *at = &all.instances[i];
+        const struct collective_communicator *comm = &all.communicators[at->communicator];
+        int is_first = strcmp(comm->label, "NCCL stream 1") == 0;
+        assert_true(comm->is_guessed && comm->size == 2);
+        assert_int_equal(at->count, 2);
+        assert_int_equal(at->kind, is_first ? COLLECTIVE_ALLREDUCE : COLLECTIVE_ALLGATHER);
+        assert_int_equal(collective_waits(&all, at, waits, &error_ns), is_first ? 1 : 0);
+        assert_int_equal(waits[0], is_first ? 50 : 0);
+    }
+    collectives_free(&all);
+    report_close(report);
+}
+
+/* PyTorch's traces name the group and the size: two groups share a stream. */
+static void kernels_of_nccl_by_group(void **state)
+{
+    static const char *const groups[] = {
+        "\"Collective name\": \"allreduce\", \"In msg nelems\": 1000, \"Out msg nelems\": 1000, \"Group size\": 2, "
+        "\"dtype\": \"BFloat16\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1]\"",
+        "\"Collective name\": \"_allgather_base\", \"In msg nelems\": 10, \"Out msg nelems\": 20, \"Group size\": 2, "
+        "\"dtype\": \"Float\", \"Process Group Name\": \"7\", \"Process Group Ranks\": \"[0, 1]\"",
+    };
+    struct writer *writer = start();
+    for (int64_t rank = 0; rank < 2; rank++) {
+        process(writer, rank);
+        for (int64_t i = 0; i < 4; i++) /* the order of the groups differs between the ranks */
+            nccl_kernel(writer, rank, 1000 * i, 1000 * i + 3000, 10 + i, 7, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+                        groups[(i + rank) % 2]);
+    }
+    struct report *report = finish(writer);
+    struct collectives all;
+    read_all(&all, report);
+    assert_int_equal(all.communicator_count, 2);
+    assert_int_equal(all.instance_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct collective_communicator *comm = &all.communicators[all.instances[i].communicator];
+        int is_first = strcmp(comm->label, "process group 0") == 0;
+        if (!is_first)
+            assert_string_equal(comm->label, "process group 7");
+        assert_false(comm->is_guessed);
+        assert_int_equal(all.instances[i].count, 2);
+        assert_int_equal(all.instances[i].bytes, is_first ? 2000 : 80);
+    }
+    collectives_free(&all);
+    report_close(report);
+}
+
+static void thread(struct writer *writer, int64_t rank, int64_t tid)
+{
+    struct row_TACHO_THREAD row = { 0 };
+    ROW_SET(&row, TACHO_THREAD, start, 0);
+    ROW_SET(&row, TACHO_THREAD, globalTid, made_thread(100 + rank, tid));
+    writer_append(writer, TABLE_TACHO_THREAD, &row);
+}
+
+static void gloo(struct writer *writer, int64_t rank, int64_t tid, int64_t begin, int64_t end, const char *name)
+{
+    struct row_TACHO_TORCH_OP row = { 0 };
+    ROW_SET(&row, TACHO_TORCH_OP, start, begin);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(100 + rank, tid));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, name));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+/* A group of three ranks on the threads 10 and 11 (and 20 above on rank 1), and one of the first two on 13 and 15. */
+static void groups_of_gloo(void **state)
+{
+    for (int is_torn = 0; is_torn < 2; is_torn++) {
+        struct writer *writer = start();
+        for (int64_t rank = 0; rank < 3; rank++) {
+            int64_t more = rank == 1 ? 20 : 0;
+            process(writer, rank);
+            for (int64_t tid = 1; tid < 16; tid++)
+                if (tid != 14) /* of another process */
+                    thread(writer, rank, tid + more);
+            for (int64_t i = 0; i < 10; i++) {
+                gloo(writer, rank, 10 + i % 2 + more, 1000 * i, 1000 * i + 500,
+                     i % 3 ? "gloo:all_reduce" : "gloo:barrier");
+                if (rank < 2)
+                    gloo(writer, rank, (i % 2 ? 13 : 15) + more, 1000 * i + 600 + (is_torn && rank ? 200 : 0),
+                         1000 * i + (is_torn && !rank ? 700 : 900), "gloo:all_reduce");
+            }
+        }
+        struct report *report = finish(writer);
+        struct collectives all;
+        size_t pairs = 0;
+        read_all(&all, report);
+        assert_int_equal(all.communicator_count, 2);
+        for (size_t i = 0; i < all.instance_count; i++) {
+            const struct collective_communicator *comm = &all.communicators[all.instances[i].communicator];
+            int is_pair = strcmp(comm->label, "gloo group 2") == 0;
+            assert_int_equal(all.instances[i].count, is_pair ? 2 : 3);
+            assert_false(all.instances[i].has_several);
+            pairs += (size_t)is_pair;
+        }
+        assert_int_equal(pairs, is_torn ? 0 : 10); /* what two ranks never did together is no group */
+        assert_int_equal(all.instance_count, is_torn ? 10 : 20);
+        collectives_free(&all);
+        report_close(report);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +324,9 @@ int main(void)
         cmocka_unit_test(lists_of_ranks),
         cmocka_unit_test(calls_become_instances),
         cmocka_unit_test(waits_of_an_instance),
+        cmocka_unit_test(kernels_of_nccl_by_stream),
+        cmocka_unit_test(kernels_of_nccl_by_group),
+        cmocka_unit_test(groups_of_gloo),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -1,8 +1,10 @@
 """What the tests of reports on ranks share."""
 import json
+import os
 import shutil
 import subprocess
 
+import lib
 import mpilib
 
 
@@ -37,6 +39,16 @@ class Case(mpilib.Case):
 
     def info(self, target):
         return self.json("info", "-f", "json", target)[0]
+
+    def torchrun(self, fault, at=1, ranks=3, options=("-t", "osrt", "-s", "none"), folder="run"):
+        """gloo_steps.py with a report of each rank."""
+        shutil.rmtree(self.path(folder), ignore_errors=True)
+        program = os.path.join(lib.SOURCE, "tests/trace/python/gloo_steps.py")
+        done = subprocess.run([lib.TORCH_PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", "--no-python", self.tacho_path, "profile",
+                               "--pytorch=auto", *options, "-o", folder + "/", lib.TORCH_PYTHON, program, fault, str(at)],
+                              capture_output=True, text=True, timeout=200, cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder
 
     def record(self, mpi, ranks, *command, options=("-t", "mpi", "-s", "none"), folder="run", expected=0, **more):
         """A report of each rank, in a folder."""

@@ -10,6 +10,8 @@
 
 static const struct collective_source *const collective_sources[] = {
     &collective_source_mpi,
+    &collective_source_nccl,
+    &collective_source_torch,
 };
 
 /* ---- What sources call ----------------------------------------------------------------------------------------- */
@@ -239,6 +241,51 @@ static int divide(struct collectives *all)
     return 0;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Where the source does not know the members, they are the ranks that ever took part. */
+static int find_members(struct collectives *all, size_t first, size_t end)
+{
+    struct collective_communicator *communicator = &all->communicators[all->calls[first].communicator];
+    int64_t *ranks = array_alloc(end - first, sizeof *ranks);
+    size_t count = 0;
+
+    if (!ranks)
+        return ERR_NO_MEMORY;
+    for (size_t i = first; i < end; i++)
+        ranks[i - first] = all->calls[i].rank;
+    qsort(ranks, end - first, sizeof *ranks, compare_numbers);
+    for (size_t i = 0; i < end - first; i++)
+        if (ranks[i] != COLLECTIVE_UNKNOWN && (!count || ranks[i] != ranks[count - 1]))
+            ranks[count++] = ranks[i];
+    int64_t *members = count ? arena_alloc(&all->state->arena, count * sizeof *members) : NULL;
+    if (members) {
+        memcpy(members, ranks, count * sizeof *members);
+        communicator->members = members;
+        communicator->size = (int64_t)count;
+    }
+    free(ranks);
+    return count && !members ? ERR_NO_MEMORY : 0;
+}
+
+static int find_all_members(struct collectives *all)
+{
+    for (size_t first = 0, end; first < all->call_count; first = end) {
+        uint32_t communicator = all->calls[first].communicator;
+        for (end = first + 1; end < all->call_count && all->calls[end].communicator == communicator;)
+            end++;
+        int is_known = all->communicators[communicator].members || all->communicators[communicator].size;
+        if (!is_known && find_members(all, first, end) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 static int read_sources(struct collectives *all, struct error *err)
 {
     for (size_t i = 0; i < sizeof collective_sources / sizeof *collective_sources; i++) {
@@ -264,7 +311,10 @@ int collectives_read(struct collectives *all, struct report *report, const struc
         goto done;
     if ((code = read_sources(all, err)) != 0)
         goto done;
-    code = divide(all);
+    if ((code = divide(all)) != 0)
+        goto done;
+    code = find_all_members(all);
+    collectives_check_guesses(all);
 done:
     return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
 }

@@ -43,4 +43,8 @@ struct collective_source {
 };
 extern const struct collective_source collective_source_mpi, collective_source_nccl, collective_source_torch;
 
+/* Drops the calls of communicators that were guessed wrongly: whose ranks did different things at the same number, or
+ * did them at different times. */
+void collectives_check_guesses(struct collectives *all);
+
 #endif

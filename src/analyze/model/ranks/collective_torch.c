@@ -1,0 +1,155 @@
+/* Collectives that PyTorch runs on CPUs (gloo), as it records them: "gloo:all_reduce", on the threads of the process
+ * group. PyTorch does not say which group that is. Each group has threads of its own, which it starts in a row: so
+ * threads that follow each other are a group, and groups are counted in that order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+#include "collective_order.h"
+
+/* A thread of a process; one that runs collectives, or any other. */
+struct group_thread {
+    int64_t thread;
+    int is_worker;
+    uint64_t group; /* number in the process, from 1 */
+};
+
+struct torch {
+    struct collectives *all;
+    struct group_thread *threads; /* by number; owned */
+    size_t thread_count, thread_room;
+    struct ordered_calls calls;
+};
+
+static int add_thread(struct torch *torch, int64_t thread, int is_worker)
+{
+    if (array_reserve(&torch->threads, &torch->thread_room, torch->thread_count + 1, sizeof *torch->threads) != 0)
+        return ERR_NO_MEMORY;
+    torch->threads[torch->thread_count++] = (struct group_thread){ thread, is_worker, 0 };
+    return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+    const struct group_thread *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return y->is_worker - x->is_worker;
+}
+
+/* Sorted and each once, workers are numbered by group. */
+static void number_groups(struct torch *torch)
+{
+    size_t kept = 0;
+
+    if (torch->thread_count)
+        qsort(torch->threads, torch->thread_count, sizeof *torch->threads, compare_threads);
+    for (size_t i = 0; i < torch->thread_count; i++)
+        if (!kept || torch->threads[kept - 1].thread != torch->threads[i].thread)
+            torch->threads[kept++] = torch->threads[i];
+    torch->thread_count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        struct group_thread *at = &torch->threads[i], *before = i ? at - 1 : NULL;
+        int is_first = !before || global_process(before->thread) != global_process(at->thread);
+        uint64_t groups = is_first ? 0 : before->group;
+        at->group = groups + (uint64_t)(at->is_worker && (is_first || !before->is_worker));
+    }
+}
+
+static uint64_t group_of(const struct torch *torch, int64_t thread)
+{
+    const struct group_thread wanted = { thread, 1, 0 };
+    const struct group_thread *found = bsearch(&wanted, torch->threads, torch->thread_count, sizeof wanted,
+                                               compare_threads);
+    return found ? found->group : 0;
+}
+
+static int read_threads(struct torch *torch, struct error *err)
+{
+    static const char *const names[] = { "globalTid", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, torch->all->report, "TACHO_THREAD", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if ((code = add_thread(torch, row_int_or(&rows, 0, 0), 0)) != 0)
+            break;
+    row_cursor_close(&rows);
+    return code;
+}
+
+enum { START, END, THREAD, NAME, RANK };
+
+static int add_operation(struct torch *torch, const struct row_cursor *rows)
+{
+    int64_t operation = row_int_or(rows, NAME, 0), thread = row_int_or(rows, THREAD, 0);
+    const char *name = report_string(torch->all->report, operation, NULL);
+
+    if (strncmp(name, "gloo:", 5) != 0 || collective_kind_of(name) == COLLECTIVE_OTHER || row_is_null(rows, THREAD))
+        return 0;
+    const struct ordered_call call = {
+        .rank = row_int_or(rows, RANK, COLLECTIVE_UNKNOWN),
+        .call = { .thread = thread,
+                  .enter_ns = row_int_or(rows, START, 0),
+                  .leave_ns = row_is_null(rows, END) ? COLLECTIVE_NEVER_LEFT : row_int(rows, END),
+                  .bytes = COLLECTIVE_UNKNOWN,
+                  .root = COLLECTIVE_UNKNOWN,
+                  .operation = operation },
+    };
+    if (add_thread(torch, thread, 1) != 0)
+        return ERR_NO_MEMORY;
+    return ordered_calls_append(&torch->calls, &call);
+}
+
+static int read_operations(struct torch *torch, struct error *err)
+{
+    static const char *const names[] = { "start", "end", "globalTid", "nameId", "rank", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, torch->all->report, "TACHO_TORCH_OP", names, err);
+
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if ((code = add_operation(torch, &rows)) != 0)
+            break;
+    row_cursor_close(&rows);
+    return code;
+}
+
+static int name_groups(struct torch *torch)
+{
+    for (size_t i = 0; i < torch->calls.count; i++) {
+        struct ordered_call *at = &torch->calls.list[i];
+        uint64_t group = group_of(torch, at->call.thread);
+        at->communicator = hash_number(group ^ UINT64_C(0x676c6f6f));
+        if (ordered_communicator(torch->all, at->communicator, "gloo group", (int64_t)group, 0, 1) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int read_torch(struct collectives *all, struct error *err)
+{
+    struct torch torch = { .all = all };
+    int code;
+
+    if ((code = read_operations(&torch, err)) != 0)
+        goto free_all;
+    if (!torch.calls.count)
+        goto free_all;
+    if ((code = read_threads(&torch, err)) != 0)
+        goto free_all;
+    number_groups(&torch);
+    if ((code = name_groups(&torch)) != 0)
+        goto free_all;
+    code = ordered_calls_add(all, &torch.calls);
+free_all:
+    free(torch.threads);
+    ordered_calls_free(&torch.calls);
+    return code;
+}
+
+const struct collective_source collective_source_torch = { "TACHO_TORCH_OP", read_torch };
