@@ -36,6 +36,7 @@ const struct command *const commands[] = {
     &command_doctor,
     &command_export,
     &command_import,
+    &command_merge,
     &command_recover,
     &command_completion,
     &command_version,

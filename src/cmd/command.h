@@ -69,8 +69,8 @@ void commands_help(struct text *out);
 const char *command_name(void);
 
 extern const struct command command_profile, command_summary, command_stats, command_analyze, command_info,
-    command_doctor, command_recover, command_import, command_export, command_sql, command_ops, command_diff,
-    command_what_if, command_recipe, command_dlprof, command_pyprof, command_ncu, command_dmon, command_pmon,
-    command_topo, command_top, command_view, command_completion, command_version, command_help_row;
+    command_doctor, command_recover, command_import, command_merge, command_export, command_sql, command_ops,
+    command_diff, command_what_if, command_recipe, command_dlprof, command_pyprof, command_ncu, command_dmon,
+    command_pmon, command_topo, command_top, command_view, command_completion, command_version, command_help_row;
 
 #endif

@@ -216,9 +216,61 @@ def check_ranks_of_one_report():
     check("info: the ranks of each report", [["0-3", "hosts/b.tacho"], ["4-5", "hosts/a.tacho"]], [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho")])
     check("no rank is missing", "", run("stats", "-q", "-r", "osrt_sum", "hosts")[1])
     check_by()
+    check_merges()
     shutil.copy("hosts/a.tacho", "hosts/c.tacho")
     check("ranks that are there twice", [f"tacho: hosts/c.tacho: rank {rank} is in 'hosts/a.tacho' too: are these files of several runs?" for rank in (4, 5)],
           run("stats", "-q", "-r", "osrt_sum", "hosts")[1].splitlines())
+
+
+def exported_tables(path, name):
+    """All rows of all tables, with the texts of the strings that their columns refer to."""
+    output("export", "-q", "true", "-f", "true", "-t", "sqlite", "-o", f"{name}.sqlite", path)
+    database = sqlite3.connect(f"{name}.sqlite")
+    database.text_factory = lambda value: value.decode(errors="surrogateescape")
+    texts = dict(database.execute("SELECT id, value FROM StringIds").fetchall())
+    tables = {}
+    for table_name, ddl in database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
+        if table_name == "StringIds":
+            continue
+        rows = database.execute(f'SELECT * FROM "{table_name}"')
+        columns = [column[0] for column in rows.description]
+        strings = [column == "nameId" or bool(re.search(rf"\b{column}\b[^\n]*REFERENCES StringIds", ddl)) for column in columns]
+        tables[table_name] = [columns] + [tuple(texts.get(value) if is_string else value for value, is_string in zip(row, strings)) for row in rows]
+    return tables
+
+
+def check_merge(path, words=()):
+    """The merged file answers as the set: all tables, row by row, and all reports."""
+    output("merge", "-q", "true", "-f", "true", "-o", "merged.tacho", *words, path)
+    whole, merged = exported_tables(path, "whole") if not words else None, exported_tables("merged.tacho", "merged")
+    if whole:
+        for name in sorted(set(whole) | set(merged)):
+            expected, got = (sorted(map(repr, tables.get(name, []))) for tables in (whole, merged))
+            check(f"{path}: {name} in the merged file", sorted(set(expected) - set(got))[:3], sorted(set(got) - set(expected))[:3])
+            check(f"{path}: {name}: all rows", len(expected), len(got))
+        check(f"{path}: the tables of the merged file", sorted(whole), sorted(merged))
+    names = ",".join(re.findall(r"^ *(\w+)(?=\[| --)", output("stats", "--help-reports"), re.M))
+    check("all reports are compared", True, names.count(",") > 50 and "cuda_gpu_kern_sum" in names)
+    tables = [run("stats", "-q", "-f", "csv", "-r", names, *more, where) for where, more in ((path, words), ("merged.tacho", ()))]
+    check(f"{path} {words}: every report", (tables[0][0], tables[0][2]), (tables[1][0], tables[1][2]))
+
+
+def check_merges():
+    check_merge("run")
+    check_merge("hosts")
+    for words in (("--by", "rank"), ("--by", "host"), ("--by", "rank", "--filter-rank", "1,4-5")):
+        check(f"merged: {words}", by_rows(*words, "hosts"), by_rows(*words, "merged.tacho"))
+    check_merge("hosts", ("--filter-rank", "1-4"))
+    output("merge", "-q", "true", "-o", "again.tacho", "merged.tacho")
+    check("a merged file that is merged again", *(output("stats", "-q", "-f", "csv", "-r", "osrt_sum", "--by", "rank", path) for path in ("merged.tacho", "again.tacho")))
+    output("merge", "-q", "true", "-o", "hosts/all.tacho", "hosts")
+    check("a folder with the file of an earlier merge", (2, "tacho merge: 'hosts/all.tacho' is one of the reports to merge; name another with -o, or remove it\n"),
+          tuple(part if i == 0 else part.splitlines()[-1] + "\n" for i, part in enumerate(run("merge", "-f", "true", "-o", "hosts/all.tacho", "hosts")[:2])))
+    os.remove("hosts/all.tacho")
+    check("an existing file", (1, "tacho merge: 'merged.tacho' exists already: choose another name, or overwrite it with -f true\n"), run("merge", "-o", "merged.tacho", "hosts")[:2])
+    check("no name", (2, "tacho merge: no name for the report to write: tacho merge -o all.tacho run/\n"), run("merge", "hosts")[:2])
+    check("a folder that is not there", (1, "tacho merge: cannot create nowhere/x.tacho.merging: No such file or directory\n"), run("merge", "-o", "nowhere/x.tacho", "hosts")[:2])
+    check("nothing is left behind", [], [name for name in os.listdir(".") if "merging" in name])
 
 
 def by_rows(*words):

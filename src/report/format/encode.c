@@ -476,6 +476,51 @@ int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, 
     return finish(encoder, header, out);
 }
 
+/* Copies a column and gives its NULL rows the value before them. Returns whether any row has a value. */
+static int copy_column(int64_t *to, const int64_t *values, const uint64_t *nulls, size_t count)
+{
+    int64_t before = 0;
+    size_t first = 0;
+
+    memcpy(to, values, count * sizeof *to);
+    while (nulls && first < count && nulls[first / 64] >> first % 64 & 1)
+        first++;
+    if (first == count)
+        return 0;
+    before = to[first];
+    for (size_t i = 0; nulls && i < count; i++)
+        before = to[i] = nulls[i / 64] >> i % 64 & 1 ? before : to[i];
+    return 1;
+}
+
+int encode_block(struct encoder *encoder, const struct encode_block *block, struct encoded_chunk *out)
+{
+    struct chunk_header header = {
+        .kind = CHUNK_ROWS, .table = block->table, .rows = (uint32_t)block->rows, .first = INT64_MAX, .last = INT64_MIN
+    };
+    const int64_t *times = NULL; /* as in encode_rows() */
+    int times_seen = 0;
+
+    if (make_columns(encoder, 3))
+        return ERR_NO_MEMORY;
+    begin(encoder);
+    for (size_t i = 0; i < block->column_count; i++) {
+        int is_time = block->types[i] == COLUMN_TIME, is_first_time = is_time && !times_seen;
+        int64_t *values = encoder->columns[is_first_time ? 0 : 1]; /* times are needed by the columns behind them */
+        times_seen |= is_first_time;
+        if (!copy_column(values, block->values[i], block->nulls[i], block->rows)) {
+            buffer_u8(&encoder->directory, NULLS_ALL);
+            continue;
+        }
+        add_column(encoder, values, block->nulls[i], times, block->rows);
+        if (is_time)
+            widen_span(&header, values, block->rows);
+        if (is_first_time && !block->nulls[i])
+            times = values;
+    }
+    return finish(encoder, header, out);
+}
+
 static void add_strings(struct encoder *encoder, const struct intern_string *strings, size_t count)
 {
     size_t total = 0;
@@ -538,27 +583,50 @@ static void add_name(struct buffer *buffer, const char *name)
     buffer_add(buffer, name, length);
 }
 
+static void add_table_name(struct buffer *plain, size_t id, const char *name, size_t column_count)
+{
+    buffer_varint(plain, id);
+    add_name(plain, name);
+    buffer_varint(plain, column_count);
+}
+
+static int finish_tables(struct encoder *encoder, struct buffer *plain, size_t count, struct encoded_chunk *out)
+{
+    begin(encoder);
+    if (plain->failed)
+        encoder->data.failed = 1;
+    else {
+        buffer_varint(&encoder->directory, plain->size);
+        buffer_varint(&encoder->directory, add_packed(encoder, plain->bytes, plain->size));
+    }
+    free(plain->bytes);
+    struct chunk_header header = { .kind = CHUNK_SCHEMA, .rows = (uint32_t)count, .first = 1 };
+    return finish(encoder, header, out);
+}
+
+int encode_tables(struct encoder *encoder, const struct encode_table *tables, size_t count, struct encoded_chunk *out)
+{
+    struct buffer plain = { 0 };
+    for (size_t t = 0; t < count; t++) {
+        add_table_name(&plain, tables[t].id, tables[t].name, tables[t].column_count);
+        for (size_t i = 0; i < tables[t].column_count; i++) {
+            add_name(&plain, tables[t].columns[i]);
+            buffer_u8(&plain, (uint8_t)tables[t].types[i]);
+        }
+    }
+    return finish_tables(encoder, &plain, count, out);
+}
+
 int encode_schema(struct encoder *encoder, struct encoded_chunk *out)
 {
     struct buffer plain = { 0 };
     for (size_t table = 0; table < TABLE_COUNT; table++) {
         const struct schema_table *schema = &schema_tables[table];
-        buffer_varint(&plain, table);
-        add_name(&plain, schema->name);
-        buffer_varint(&plain, schema->column_count);
+        add_table_name(&plain, table, schema->name, schema->column_count);
         for (size_t i = 0; i < schema->column_count; i++) {
             add_name(&plain, schema->columns[i].name);
             buffer_u8(&plain, (uint8_t)schema->columns[i].type);
         }
     }
-    begin(encoder);
-    if (plain.failed)
-        encoder->data.failed = 1;
-    else {
-        buffer_varint(&encoder->directory, plain.size);
-        buffer_varint(&encoder->directory, add_packed(encoder, plain.bytes, plain.size));
-    }
-    free(plain.bytes);
-    struct chunk_header header = { .kind = CHUNK_SCHEMA, .rows = TABLE_COUNT, .first = 1 };
-    return finish(encoder, header, out);
+    return finish_tables(encoder, &plain, TABLE_COUNT, out);
 }

@@ -27,6 +27,16 @@ void encoder_delete(struct encoder *encoder);
 int encode_rows(struct encoder *encoder, enum table_id table, const void *rows, size_t count,
                 struct encoded_chunk *out);
 
+/* The same for columns that were decoded (reader.h): values and nulls by column, nulls NULL where no row is. */
+struct encode_block {
+    uint16_t table;
+    const enum column_type *types;
+    const int64_t *const *values;
+    const uint64_t *const *nulls;
+    size_t column_count, rows;
+};
+int encode_block(struct encoder *encoder, const struct encode_block *block, struct encoded_chunk *out);
+
 /* Encodes strings with the ids first_id, first_id + 1, ... */
 int encode_strings(struct encoder *encoder, int64_t first_id, const struct intern_string *strings, size_t count,
                    struct encoded_chunk *out);
@@ -34,7 +44,16 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
 /* Encodes columns without NULLs: the index. */
 int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out);
 
-/* Encodes the tables of this build's schema. */
+/* Encodes the tables of this build's schema; or others, by their numbers in the file. The strings are TABLE_StringIds
+ * in every file that this build writes. */
 int encode_schema(struct encoder *encoder, struct encoded_chunk *out);
+struct encode_table {
+    uint16_t id;
+    const char *name;
+    const char *const *columns;
+    const enum column_type *types;
+    size_t column_count;
+};
+int encode_tables(struct encoder *encoder, const struct encode_table *tables, size_t count, struct encoded_chunk *out);
 
 #endif

@@ -174,6 +174,16 @@ static int find_meanings(struct report *set)
     return 0;
 }
 
+/* Every set has strings: the names of its parts and hosts. */
+static int add_string_table(struct report *set)
+{
+    struct reader_table *table = set_add_table(set, STRING_TABLE);
+
+    if (!table || set_add_column(table, "id", COLUMN_INT) != 0 || set_add_column(table, "value", COLUMN_TEXT) != 0)
+        return ERR_NO_MEMORY;
+    return 0;
+}
+
 static int make_tables(struct report *set)
 {
     int code;
@@ -181,7 +191,8 @@ static int make_tables(struct report *set)
     for (size_t p = 0; p < set->part_count; p++)
         if ((code = add_columns_of(set, set->parts[p].report)) != 0)
             return code;
-    if ((code = clock_offsets_add_columns(set)) != 0 || (code = add_own_columns(set)) != 0)
+    if ((code = add_string_table(set)) != 0 || (code = clock_offsets_add_columns(set)) != 0 ||
+        (code = add_own_columns(set)) != 0)
         return code;
     if ((code = find_meanings(set)) != 0 || (code = add_rows(set)) != 0)
         return code;

@@ -1,0 +1,103 @@
+/* tacho merge: several reports as one file. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/command.h"
+#include "cmd/open_report.h"
+#include "report/writer/merge_report.h"
+
+struct settings {
+    const char *output;
+    int overwrite, quiet;
+    struct foreign_rep_settings input;
+};
+
+/* clang-format off */
+static const struct option options[] = {
+    { .name = "output", .letter = 'o', .kind = OPTION_TEXT, .offset = offsetof(struct settings, output),
+      .value = "FILE", .help = "Report to write." },
+    { .name = "force-overwrite", .letter = 'f', .kind = OPTION_BOOL, .offset = offsetof(struct settings, overwrite),
+      .help = "Overwrite an existing file. Default: false." },
+    { .name = "quiet", .letter = 'q', .kind = OPTION_BOOL, .offset = offsetof(struct settings, quiet),
+      .help = "Print nothing on success. Default: false." },
+    FOREIGN_REP_OPTIONS(struct settings, input),
+    { 0 },
+};
+/* clang-format on */
+
+static int is_same_file(const char *one, const char *other)
+{
+    struct stat from, to;
+
+    return stat(one, &from) == 0 && stat(other, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
+}
+
+/* A folder may hold the file of an earlier merge. */
+static int refuse_own_parts(const struct report *set, const char *output, struct error *err)
+{
+    for (size_t i = 0; i < report_part_count(set); i++)
+        if (is_same_file(report_part_at(set, i)->name, output))
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "'%s' is one of the reports to merge; name another with -o, or remove it", output);
+    return 0;
+}
+
+static int merge(struct input input, const struct settings *settings, struct error *err)
+{
+    struct report *set;
+    struct text found = { 0 };
+    int code = open_input(input, &settings->input, &found, &set, err);
+
+    if (code != 0)
+        goto free_name;
+    if ((code = refuse_own_parts(set, settings->output, err)) != 0)
+        goto close_set;
+    code = report_merge(set, settings->output, settings->overwrite, err);
+close_set:
+    close_report(set, text_string(&found));
+free_name:
+    text_free(&found);
+    return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct settings settings = { .input.by = "rank" }; /* a single file is read as a set, too */
+    const char *files[argc];
+    struct error err = { 0 };
+    size_t count;
+    int status;
+
+    if (!command_options(self, argc, argv, &settings, files, &count, &status))
+        return status;
+    if (!count || !settings.output)
+        error_set(&err, ERR_BAD_ARGUMENT, "%s: tacho merge -o all.tacho run/",
+                  count ? "no name for the report to write" : "no reports given");
+    else
+        merge((struct input){ files, count }, &settings, &err);
+    if (err.code)
+        return command_fail(self, &err);
+    if (!settings.quiet)
+        printf("%s\n", settings.output);
+    return EXIT_OK;
+}
+
+static const struct entry examples[] = {
+    { "tacho merge -o all.tacho run/", "Write one report of all ranks of a job." },
+    { "tacho merge -o some.tacho --filter-rank 0,8-15 run/", "Write one report of some ranks." },
+    { 0 },
+};
+
+const struct command command_merge = {
+    .name = "merge",
+    .arguments = "-o FILE FILE …",
+    .summary = "Write several reports as one",
+    .about = "Write the reports of a job as one file, on one clock, which answers as the folder does: every table has "
+             "the columns rank and host. FILE is a .tacho report, a trace of torch.profiler or an SQLite export of "
+             "nsys, a folder or a pattern of them.",
+    .examples = examples,
+    .options = options,
+    .files = "tacho,sqlite,json,gz,zst",
+    .run = run,
+};
