@@ -41,17 +41,16 @@ def ask(report, query):
 
 
 def run(variant, program, hz, seconds, folder):
-    """{figure, sampled} of one run; None: it failed."""
+    """{figure, sampled} of one run."""
     report = os.path.join(folder, "report.tacho")
-    command = program
+    command = [os.path.abspath(word) if os.path.exists(word) else word for word in program]  # it runs in another folder
     if VARIANTS[variant] is not None:
         own = [option.format(hz=hz) for option in VARIANTS[variant]]
-        command = [find_tacho(), "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", report, *own, *program]
+        command = [find_tacho(), "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", report, *own, *command]
     done = tools.run(command, seconds, None, folder)
     found = next((match for figure in FIGURES for match in [re.search(figure, done.stdout)] if match), None)
     if done.status != 0:
-        print(f"{variant}: {done}", file=sys.stderr, flush=True)
-        return None
+        sys.exit(f"{variant}: {done}")
     if variant == "bare":
         return {"figure": float(found.group(1)) if found else None, "sampled": []}
     rows = ask(report, LONGEST)

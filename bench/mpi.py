@@ -9,6 +9,7 @@ nanoseconds a call; a round of ping-pong is four calls, of which each rank makes
 import argparse
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,11 +26,13 @@ PROGRAMS = {"pingpong": (2, 150), "test": (1, 40)}
 
 def pace(mpi, program, name, calls, prefix):
     ranks, _ = PROGRAMS[name]
+    implementation = "openmpi" if mpi.name.startswith("openmpi") else "mpich"
+    prefix = [word.format(implementation=implementation) for word in prefix]
     done = subprocess.run([*mpi.run, "-n", str(ranks), *prefix, program, name, str(calls)], capture_output=True, text=True, timeout=120,
                           env={**os.environ, **mpi.environment})
     if done.returncode != 0:
         sys.exit(f"{mpi.name}: {' '.join(prefix)} {name} failed: {done.stderr}")
-    return float(done.stdout.split()[0])
+    return float(re.search(r"^([\d.]+) [\d.]+$", done.stdout, re.M).group(1))  # nsys prints lines of its own
 
 
 def main():
@@ -42,7 +45,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         ways = {"bare": [], "tacho": [tacho, "profile", "-q", "-f", "true", "-t", "mpi", "-s", "none", "-o", folder + "/report-%p.tacho"]}
         if os.environ.get("TACHO_NSYS"):
-            ways["nsys"] = [os.environ["TACHO_NSYS"], "profile", "-t", "mpi", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", folder + "/report-%p"]
+            ways["nsys"] = [os.environ["TACHO_NSYS"], "profile", "-t", "mpi", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", folder + "/report-%p",
+                            "--mpi-impl={implementation}"]
         for mpi in mpilib.installed():
             program = os.path.join(folder, "mpi_pace-" + mpi.name)
             subprocess.run([*mpi.cc, "-O2", "-o", program, os.path.join(figures.HERE, "mpi", "mpi_pace.c")], check=True, env={**os.environ, **mpi.environment})
@@ -53,8 +57,8 @@ def main():
                 for way in list(ways)[1:]:
                     added, low, high = figures.median_interval([one[way] - one["bare"] for one in rounds])
                     rows.append([mpi.name, name, way, f"{bare:.0f}", f"{added:.0f} ({low:.0f} … {high:.0f})", aim])
+                    print(*rows[-1], flush=True)
                 kept[f"{mpi.name} {name}"] = rounds
-                print(*rows[-1], flush=True)
     figures.table("Added by -t mpi, ns a call", ["MPI", "program", "profiler", "bare", "added (95 %)", "aim"], rows)
     figures.keep_figures(options.json, tacho=figures.version(tacho), calls=options.calls, rounds=kept)
 

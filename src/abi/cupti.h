@@ -243,6 +243,7 @@ static inline uint32_t cupti_version_told_apart(uint32_t version, int has_call_o
     X(OPTIONAL, cuDeviceGetPCIBusId, (char *text, int bytes, int device))                                             \
     X(OPTIONAL, cuMemGetInfo_v2, (size_t *free_bytes, size_t *bytes))                                                 \
     X(OPTIONAL, cuFuncGetAttribute, (int *value, int attribute, void *function))                                      \
+    X(OPTIONAL, cuKernelGetAttribute, (int *value, int attribute, void *kernel, int device)) /* since 12.0 */          \
     X(OPTIONAL, cuCtxSynchronize, (void))                                                                             \
     X(OPTIONAL, cuCtxPushCurrent_v2, (void *context))                                                                 \
     X(OPTIONAL, cuCtxPopCurrent_v2, (void **context))
@@ -292,7 +293,7 @@ enum cuda_device_attribute {
     CUDA_DEVICE_ATTRIBUTES = 107 /* number of attributes to read, from 0 */
 };
 
-/* For cuFuncGetAttribute; sizes in bytes. */
+/* For cuFuncGetAttribute and cuKernelGetAttribute; sizes in bytes. */
 enum cuda_function_attribute {
     CUDA_FUNCTION_SHARED_BYTES = 1,
     CUDA_FUNCTION_LOCAL_BYTES = 3,

@@ -110,7 +110,6 @@ _Static_assert(sizeof(struct cupti_pc_setting) == 32, "as CUPTI has it");
     X(PCSamplingGetNumStallReasons, cupti_stall_count)                                                                 \
     X(PCSamplingGetStallReasons, cupti_stall_names)                                                                    \
     X(PCSamplingSetConfigurationAttribute, cupti_pc_settings)                                                          \
-    X(PCSamplingGetConfigurationAttribute, cupti_pc_settings)                                                          \
     X(PCSamplingGetData, cupti_pc_get)                                                                                 \
     X(GetCubinCrc, cupti_cubin_crc)
 

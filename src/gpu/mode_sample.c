@@ -4,11 +4,13 @@
  * abi/counters), interval_ns=N, decode_us=N: how often samples are fetched from the GPU. Metrics that need a second
  * pass are left out. A GPU that refuses costs its own samples only. It ends when the other side shuts its half of the
  * socket down: the last samples follow. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi/cupti.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "gpu/counters/counters_choice.h"
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_library.h"
@@ -31,7 +33,7 @@ struct metric {
 struct sampled_gpu {
     unsigned device;
     uint8_t *availability;
-    struct counters_host host;
+    struct counters_host host, more[PM_THREADS_MOST - 1]; /* for the other threads that evaluate */
     struct counters_list list;
     struct counters_choice choice;
     struct metric *metrics;
@@ -149,11 +151,23 @@ static int choose(struct sampled_gpu *gpu, const char *chip, char **options, con
     return result ? result : tell_metrics(gpu);
 }
 
-static struct pm_sampler *start(const struct sampling *sampling, const struct sampled_gpu *gpu, int *result,
+/* A thread evaluates some THREAD_HZ samples a second. The program that is profiled needs CPUs too. */
+static size_t threads_for(uint64_t interval_ns)
+{
+    enum { THREAD_HZ = 10000 };
+    int half = parallel_cores() / 2;
+    size_t most = half < 1 ? 1 : half < PM_THREADS_MOST ? (size_t)half : PM_THREADS_MOST;
+    uint64_t wanted = (UINT64_C(1000000000) / (interval_ns ? interval_ns : 1) + THREAD_HZ - 1) / THREAD_HZ;
+
+    return wanted < 1 ? 1 : wanted < most ? (size_t)wanted : most;
+}
+
+static struct pm_sampler *start(const struct sampling *sampling, struct sampled_gpu *gpu, int *result,
                                 const char **call)
 {
     struct pm_request request = { .cupti = &counters_cupti,
-                                  .host = gpu->host.object,
+                                  .hosts = { gpu->host.object },
+                                  .threads = 1,
                                   .device = gpu->device,
                                   .metrics = gpu->choice.names,
                                   .count = gpu->choice.count,
@@ -163,6 +177,12 @@ static struct pm_sampler *start(const struct sampling *sampling, const struct sa
                                   .decode_ns = sampling->decode_ns,
                                   .system_hz = pm_system_hz(gpu->host.chip) };
 
+    for (size_t wanted = threads_for(sampling->interval_ns); request.threads < wanted; request.threads++) {
+        struct counters_host *host = &gpu->more[request.threads - 1];
+        if (counters_host_open(host, gpu->host.chip, CUPTI_PROFILER_SAMPLING, gpu->availability))
+            break;
+        request.hosts[request.threads] = host->object;
+    }
     return pm_sampler_begin(&request, result, call);
 }
 
@@ -227,6 +247,17 @@ static void run(struct sampling *sampling)
     }
 }
 
+static void tell_slower(const struct sampling *sampling, const struct sampled_gpu *gpu)
+{
+    uint64_t interval_ns = pm_sampler_counts(gpu->sampler).interval_ns;
+    char taken[32], wanted[32];
+
+    snprintf(taken, sizeof taken, "%llu", 1000000000ull / interval_ns);
+    snprintf(wanted, sizeof wanted, "%llu", 1000000000ull / sampling->interval_ns);
+    if (interval_ns != sampling->interval_ns)
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, gpu->device, GPU_REFUSAL_SAMPLING_SLOWER, taken, wanted);
+}
+
 static void stop_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
 {
     if (!gpu->sampler)
@@ -234,6 +265,7 @@ static void stop_gpu(const struct sampling *sampling, struct sampled_gpu *gpu)
     pm_sampler_stop(gpu->sampler, take_sample, gpu);
     send_samples(gpu);
     tell_state(sampling, gpu);
+    tell_slower(sampling, gpu);
 }
 
 static void end_gpu(struct sampled_gpu *gpu)
@@ -243,6 +275,8 @@ static void end_gpu(struct sampled_gpu *gpu)
     counters_choice_free(&gpu->choice);
     counters_list_free(&gpu->list);
     counters_host_close(&gpu->host);
+    for (size_t i = 0; i < PM_THREADS_MOST - 1; i++)
+        counters_host_close(&gpu->more[i]);
     free(gpu->availability);
     free(gpu->metrics);
     free(gpu->frame);

@@ -123,7 +123,7 @@ struct wire_cuda_settings {
     uint32_t buffer_count;      /* number of struct wire_cuda_buffer */
     uint64_t ns_per_tick;       /* << WIRE_SCALE_SHIFT; wire_cuda_time() */
     uint8_t pc_mode;            /* enum cupti_pc_mode; 0: no PC sampling */
-    uint8_t pc_period;          /* cycles between samples, as a power of two; 0: CUPTI's choice */
+    uint8_t pc_period;          /* cycles between samples, as a power of two */
 };
 #define WIRE_SCALE_SHIFT 40
 

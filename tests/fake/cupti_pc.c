@@ -307,14 +307,6 @@ static int do_cuptiPCSamplingSetConfigurationAttribute(struct attributes *params
 }
 CALL(cuptiPCSamplingSetConfigurationAttribute, attributes, 40)
 
-static int do_cuptiPCSamplingGetConfigurationAttribute(struct attributes *params)
-{
-    for (size_t i = 0; i < params->count; i++)
-        params->list[i].value.number = params->list[i].type == PERIOD ? 12 : 0;
-    return gpu.context ? OK : wrong();
-}
-CALL(cuptiPCSamplingGetConfigurationAttribute, attributes, 40)
-
 struct get {
     size_t size;
     void *priv, *context;

@@ -97,6 +97,22 @@ EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *bytes)
     return gpu_ready();
 }
 
+/* Launches name kernels, as those of a runtime since 12.0 do: the older call does not know them. */
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function);
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    (void)value, (void)attribute, (void)function;
+    return 400; /* CUDA_ERROR_INVALID_HANDLE */
+}
+
+EXPORT int cuKernelGetAttribute(int *value, int attribute, void *kernel, CUdevice device);
+EXPORT int cuKernelGetAttribute(int *value, int attribute, void *kernel, CUdevice device)
+{
+    const struct gpu_kernel *of = kernel;
+    *value = (int)(attribute == 4 ? of->registers : attribute == 1 ? of->static_shared : of->local_bytes);
+    return device_valid(device);
+}
+
 EXPORT int cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device)
 {
     snprintf(text, (size_t)bytes, "0000:%02X:00.0", 0x41 + device);

@@ -153,6 +153,12 @@ class Result(unittest.TextTestResult):
         super().addError(test, err)
         self.note(test, "failed", self.errors[-1][1])
 
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:  # a test of which a part failed is no success, and nothing else is said of it
+            why = self.failures if issubclass(err[0], test.failureException) else self.errors
+            self.note(test, "failed", why[-1][1])
+
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
         self.note(test, "skipped", reason)

@@ -64,7 +64,8 @@ class File:
             with open(self.results) as file:
                 found = [json.loads(line) for line in file if line.endswith("\n")]
         status = self.process.poll()
-        if status is not None and (status < 0 or not found):
+        untold = status not in (None, 0, 77) and not any(test["result"] == "failed" for test in found)
+        if status is not None and (status < 0 or untold or not found):
             found.append({"file": self.name, "test": self.name, "result": "failed", "seconds": round(time.monotonic() - self.began, 1), "figures": {},
                           "why": "ran out of time" if status == -signal.SIGKILL else f"ended with status {status} and without a result"})
         return found

@@ -41,7 +41,7 @@ class Stalls(fakelib.Case):
     def test_lines_and_reasons(self):
         report = self.sample(7)
         self.assertEqual(self.at_lines(report), self.times(7))
-        self.assertEqual(self.sampling(report), [("continuous", 4096, 7 * 24, 7, 14, 0, None)])
+        self.assertEqual(self.sampling(report), [("continuous", 1 << 15, 7 * 24, 7, 14, 0, None)])
         self.assertEqual(report.value("SELECT count(*) FROM TACHO_PC_SAMPLES WHERE correlationId IS NOT NULL"), 0)
         self.assertEqual(fakelib.kernels(report), {"chase": 7})
 

@@ -61,14 +61,15 @@ class Counters(fakelib.Case):
         """Several passes: CUPTI traces nothing then, and kernels have the counted duration, ended before their launch returned."""
         report = self.capture("kernels", counters=SEVERAL)
         self.check_values(report)
-        rows = report.rows("""SELECT s.value, a.end - a.start, k.passes, k.replayMode, a.gridX, a.blockX, a.dynamicSharedMemory
-                              FROM TACHO_KERNEL_COUNTERS k JOIN CUPTI_ACTIVITY_KIND_KERNEL a USING (correlationId)
+        rows = report.rows("""SELECT s.value, a.end - a.start, k.passes, k.replayMode, a.gridX, a.blockX, a.dynamicSharedMemory,
+                                     a.registersPerThread, a.staticSharedMemory FROM TACHO_KERNEL_COUNTERS k JOIN CUPTI_ACTIVITY_KIND_KERNEL a USING (correlationId)
                               JOIN StringIds s ON s.id = a.mangledName ORDER BY launchId""")
         self.assertEqual(self.names(), [row[0] for row in rows])
         self.assertEqual([1000 * (i + 1) for i in range(len(rows))], [row[1] for row in rows])
         self.assertTrue(all(passes > 1 and mode == "kernel" for _, _, passes, mode, *_ in rows))
         shapes = [(row["grid"][0], row["block"][0], row["shared"]) for row in self.truth("kernel")]
-        self.assertEqual(shapes, [row[4:] for row in rows])
+        self.assertEqual(shapes, [row[4:7] for row in rows])
+        self.assertEqual([(row["registers"], row["static"]) for row in self.truth("kernel")], [row[7:] for row in rows])
 
     def test_several_passes_without_replay(self):
         """The program runs once: what one run cannot count is refused, not counted by half."""

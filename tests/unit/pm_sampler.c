@@ -27,16 +27,19 @@ struct made {
 
 static struct gpu {
     uint32_t version;
-    size_t config_bytes; /* expected of SetConfig */
+    size_t config_bytes;                         /* expected of SetConfig */
     int is_enabled, is_started, enables;
-    int refuse_enable;   /* result */
-    size_t room;         /* samples of an image */
+    int refuse_enable;                           /* result */
+    size_t room;                                 /* samples of an image */
     const struct made *made;
-    size_t count, at;    /* samples that the GPU has, and those decoded */
-    size_t overflow_at;  /* the GPU's buffer is full once so many were decoded; 0: never */
-    int overflow_result; /* of the decode that finds it so */
-    const struct made *image[64];
-    size_t held;         /* of the image */
+    size_t count, at;                            /* samples that the GPU has, and those decoded */
+    size_t overflow_at;                          /* the GPU's buffer is full once so many were decoded; 0: never */
+    int overflow_result;                         /* of the decode that finds it so */
+    const struct made *image[1024];
+    size_t held;                                 /* of the image */
+    int is_endless;                              /* it has the samples again as soon as they were decoded */
+    int hosts[PM_THREADS_MOST];
+    _Atomic uint32_t evaluated[PM_THREADS_MOST]; /* with each host */
     struct cupti_sampling_config config;
 } gpu;
 
@@ -112,6 +115,7 @@ static int decode(void *arguments)
     assert_int_equal(gpu.held, 0);
     while (gpu.at < gpu.count && gpu.held < gpu.room)
         gpu.image[gpu.held++] = &gpu.made[gpu.at++];
+    gpu.at = gpu.is_endless ? 0 : gpu.at;
     call->stop_reason = gpu.at < gpu.count ? CUPTI_DECODE_FULL : CUPTI_DECODE_END;
     call->overflow = gpu.overflow_at && gpu.at >= gpu.overflow_at;
     int result = call->overflow ? gpu.overflow_result : 0;
@@ -140,7 +144,7 @@ static int evaluate(void *arguments)
 {
     struct cupti_host_evaluate *call = arguments;
     SIZE(host_evaluate, 72);
-    assert_ptr_equal(call->host, &gpu.version);
+    gpu.evaluated[(int *)call->host - gpu.hosts]++;
     for (size_t i = 0; i < call->count; i++)
         call->values[i] = gpu.image[call->range]->value * (double)(i + 1);
     return 0;
@@ -194,7 +198,8 @@ static struct pm_request request_of(size_t version, const struct made *made, siz
                         .count = count };
     cupti = cupti_of(gpu.version);
     return (struct pm_request){ .cupti = &cupti,
-                                .host = &gpu.version,
+                                .hosts = { gpu.hosts, gpu.hosts + 1, gpu.hosts + 2, gpu.hosts + 3 },
+                                .threads = 1,
                                 .device = 3,
                                 .metrics = names,
                                 .count = 2,
@@ -235,6 +240,58 @@ static void all_samples_come_once_and_in_order(void **state)
         assert_int_equal(counts.lost, 0);
         assert_false(gpu.is_enabled);
     }
+}
+
+static void check_order(void *to, const struct pm_sample *sample)
+{
+    size_t *next = to;
+    assert_int_equal(sample->begin_ns, 1000 + 100 * *next);
+    assert_true(sample->values[0] == (double)*next && sample->values[1] == 2.0 * (double)*next);
+    ++*next;
+}
+
+/* Each thread evaluates its part of an image with a host of its own, and the order stays. */
+static void threads_share_an_image(void **state)
+{
+    enum { COUNT = 1000 };
+    static struct made made[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        made[i] = (struct made){ 1000 + 100 * i, 1100 + 100 * i, (double)i };
+    struct pm_request request = request_of(2, made, COUNT);
+    size_t next = 0;
+    const char *call;
+    int result;
+    request.interval_ns = 100;
+    request.decode_ns = 50000; /* an image has room for 2,000 */
+    request.threads = 4;
+    gpu.room = COUNT;
+    struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
+    assert_int_equal(pm_sampler_read(sampler, check_order, &next), 0);
+    assert_int_equal(next, COUNT);
+    assert_int_equal(gpu.evaluated[0] + gpu.evaluated[1] + gpu.evaluated[2] + gpu.evaluated[3], COUNT);
+    end(sampler, NULL);
+}
+
+/* A GPU that samples faster than they can be evaluated: a read ends nevertheless, and so does the last one. */
+static void a_gpu_that_is_too_fast_is_left_behind(void **state)
+{
+    struct pm_request request = request_of(2, eight, 3);
+    struct taken taken = { 0 };
+    const char *call;
+    int result;
+    request.decode_ns = 1000;
+    struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
+    gpu.is_endless = 1;
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
+    assert_int_equal(taken.count, 3);                            /* later ones have times that were there already */
+    assert_int_equal(pm_sampler_counts(sampler).interval_ns, INTERVAL);
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0); /* behind once more: it samples half as often */
+    assert_int_equal(pm_sampler_counts(sampler).interval_ns, 2 * INTERVAL);
+    assert_int_equal(gpu.config.interval, 2 * INTERVAL);
+    assert_int_equal(gpu.enables, 2);
+    pm_sampler_stop(sampler, take, &taken);
+    assert_true(pm_sampler_counts(sampler).lost > 0);
+    pm_sampler_free(sampler);
 }
 
 static void chips_without_a_trigger_by_time_count_cycles(void **state)
@@ -344,6 +401,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_samples_come_once_and_in_order),
+        cmocka_unit_test(threads_share_an_image),
+        cmocka_unit_test(a_gpu_that_is_too_fast_is_left_behind),
         cmocka_unit_test(chips_without_a_trigger_by_time_count_cycles),
         cmocka_unit_test(gaps_are_counted),
         cmocka_unit_test(a_first_sample_without_values_is_none),

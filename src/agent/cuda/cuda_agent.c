@@ -14,6 +14,8 @@
  * holds. */
 #define PATIENCE_MS 100
 
+#define KERNEL_KINDS 2u /* the first of kinds[] */
+
 struct cuda cuda;
 
 /* The kinds of records that a capture enables beside API calls. `wants`: the settings that need it (0: every capture);
@@ -24,7 +26,9 @@ static const struct {
     uint32_t kind, wants, unless;
     int stays;
 } kinds[] = {
-    { CUPTI_KIND_CONCURRENT_KERNEL, 0, 0, 0 },
+    /* To time kernels that may overlap, CUPTI adds instructions to their code, which counters would count. */
+    { CUPTI_KIND_CONCURRENT_KERNEL, 0, WIRE_CUDA_COUNTERS, 0 },
+    { CUPTI_KIND_KERNEL, WIRE_CUDA_COUNTERS, 0, 0 },
     { CUPTI_KIND_MEMCPY, 0, 0, 0 },
     { CUPTI_KIND_MEMCPY2, 0, 0, 0 },
     { CUPTI_KIND_MEMSET, 0, 0, 0 },
@@ -170,7 +174,7 @@ void cuda_enable_unified_memory(void)
     cuda.cupti.cuptiActivityEnable(CUPTI_KIND_UNIFIED_MEMORY_COUNTER);
 }
 
-/* The result of the first kind decides: without kernels there is nothing to record. */
+/* The result for kernels decides: without them there is nothing to record. */
 static int enable_kinds(void)
 {
     if (!cuda.starting)
@@ -179,7 +183,7 @@ static int enable_kinds(void)
         cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps(1);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         int result = is_wanted(i) ? cuda.cupti.cuptiActivityEnable(kinds[i].kind) : CUPTI_RESULT_SUCCESS;
-        if (i == 0 && result != CUPTI_RESULT_SUCCESS)
+        if (i < KERNEL_KINDS && result != CUPTI_RESULT_SUCCESS)
             return result;
     }
     return CUPTI_RESULT_SUCCESS;

@@ -289,13 +289,16 @@ static int is_filter_over(void)
 
 /* ---- A launch that is counted ---------------------------------------------------------------------------------- */
 
-static uint32_t attribute_of(void *function, enum cuda_function_attribute attribute)
+/* What a launch names is a function, or, from a runtime since 12.0 on, a kernel: each call takes only one of them. */
+static uint32_t attribute_of(const struct launched *launched, enum cuda_function_attribute attribute)
 {
     int value = 0;
-    return cuda.driver.cuFuncGetAttribute && cuda.driver.cuFuncGetAttribute(&value, (int)attribute, function) == 0 &&
-                   value > 0
-               ? (uint32_t)value
-               : 0;
+    int is_known = cuda.driver.cuFuncGetAttribute &&
+                   cuda.driver.cuFuncGetAttribute(&value, (int)attribute, launched->function) == 0;
+    if (!is_known && cuda.driver.cuKernelGetAttribute)
+        is_known = cuda.driver.cuKernelGetAttribute(&value, (int)attribute, launched->function,
+                                                    (int)launched->filtered.device) == 0;
+    return is_known && value > 0 ? (uint32_t)value : 0;
 }
 
 static void note_launch(const struct launched *launched, const struct cupti_call *call)
@@ -313,9 +316,9 @@ static void note_launch(const struct launched *launched, const struct cupti_call
     memcpy(counters.launch.block, launched->sizes + 3, sizeof counters.launch.block);
     struct agent_thread *self = agent_self;
     agent_self = AGENT_HIDDEN_THREAD; /* the program does not ask for these */
-    counters.launch.registers = attribute_of(launched->function, CUDA_FUNCTION_REGISTERS);
-    counters.launch.fixed_bytes = attribute_of(launched->function, CUDA_FUNCTION_SHARED_BYTES);
-    counters.launch.local_bytes = attribute_of(launched->function, CUDA_FUNCTION_LOCAL_BYTES);
+    counters.launch.registers = attribute_of(launched, CUDA_FUNCTION_REGISTERS);
+    counters.launch.fixed_bytes = attribute_of(launched, CUDA_FUNCTION_SHARED_BYTES);
+    counters.launch.local_bytes = attribute_of(launched, CUDA_FUNCTION_LOCAL_BYTES);
     agent_self = self;
     cuda_name_text(call->symbol);
 }

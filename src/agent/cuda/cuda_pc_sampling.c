@@ -171,18 +171,14 @@ static int configure(const struct sampled *sampled)
         { .attribute = CUPTI_PC_ATTRIBUTE_BUFFER, .buffer = &sampled->configured->data },
         { .attribute = CUPTI_PC_ATTRIBUTE_PERIOD, .number = cuda.settings.pc_period },
     };
-    size_t count = sizeof settings / sizeof *settings - !cuda.settings.pc_period;
     return CALL(PCSamplingSetConfigurationAttribute,
-                OF(cupti_pc_settings, sampled->context, .count = count, .settings = settings));
+                OF(cupti_pc_settings, sampled->context, .count = sizeof settings / sizeof *settings,
+                   .settings = settings));
 }
 
 static void tell_sampled(const struct sampled *sampled)
 {
-    struct cupti_pc_setting period = { .attribute = CUPTI_PC_ATTRIBUTE_PERIOD };
-    if (CALL(PCSamplingGetConfigurationAttribute,
-             OF(cupti_pc_settings, sampled->context, .count = 1, .settings = &period)) != CUPTI_RESULT_SUCCESS)
-        period.number = cuda.settings.pc_period;
-    uint64_t words[] = { sampled->id | (uint64_t)sampled->device << 32, period.number };
+    uint64_t words[] = { sampled->id | (uint64_t)sampled->device << 32, cuda.settings.pc_period };
     cuda_emit(&(struct cuda_note){
         .type = WIRE_CUDA_PC_SAMPLING, .b = cuda.settings.pc_mode, .words = words, .word_count = 2, .text = "" });
 }

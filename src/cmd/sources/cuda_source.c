@@ -131,6 +131,10 @@ static int take_pc_sampling(void *settings, const char *value, struct error *err
     return error_set(err, ERR_BAD_ARGUMENT, "--pc-sampling must be continuous, serialized or none, not '%s'", value);
 }
 
+/* 2^N cycles of an SM. CUPTI's own choice on an H200, 2^11, is 130 million samples a second, with which the GPU's
+ * buffer is full after 60 ms. Where samples are told apart by launch there should be some of short kernels too. */
+static const uint8_t pc_periods[] = { 0, [CUPTI_PC_CONTINUOUS] = 15, [CUPTI_PC_SERIALIZED] = 13 };
+
 /* ncu's numbers: 0 is a sample every 32 cycles, each further one doubles that. */
 static int take_pc_interval(void *settings, const char *value, struct error *err)
 {
@@ -270,7 +274,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
         cuda->backtrace_unset = 1;
     }
     collect->cuda_pc_mode = cuda->pc_mode;
-    collect->cuda_pc_period = cuda->pc_period;
+    collect->cuda_pc_period = cuda->pc_period ? cuda->pc_period : pc_periods[cuda->pc_mode];
     collect->cuda_flush_interval_ms = cuda->flush_interval_ms;
     collect->cuda_backtrace_groups = cuda->backtrace_groups;
     if (cuda->backtrace_groups)
@@ -303,7 +307,7 @@ static const struct option options[] = {
       .help = "Sample what warps wait for, by kernel, instruction and source line (programs compiled with -lineinfo). "
               "serialized runs one kernel at a time and tells launches apart. Default: none." },
     { .name = "pc-sampling-interval", .kind = OPTION_CUSTOM, .value = "auto|N", .take = take_pc_interval,
-      .help = "Take a sample every 2^(5+N) cycles, N from 0 to 26. Default: auto, which CUPTI chooses." },
+      .help = "Take a sample every 2^(5+N) cycles, N from 0 to 26. Default: auto, which is 10 for continuous and 8 for serialized." },
     { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
       .help = "Fetch GPU records from CUPTI every MS ms; 0 means 100. Default: 0." },
     { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),

@@ -84,7 +84,7 @@ struct collect_options {
     uint32_t cuda_flags;             /* enum wire_cuda_flag */
     uint32_t cuda_flush_interval_ms; /* 0: the agent's default */
     uint8_t cuda_pc_mode;            /* enum cupti_pc_mode; 0: no PC sampling */
-    uint8_t cuda_pc_period;          /* as a power of two, in cycles; 0: CUPTI's choice */
+    uint8_t cuda_pc_period;          /* as a power of two, in cycles */
     /* Bits by group of cuda_calls.def: calls of these groups get a backtrace if they take at least
      * cuda_backtrace_ns. */
     uint32_t cuda_backtrace_groups;

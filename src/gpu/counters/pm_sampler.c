@@ -4,11 +4,12 @@
  *     { DecodeData, GetCounterDataInfo, GetSampleInfo and EvaluateToGpuValues for each sample,
  * CounterDataImageInitialize }, Stop, the same once more, Disable
  *
- * A counter data image that is full loses the rest of a decode, so it has room for more samples than can come between
- * two decodes, and a decode that stops because of it is repeated with an empty one. If the GPU's buffer overflows,
- * which a flag or the result OUT_OF_MEMORY says, it stays full: sampling is begun again, and the gap is counted. The
- * first sample of a session may have no values and any time, and after Stop there may be samples without a time: they
- * are empty. */
+ * A counter data image that is full may lose the rest of a decode, so it has room for more samples than should come
+ * between two decodes, and a decode that stops because of it is repeated with an empty one. To empty it costs as much
+ * as to decode a sample, for each that it has room for: on an H200 room for four times as many was a whole CPU at 10
+ * kHz. If the GPU's buffer overflows, which a flag or the result OUT_OF_MEMORY says, it stays full: sampling is begun
+ * again, and the gap is counted. The first sample of a session may have no values and any time, and after Stop there
+ * may be samples without a time: they are empty. */
 #include "pm_sampler.h"
 
 #include <math.h>
@@ -16,24 +17,33 @@
 #include <string.h>
 
 #include "abi/cupti.h"
+#include "base/clock.h"
+#include "base/parallel.h"
 
 enum {
-    SAMPLES_LEAST = 512,            /* of a counter data image */
+    SAMPLES_LEAST = 256,            /* of a counter data image */
     SAMPLES_MOST = 65536,
     HARDWARE_BYTES_A_SAMPLE = 8192, /* 4 to 7 KB were seen */
-    DECODES_MOST = 64,              /* in one read: more would be a GPU that fills faster than we read */
+    BATCH = 64,                     /* samples that a thread evaluates at a time */
+    READ_TIMES = 4,                 /* a read may take so many times what lies between two reads */
+    BEHIND_MOST = 2,                /* reads in a row that left samples behind */
     INTERVALS_MOST = 64,            /* of a sample: cycles of a clock that is slow become long, but not so long */
 };
+#define REST_NS INT64_C(2000000000) /* for what is left at the end */
 #define HARDWARE_LEAST ((size_t)64 << 20)
 #define HARDWARE_MOST ((size_t)512 << 20)
 
 struct pm_sampler {
     struct pm_request request;
-    void *sampling; /* CUPTI's object; NULL: none */
+    uint64_t asked_ns;         /* the interval that was asked for; request has the one in use */
+    void *sampling;            /* CUPTI's object; NULL: none */
     uint8_t *image;
     size_t image_bytes;
+    struct parallel *pool;     /* of request.threads; NULL: one */
+    struct pm_sample *samples; /* those of the image, with room for all */
     double *values;
-    uint64_t last_end_ns; /* of the newest sample; 0: none yet */
+    uint64_t last_end_ns;      /* of the newest sample; 0: none yet */
+    int behind;                /* reads in a row that left samples behind */
     struct pm_counts counts;
 };
 
@@ -52,7 +62,7 @@ uint64_t pm_system_hz(const char *chip)
 
 static size_t samples_of(const struct pm_request *request)
 {
-    uint64_t samples = 4 * request->decode_ns / (request->interval_ns ? request->interval_ns : 1);
+    uint64_t samples = 2 * request->decode_ns / (request->interval_ns ? request->interval_ns : 1);
 
     return samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples > SAMPLES_MOST ? SAMPLES_MOST : (size_t)samples;
 }
@@ -72,6 +82,16 @@ static uint64_t trigger_interval(const struct pm_request *request)
     return request->system_hz ? (uint64_t)(cycles + 0.5) : request->interval_ns;
 }
 
+static void free_image(struct pm_sampler *sampler)
+{
+    free(sampler->image);
+    free(sampler->samples);
+    free(sampler->values);
+    sampler->image = NULL;
+    sampler->samples = NULL;
+    sampler->values = NULL;
+}
+
 static int make_image(struct pm_sampler *sampler, const char **call)
 {
     const struct pm_request *request = &sampler->request;
@@ -84,12 +104,12 @@ static int make_image(struct pm_sampler *sampler, const char **call)
     int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_data_size, &size);
     if (result)
         return result;
-    free(sampler->image);
-    free(sampler->values);
+    free_image(sampler);
     sampler->image_bytes = size.bytes;
     sampler->image = malloc(size.bytes);
-    sampler->values = calloc(request->count, sizeof *sampler->values);
-    return sampler->image && sampler->values ? 0 : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    sampler->samples = calloc(samples_of(request), sizeof *sampler->samples);
+    sampler->values = calloc(samples_of(request) * request->count, sizeof *sampler->values);
+    return sampler->image && sampler->samples && sampler->values ? 0 : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
 }
 
 static int empty_image(struct pm_sampler *sampler)
@@ -150,6 +170,8 @@ struct pm_sampler *pm_sampler_begin(const struct pm_request *request, int *resul
     if (!sampler)
         return NULL;
     sampler->request = *request;
+    sampler->asked_ns = request->interval_ns;
+    sampler->pool = request->threads > 1 ? parallel_new((int)request->threads) : NULL;
     *result = start(sampler, call);
     if (*result) {
         pm_sampler_free(sampler);
@@ -158,52 +180,67 @@ struct pm_sampler *pm_sampler_begin(const struct pm_request *request, int *resul
     return sampler;
 }
 
-/* Counts the intervals that are missing between the newest sample and this one. */
+/* Counts the intervals that are missing between the newest sample and this one, as they were asked for. */
 static void count(struct pm_sampler *sampler, const struct pm_sample *sample)
 {
-    uint64_t interval_ns = sampler->request.interval_ns;
-    uint64_t length_ns = sample->end_ns - sample->begin_ns;
+    uint64_t interval_ns = sampler->asked_ns, length_ns = sample->end_ns - sample->begin_ns;
     uint64_t step_ns = length_ns > interval_ns ? length_ns : interval_ns;
 
     if (sampler->last_end_ns && sample->begin_ns > sampler->last_end_ns + step_ns / 2)
-        sampler->counts.lost += (sample->begin_ns - sampler->last_end_ns + step_ns / 2) / step_ns;
+        sampler->counts.lost += (sample->begin_ns - sampler->last_end_ns + interval_ns / 2) / interval_ns;
     sampler->last_end_ns = sample->end_ns;
     sampler->counts.samples++;
 }
 
-static int has_times(const struct pm_sampler *sampler, const struct cupti_sampling_sample *info)
+static int has_times(const struct pm_sampler *sampler, const struct pm_sample *sample)
 {
-    return info->start_ns < info->end_ns && info->start_ns >= sampler->last_end_ns &&
-           info->end_ns - info->start_ns <= INTERVALS_MOST * sampler->request.interval_ns;
+    return sample->begin_ns < sample->end_ns && sample->begin_ns >= sampler->last_end_ns &&
+           sample->end_ns - sample->begin_ns <= INTERVALS_MOST * sampler->request.interval_ns;
 }
 
-static int has_values(const struct pm_sampler *sampler)
+static int has_values(const struct pm_sampler *sampler, const struct pm_sample *sample)
 {
     for (size_t i = 0; i < sampler->request.count; i++)
-        if (isfinite(sampler->values[i]))
+        if (isfinite(sample->values[i]))
             return 1;
     return 0;
 }
 
-static int take_sample(struct pm_sampler *sampler, size_t index, pm_take *take, void *to)
+/* ---- Evaluation: what most of the time goes into. It is done for all samples of an image at once, by threads. -----
+ */
+
+struct evaluation {
+    struct pm_sampler *sampler;
+    size_t count;
+    _Atomic int result;
+};
+
+static int evaluate_sample(struct pm_sampler *sampler, void *host, size_t i)
 {
     const struct pm_request *request = &sampler->request;
     struct cupti_sampling_sample info = {
-        .sampling = sampler->sampling, .data = sampler->image, .data_bytes = sampler->image_bytes, .sample = index
+        .sampling = sampler->sampling, .data = sampler->image, .data_bytes = sampler->image_bytes, .sample = i
     };
+    double *values = sampler->values + i * request->count;
     int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_sample, &info);
 
-    if (result || !has_times(sampler, &info))
-        return result;
-    result = CALL(sampler, host_evaluate, .host = request->host, .data = sampler->image,
-                  .data_bytes = sampler->image_bytes, .range = index, .names = request->metrics,
-                  .count = request->count, .values = sampler->values);
-    if (result || !has_values(sampler))
-        return result;
-    struct pm_sample sample = { info.start_ns, info.end_ns, sampler->values };
-    count(sampler, &sample);
-    take(to, &sample);
-    return 0;
+    if (!result)
+        result = CALL(sampler, host_evaluate, .host = host, .data = sampler->image, .data_bytes = sampler->image_bytes,
+                      .range = i, .names = request->metrics, .count = request->count, .values = values);
+    sampler->samples[i] = (struct pm_sample){ info.start_ns, info.end_ns, values };
+    return result;
+}
+
+static void evaluate_batch(void *argument, int worker, size_t batch)
+{
+    struct evaluation *evaluation = argument;
+    size_t end = (batch + 1) * BATCH < evaluation->count ? (batch + 1) * BATCH : evaluation->count;
+
+    for (size_t i = batch * BATCH; !evaluation->result && i < end; i++) {
+        int result = evaluate_sample(evaluation->sampler, evaluation->sampler->request.hosts[worker], i);
+        if (result)
+            evaluation->result = result;
+    }
 }
 
 /* One decode. Sets *reason to what ended it. */
@@ -221,32 +258,57 @@ static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t 
         result = 0;
     if (!result)
         result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_data_info, &info);
-    for (size_t i = 0; !result && i < info.completed; i++)
-        result = take_sample(sampler, i, take, to);
+    size_t room = samples_of(&sampler->request), completed = info.completed < room ? info.completed : room;
+    struct evaluation evaluation = { .sampler = sampler, .count = completed, .result = result };
+    parallel_for(sampler->pool, (completed + BATCH - 1) / BATCH, evaluate_batch, &evaluation);
+    result = evaluation.result;
+    for (size_t i = 0; !result && i < completed; i++) {
+        const struct pm_sample *sample = &sampler->samples[i];
+        if (!has_times(sampler, sample) || !has_values(sampler, sample))
+            continue;
+        count(sampler, sample);
+        take(to, sample);
+    }
     return result ? result : empty_image(sampler);
 }
 
-static int decode_all(struct pm_sampler *sampler, pm_take *take, void *to, int *is_full)
+/* Ends in any case: a GPU may fill its buffer as fast as it is read. Sets *is_behind if there is more. */
+static int decode_for(struct pm_sampler *sampler, int64_t most_ns, pm_take *take, void *to, int *is_full,
+                      int *is_behind)
 {
+    int64_t end_ns = clock_monotonic_ns() + most_ns;
     uint32_t reason = CUPTI_DECODE_FULL;
     int result = 0;
 
-    for (int i = 0; !result && reason == CUPTI_DECODE_FULL && i < DECODES_MOST; i++)
+    do
         result = decode(sampler, take, to, &reason, is_full);
+    while (!result && reason == CUPTI_DECODE_FULL && clock_monotonic_ns() < end_ns);
+    *is_behind = reason == CUPTI_DECODE_FULL;
     return result;
+}
+
+/* Begins again, after an overflow or with another interval. */
+static int restart(struct pm_sampler *sampler)
+{
+    const char *call;
+
+    CALL(sampler, sampling_stop, .sampling = sampler->sampling);
+    disable(sampler);
+    sampler->behind = 0;
+    return start(sampler, &call);
 }
 
 int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
 {
-    const char *call;
-    int is_full = 0;
-    int result = sampler->sampling ? decode_all(sampler, take, to, &is_full) : CUPTI_RESULT_ERROR_NOT_INITIALIZED;
+    int is_full = 0, is_behind = 0, result = CUPTI_RESULT_ERROR_NOT_INITIALIZED;
 
-    if (!result && is_full) {
-        sampler->counts.overflows++;
-        CALL(sampler, sampling_stop, .sampling = sampler->sampling);
-        disable(sampler);
-        result = start(sampler, &call);
+    if (sampler->sampling)
+        result = decode_for(sampler, READ_TIMES * (int64_t)sampler->request.decode_ns, take, to, &is_full, &is_behind);
+    sampler->counts.overflows += (uint64_t)is_full;
+    sampler->behind = is_full ? BEHIND_MOST : is_behind ? sampler->behind + 1 : 0;
+    if (!result && sampler->behind == BEHIND_MOST) {
+        sampler->request.interval_ns *= 2;
+        result = restart(sampler);
     }
     if (result)
         disable(sampler);
@@ -255,22 +317,30 @@ int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
 
 struct pm_counts pm_sampler_counts(const struct pm_sampler *sampler)
 {
-    return sampler->counts;
+    struct pm_counts counts = sampler->counts;
+
+    counts.interval_ns = sampler->request.interval_ns;
+    return counts;
 }
 
 void pm_sampler_stop(struct pm_sampler *sampler, pm_take *take, void *to)
 {
-    int is_full = 0;
+    int is_full = 0, is_behind = 0;
 
-    if (sampler->sampling && CALL(sampler, sampling_stop, .sampling = sampler->sampling) == 0)
-        decode_all(sampler, take, to, &is_full);
+    if (sampler->sampling && CALL(sampler, sampling_stop, .sampling = sampler->sampling) == 0) {
+        uint64_t stopped_ns = (uint64_t)clock_monotonic_ns();
+        decode_for(sampler, REST_NS, take, to, &is_full, &is_behind);
+        if (is_behind && sampler->last_end_ns && stopped_ns > sampler->last_end_ns)
+            sampler->counts.lost += (stopped_ns - sampler->last_end_ns) / sampler->asked_ns;
+    }
     disable(sampler);
 }
 
 void pm_sampler_free(struct pm_sampler *sampler)
 {
     disable(sampler);
-    free(sampler->image);
-    free(sampler->values);
+    free_image(sampler);
+    if (sampler->pool)
+        parallel_delete(sampler->pool);
     free(sampler);
 }

@@ -106,10 +106,11 @@ int frames_wait_until(int64_t time_ns)
 
     for (;;) {
         int64_t left_ns = time_ns - clock_monotonic_ns();
+        int64_t wait_ns = left_ns > 0 ? left_ns : 0; /* one that is late must hear of the end too */
+        struct timespec wait = { wait_ns / 1000000000, wait_ns % 1000000000 };
+        if (ppoll(&other, 1, &wait, NULL) > 0)
+            return -1;
         if (left_ns <= 0)
             return 0;
-        struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
-        if (ppoll(&other, 1, &left, NULL) > 0)
-            return -1;
     }
 }
