@@ -307,7 +307,8 @@ static const struct option options[] = {
       .help = "Sample what warps wait for, by kernel, instruction and source line (programs compiled with -lineinfo). "
               "serialized runs one kernel at a time and tells launches apart. Default: none." },
     { .name = "pc-sampling-interval", .kind = OPTION_CUSTOM, .value = "auto|N", .take = take_pc_interval,
-      .help = "Take a sample every 2^(5+N) cycles, N from 0 to 26. Default: auto, which is 10 for continuous and 8 for serialized." },
+      .help = "Take a sample every 2^(5+N) cycles, N from 0 to 26. Default: auto, which is 10 for continuous and 8 for "
+              "serialized." },
     { .name = "cuda-flush-interval", .kind = OPTION_CUSTOM, .value = "MS", .take = take_flush_interval,
       .help = "Fetch GPU records from CUPTI every MS ms; 0 means 100. Default: 0." },
     { .name = "flush-on-cudaprofilerstop", .kind = OPTION_BOOL, .offset = offsetof(struct settings, flush_on_stop),
