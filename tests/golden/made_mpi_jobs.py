@@ -40,7 +40,7 @@ class Made:
             self.rows["MPI_COMMUNICATORS"].append({"rank": rank, "timestamp": 0, "commHandle": HANDLE, "size": ranks, "members": members,
                                                    "globalPid": self.thread(rank) >> 24 << 24, "name": self.string(WORLD)})
             if whole:
-                self.call("MPI_OTHER_EVENTS", rank, 0, 5, "MPI_Init")
+                self.call("MPI_OTHER_EVENTS", rank, 0, 5, "MPI_Init")  # all at once: nobody waits
 
     @staticmethod
     def thread(rank, number=0):
@@ -105,6 +105,14 @@ class RandomJob:
         self.messages, self.collectives, self.probes = [], [], []
         for _ in range(self.random.randint(5, 40)):
             self.random.choice((self.one, self.one, self.burst, self.collective))()
+        self.finalize()
+
+    def finalize(self):
+        """All leave together, or one leaves before the last one came: then nobody waited."""
+        entered = [self.later(rank) + rank for rank in range(self.made.ranks)]
+        together = self.random.random() < 0.7
+        for rank, start in enumerate(entered):
+            self.made.call("MPI_OTHER_EVENTS", rank, start, (max(entered) if together else start) + self.random.randint(1, 9), "MPI_Finalize")
 
     def later(self, rank):
         """The rank computes for a while."""
@@ -322,7 +330,7 @@ class Waits(unittest.TestCase):
         made.write("job.sqlite")
         self.assertEqual({(row["Rank"], row["Name"]): row["Total Time (ns)"] for row in stats("critical_path_sum")},
                          {(1, "MPI_Init"): 5, (1, "(outside of MPI)"): 95, (0, "MPI_Recv"): 10, (0, "(outside of MPI)"): 10, (0, "MPI_Finalize"): 10})
-        self.assertEqual([(row["Wait State"], row["Name"], row["Total Time (ns)"], row["Ranks"], row["Waits For"]) for row in stats("mpi_wait_sum")],
+        self.assertEqual([(row["Wait State"], row["Name"], row["Total Time (ns)"], row["Waiting"], row["Waits For"]) for row in stats("mpi_wait_sum")],
                          [("Late Sender", "MPI_Recv", 90, "0", 1)])
         output("stats", "-q", "-r", "mpi_wait_sum:other", "job.sqlite", status=2)
 

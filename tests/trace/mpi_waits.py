@@ -16,7 +16,7 @@ import lib  # noqa: E402
 import wait_truth  # noqa: E402
 
 SEEDS = range(1, 31) if lib.ALL else (1, 2)
-STEPS, RANKS, MOVED = "300", 4, 1
+STEPS, RANKS, MOVED = "200", 4, 1
 TABLES = ("MPI_P2P_EVENTS", "MPI_COLLECTIVES_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS")
 
 
@@ -107,12 +107,14 @@ class Waits(mpilib.Case):
             site[0] += row["Total Time (ns)"]
             site[1] += row["Count"]
             site[2][row["Waits For"]] += row["Total Time (ns)"]
-            site[3].add(int(row["Ranks"]))
-        self.assertEqual({(row["Wait State"], row["Name"], row["Where"]): (row["Total Time (ns)"], row["Count"], row["Ranks"]) for row in sites},
+            site[3].add(int(row["Waiting"]))
+        self.assertEqual({(row["Wait State"], row["Name"], row["Where"]): (row["Total Time (ns)"], row["Count"], row["Waiting"]) for row in sites},
                          {key: (site[0], site[1], ranks_text(site[3])) for key, site in expected.items()})
         for row in sites:
             causes = expected[row["Wait State"], row["Name"], row["Where"]][2]
             self.assertEqual(causes[row["Waits For"]], max(causes.values()))
+            if row["Wait State"] == "Wait at Init/Finalize":  # the table of these calls has no places
+                continue
             place = re.fullmatch(r"\w+ \(mpi_random\.c:(\d+)\)", row["Where"] or "")
             self.assertTrue(place, row)
             self.assertIn(row["Name"] + "(", self.lines[int(place[1]) - 1])

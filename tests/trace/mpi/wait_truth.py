@@ -12,7 +12,7 @@ ALL_TO_ALL = {prefix + name for name in ("allreduce", "allgather", "allgatherv",
 ALL_TO_ALL |= {name[1:].capitalize() for name in ALL_TO_ALL}
 TO_ROOT = {"Reduce", "Ireduce", "Gather", "Igather", "Gatherv", "Igatherv"}
 FROM_ROOT = {"Bcast", "Ibcast", "Scatter", "Iscatter", "Scatterv", "Iscatterv"}
-ORDER = ("Late Sender", "Late Receiver", "Wait at Barrier", "Wait at N x N", "Early Reduce", "Late Broadcast")
+ORDER = ("Late Sender", "Late Receiver", "Wait at Barrier", "Wait at N x N", "Early Reduce", "Late Broadcast", "Wait at Init/Finalize")
 
 
 def base(name):
@@ -52,6 +52,15 @@ class Job:
                 if name in TO_ROOT and entry.is_root and len(entries) > 1:
                     first = min((other for other in entries if not other.is_root), key=start)
                     yield entry.waiting, "Early Reduce", start(first), first.entered
+
+        for names in (("Init", "Init_thread"), ("Finalize",)):
+            entered = [number for number, call in enumerate(self.calls) if base(call.name) in names]
+            if len(entered) < 2 or len({self.rank(self.calls[number].thread) for number in entered}) < len(entered):
+                continue
+            last = max(entered, key=lambda number: self.calls[number].start)
+            errors = {number: self.error(self.calls[number].thread, self.calls[last].thread) for number in entered}
+            if all(errors[number] is None or self.calls[number].end + errors[number] >= self.calls[last].start for number in entered):
+                yield from ((number, "Wait at Init/Finalize", self.calls[last].start, last) for number in entered if number != last)
 
     def waits(self):
         """call: (until, state, call of the other one), one a call."""
@@ -110,7 +119,7 @@ def compare(case, job, waits, path):
     rows = {}
     for row in waits:
         if row["Name"]:  # of each line of the program that makes such calls
-            sums = rows.setdefault((row["Wait State"], row["Name"], int(row["Ranks"]), row["Waits For"]), [0, 0, 0])
+            sums = rows.setdefault((row["Wait State"], row["Name"], int(row["Waiting"]), row["Waits For"]), [0, 0, 0])
             sums[:] = sums[0] + row["Total Time (ns)"], sums[1] + row["Count"], max(sums[2], row["Max (ns)"])
     case.assertEqual(rows, job.wait_sums())
     for row in waits:

@@ -20,6 +20,8 @@ int mpi_job_open(struct mpi_job *job, struct report *report, struct error *err)
         return code;
     if ((code = mpi_waits_add_collectives(&job->waits, &job->calls, &job->collectives, &job->errors)) != 0)
         return code;
+    if ((code = mpi_waits_add_setup(&job->waits, &job->calls, &job->errors)) != 0)
+        return code;
     mpi_waits_settle(&job->waits);
     return mpi_sites_read(&job->sites, report, err);
 }

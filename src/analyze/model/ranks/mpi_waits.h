@@ -1,15 +1,17 @@
 /* Wait states of MPI: calls that could not go on before another rank came, and the rank that they waited for.
  *
- * The states are those of Scalasca. A call waits from its start until the other rank enters its own operation:
+ * A call waits from its start until the other rank enters its own operation:
  *
- *   late sender      a receive, the call that completed it, or a probe before it, until the send was started
- *   late receiver    a send, or the call that completed it, until the receive was posted, if it returned only later:
- * MPI had to meet the receiver first (rendezvous) barrier, N×N     until the last rank entered a barrier or an
- * operation from all to all early reduce     of the root of an operation from all to one, until the first other rank
- * entered late broadcast   of others than the root of an operation from one to all, until the root entered
+ *   late sender      a receive, the call that completed it, or a probe before it: until the send was started
+ *   late receiver    a send, or the call that completed it: until the receive was posted, if it returned only later,
+ *                    because MPI had to meet the receiver first (rendezvous)
+ *   barrier, N x N   all ranks of a barrier or of an operation from all to all: until the last one entered
+ *   early reduce     the root of an operation from all to one: until the first other rank entered
+ *   late broadcast   others than the root of an operation from one to all: until the root entered
+ *   Init/Finalize    all ranks: until the last one entered MPI_Init() or MPI_Finalize(), if nobody left before
  *
- * A call that waits for several (MPI_Waitall) has one wait: for the one that came last. A wait that is not longer than
- * the clocks of the two ranks may be off is none. */
+ * All but the last one are states of Scalasca. A call that waits for several (MPI_Waitall) has one wait: for the one
+ * that came last. A wait that is not longer than the clocks of the two ranks may be off is none. */
 #ifndef TACHO_ANALYZE_MODEL_RANKS_MPI_WAITS_H
 #define TACHO_ANALYZE_MODEL_RANKS_MPI_WAITS_H
 
@@ -22,7 +24,8 @@
     X(BARRIER, "Wait at Barrier")                                                                                    \
     X(ALL_TO_ALL, "Wait at N x N")                                                                                   \
     X(EARLY_REDUCE, "Early Reduce")                                                                                  \
-    X(LATE_BROADCAST, "Late Broadcast")
+    X(LATE_BROADCAST, "Late Broadcast") \
+    X(SETUP, "Wait at Init/Finalize")
 
 enum mpi_wait_state {
 #define MPI_WAIT_STATE(name, text) MPI_WAIT_##name,
@@ -51,6 +54,7 @@ int mpi_waits_add_collectives(struct mpi_waits *waits, const struct mpi_calls *c
                               const struct clock_errors *errors);
 int mpi_waits_add_probes(struct mpi_waits *waits, struct report *report, const struct mpi_calls *calls,
                          const struct messages *messages, const struct clock_errors *errors, struct error *err);
+int mpi_waits_add_setup(struct mpi_waits *waits, const struct mpi_calls *calls, const struct clock_errors *errors);
 void mpi_waits_settle(struct mpi_waits *waits);
 void mpi_waits_free(struct mpi_waits *waits);
 

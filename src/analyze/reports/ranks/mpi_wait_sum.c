@@ -283,7 +283,7 @@ static int mpi_wait_sum(struct report *report, const struct analysis_request *re
         [STATE] = { "Wait State", CELL_TEXT, UNIT_NONE, 0 },
         [CALL] = { "Name", CELL_TEXT, UNIT_NAME, 0 },
         [WHERE] = { "Where", CELL_TEXT, UNIT_NONE, 0 },
-        [RANKS] = { "Ranks", CELL_TEXT, UNIT_NONE, 0 },
+        [RANKS] = { "Waiting", CELL_TEXT, UNIT_NONE, 0 },
         [CAUSE] = { "Waits For", CELL_INT, UNIT_ID, 0 },
         [ITS_SHARE] = { "Its Share", CELL_REAL, UNIT_PERCENT, 1 },
     };
@@ -305,11 +305,13 @@ const struct analysis analysis_mpi_wait_sum = {
     .name = "mpi_wait_sum",
     .title = "MPI Wait State Summary",
     .usage = "[:pairs]",
-    .help = "Time that MPI calls waited for other ranks: late senders and receivers, waits at barriers and at "
-            "operations from all to all, early reduces, late broadcasts; by call and line of the program. Time (%) is "
-            "of the time of all ranks. Ranks are those that waited, Waits For is the rank that most of the time was "
-            "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
-            "not be matched are counted in the last rows.",
+    .help =
+        "Time that MPI calls waited for other ranks: late senders and receivers, waits at barriers and at "
+        "operations from all to all, early reduces, late broadcasts, waits for ranks that start or end later; by "
+        "call and line of the program. Time (%) is "
+        "of the time of all ranks. Waiting are the ranks that waited, Waits For is the rank that most of the time was "
+        "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
+        "not be matched are counted in the last rows.",
     .needs = { { "MPI communication data", wait_tables } },
     .run = mpi_wait_sum,
 };
