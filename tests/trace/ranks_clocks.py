@@ -1,5 +1,6 @@
 """Reports of different hosts on one clock. Ranks of one machine share its counter, which says where their events truly are. The report of one rank is then
 given another clock (30 ppm fast, and UTC 7 ms off, as hosts are) and another host: its own collectives must bring it back."""
+import json
 import os
 import shutil
 import sqlite3
@@ -38,8 +39,16 @@ class Clocks(mpilib.Case):
 
     def clocks(self, folder):
         """Method and error by file."""
-        lines = [line.split() for line in self.tacho("info", folder).stdout.splitlines()]
-        return {os.path.basename(line[-1]): (line[-3], int(line[-2].replace(",", ""))) for line in lines if line and line[-1].endswith(".tacho") and len(line) > 5}
+        parts = json.loads(self.tacho("info", "-f", "json", folder).stdout)[0]["reports"]
+        return {os.path.basename(part["file"]): (part["clock"], part["clock_error_ns"]) for part in parts}
+
+    def check_merged(self, folder):
+        """One file of the job has the same messages, collectives and waits as the folder, on the same clock."""
+        self.assertEqual(self.tacho("merge", "-q", "-f", "true", "-o", "merged.tacho", folder).returncode, 0)
+        reports = "mpi_event_sum,mpi_comm_matrix,mpi_event_trace,mpi_wait_sum,mpi_message_trace,collective_sum,collective_trace,critical_path_sum,run_sum"
+        tables = [self.tacho("stats", "-q", "-f", "csv", "-r", reports, path).stdout for path in (folder, "merged.tacho")]
+        self.assertGreater(tables[0].count("\n"), 1000)
+        self.assertEqual(tables[0].splitlines(), tables[1].splitlines())
 
     def test_collectives(self):
         for mpi in self.each():
@@ -60,6 +69,8 @@ class Clocks(mpilib.Case):
                     self.assertEqual(len(found), len(true))
                     off[choice] = max(abs(a - b) for a, b in zip(found, true))
                 self.assertEqual({method for method, _ in self.clocks("true").values()}, {"reference", "counter"})
+                for folder in ("true", "moved"):
+                    self.check_merged(folder)
                 method, error = self.clocks("moved")[f"rank000{MOVED}.tacho"]
                 print(f"{mpi.name}: off by {off['collectives'] / 1000:.1f} µs, stated ± {error / 1000:.1f} µs; by UTC {off['utc'] / 1000:.0f} µs")
                 self.assertEqual(method, "collectives")

@@ -85,6 +85,7 @@ static int find_value(const struct reader_part *part, size_t stretch, const char
         { "file", part->name_id, 1 },
         { "host", part->host_id, part->host_id != 0 },
         { "rank", about->rank, about->rank >= 0 },
+        { "system", about->system, about->system >= 0 },
         { "method", part->clock_id, 1 },
         { "stretch", (int64_t)stretch, 1 },
         { "ownNs", knot->at, 1 },

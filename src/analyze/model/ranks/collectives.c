@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "clock_errors.h"
 #include "collectives_state.h"
 #include "report/reader/unite.h"
 
@@ -90,18 +91,17 @@ static int read_ranks(struct collectives *all, struct error *err)
 }
 
 /* A rank that is in several parts has the first of them, and the largest error. */
-static int read_part(struct collectives *all, size_t index, int64_t rank)
+static int read_part(struct collectives *all, size_t index, int64_t rank, int64_t error_ns, const char *host)
 {
-    const struct report_part *part = report_part_at(all->report, index);
     struct known_rank *known = know_rank(all, rank);
 
     if (!known)
         return ERR_NO_MEMORY;
     int64_t before_ns = known->part ? known->clock_error_ns : 0;
-    int is_unknown = part->clock_error_ns < 0 || before_ns < 0;
-    known->clock_error_ns = is_unknown ? -1 : part->clock_error_ns > before_ns ? part->clock_error_ns : before_ns;
+    int is_unknown = error_ns < 0 || before_ns < 0;
+    known->clock_error_ns = is_unknown ? -1 : error_ns > before_ns ? error_ns : before_ns;
     known->part = known->part ? known->part : index + 1;
-    known->host = known->host ? known->host : part->host;
+    known->host = known->host ? known->host : host;
     return 0;
 }
 
@@ -109,13 +109,40 @@ static int read_parts(struct collectives *all)
 {
     for (size_t i = 0; i < report_part_count(all->report); i++) {
         const struct report_part *part = report_part_at(all->report, i);
-        if (part->rank >= 0 && read_part(all, i, part->rank) != 0)
+        if (part->rank >= 0 && read_part(all, i, part->rank, part->clock_error_ns, part->host) != 0)
             return ERR_NO_MEMORY;
         for (size_t r = 0; r < part->rank_count; r++)
-            if (part->ranks[r].rank >= 0 && read_part(all, i, part->ranks[r].rank) != 0)
+            if (part->ranks[r].rank >= 0 &&
+                read_part(all, i, part->ranks[r].rank, part->clock_error_ns, part->host) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
+}
+
+/* The ranks of a report of several are those of its system. */
+static int read_merged_part(struct collectives *all, size_t index, const struct merged_part *part)
+{
+    const struct process_rank_map *map = &all->state->ranks.map;
+
+    if (part->rank >= 0)
+        return read_part(all, index, part->rank, part->error_ns, NULL);
+    for (const struct process_rank *at = process_rank_map_next(map, NULL); at; at = process_rank_map_next(map, at))
+        if (at->rank >= 0 && (int64_t)((at->process - 1) >> 48) == part->system &&
+            read_part(all, index, at->rank, part->error_ns, NULL) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int read_merged(struct collectives *all, struct error *err)
+{
+    struct merged_parts parts;
+    int code = merged_parts_read(&parts, all->report, err);
+
+    all->state->is_merged = parts.count > 0;
+    for (size_t i = 0; i < parts.count && code >= 0; i++)
+        code = read_merged_part(all, i, &parts.list[i]);
+    merged_parts_free(&parts);
+    return code;
 }
 
 int64_t collectives_clock_error(const struct collectives *all, int64_t rank, int64_t other)
@@ -123,7 +150,7 @@ int64_t collectives_clock_error(const struct collectives *all, int64_t rank, int
     const struct known_rank *a = known_rank_map_find(&all->state->known, (uint64_t)rank + 1);
     const struct known_rank *b = known_rank_map_find(&all->state->known, (uint64_t)other + 1);
 
-    if (report_part_count(all->report) < 2)
+    if (report_part_count(all->report) < 2 && !all->state->is_merged)
         return 0;
     if (!a || !b || !a->part || !b->part)
         return INT64_MAX;
@@ -139,7 +166,9 @@ int collectives_rank_is_whole(const struct collectives *all, int64_t rank)
 
     if (!known)
         return 0;
-    return report_health(known->part ? report_part_report(all->report, known->part - 1) : all->report).complete;
+    return report_health(known->part && !all->state->is_merged ? report_part_report(all->report, known->part - 1)
+                                                               : all->report)
+        .complete;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------------------------- */
@@ -307,7 +336,7 @@ int collectives_read(struct collectives *all, struct report *report, const struc
     all->state->filter = filter;
     if ((code = read_ranks(all, err)) != 0)
         goto done;
-    if ((code = read_parts(all)) != 0)
+    if ((code = read_merged(all, err)) != 0 || (!all->state->is_merged && (code = read_parts(all)) != 0))
         goto done;
     if ((code = read_sources(all, err)) != 0)
         goto done;

@@ -26,6 +26,7 @@ struct collectives_state {
     struct communicator_map by_name;
     struct process_ranks ranks;
     struct known_rank_map known;
+    int is_merged; /* parts are those that a merged report was made of */
     size_t communicator_room, call_room, instance_room;
 };
 

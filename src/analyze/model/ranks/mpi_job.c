@@ -8,7 +8,7 @@ int mpi_job_open(struct mpi_job *job, struct report *report, struct error *err)
     *job = (struct mpi_job){ .report = report };
     if ((code = mpi_calls_read(&job->calls, report, err)) != 0)
         return code;
-    if ((code = clock_errors_read(&job->errors, report)) != 0)
+    if ((code = clock_errors_read(&job->errors, report, err)) != 0)
         return code;
     if ((code = messages_read(&job->messages, report, &job->calls, &job->errors, err)) != 0)
         return code;

@@ -7,6 +7,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/event_counts.h"
 #include "base/array.h"
+#include "clock_errors.h"
 #include "report/reader/unite.h"
 
 const char *const mpi_call_tables[] = {
@@ -77,11 +78,14 @@ static int is_unbroken(struct report *report, int *unbroken, struct error *err)
 {
     struct event_counts counts = { 0 };
     const struct report_table *ranges = report_table(report, "TACHO_RANGE");
+    struct merged_parts merged;
     size_t parts = report_part_count(report);
     int code = event_counts_read(&counts, report, err);
 
-    if (code != 0)
+    if (code != 0 || (code = merged_parts_read(&merged, report, err)) != 0)
         return code;
+    parts = merged.count ? merged.count : parts;
+    merged_parts_free(&merged);
     const struct counted_source *mpi = event_counts_find(&counts, "mpi");
     *unbroken = (!mpi || !mpi->lost) && (!ranges || ranges->rows <= (parts ? parts : 1));
     return 0;
