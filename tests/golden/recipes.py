@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 import sqlite3
 import struct
 import statistics
@@ -496,6 +497,37 @@ def check_refusals():
         check("folders by number, without --csv", ["all_stats.parquet", "files.parquet", "rank_stats.parquet"], sorted(os.listdir(f"nvtx_sum-{number}")))
 
 
+def by_file(folder, file):
+    """The rows of a table by the file that their rank is of, without the rank."""
+    files = {row["Rank"]: row["File"][-8:] for row in csv.DictReader(open(f"{folder}/files.csv", newline=""))}
+    rows = {}
+    for row in csv.DictReader(open(f"{folder}/{file}", newline="")):
+        rows.setdefault(files[row.pop("Rank")], []).append(row)
+    return rows
+
+
+def check_damage():
+    """A rank whose bytes are changed at random: the others are answered as before."""
+    chance = random.Random(3)
+    os.mkdir("bad")
+    output("import", "-q", "made/c.sqlite", "-o", "bad/c.tacho")
+    for name in "ab":
+        shutil.copy(f"made/{name}.sqlite", "bad")
+    whole = open("bad/c.tacho", "rb").read()
+    expected = by_file("out-cuda_gpu_kern_hist", "analysis.csv")
+    for i in range(8):
+        damaged = bytearray(whole[:chance.randrange(len(whole))] if i % 4 == 0 else whole)
+        for _ in range(chance.randrange(1, 40)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        open("bad/c.tacho", "wb").write(damaged)
+        for name in ("cuda_gpu_kern_hist", "nccl_gpu_time_util_map", "nvtx_gpu_proj_pace"):
+            code, said, _ = run("recipe", name, "--input", "bad", "-o", "out-bad", "-f", "--csv", "--clock", "none")
+            check(f"damage {i}, {name}: {said}", 0, code)
+            if name == "cuda_gpu_kern_hist":
+                found = by_file("out-bad", "analysis.csv")
+                check(f"damage {i}: the others", [expected[f"{file}.sqlite"] for file in "ab"], [found.get(f"{file}.sqlite") for file in "ab"])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     made = make_files()
@@ -509,4 +541,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_several_ranks_in_a_file()
     check_diff()
     check_refusals()
+    check_damage()
 sys.exit(status())

@@ -13,12 +13,13 @@
 
 enum {
     MARGIN = 12,
-    LABELS = 210,   /* width of the names of lanes */
-    PLOT = 720,     /* width of the bins */
-    LINE = 18,      /* height of a line of text */
-    MOST_ROW = 16,  /* height of a lane */
+    LABELS = 210,    /* width of the names of lanes */
+    PLOT = 720,      /* width of the bins */
+    LINE = 18,       /* height of a line of text */
+    MOST_ROW = 16,   /* height of a lane */
     LEAST_ROW = 2,
-    MOST_BAND = 900 /* height of a band, unless its lanes were thinner than LEAST_ROW then */
+    MOST_TIPS = 128, /* lanes of a band whose cells have texts of their own: these are most of the file */
+    MOST_BAND = 900  /* height of a band, unless its lanes were thinner than LEAST_ROW then */
 };
 
 static const char *const colours[] = { "#2f7fc1", "#c8641e", "#3d9140", "#a04fb5" };
@@ -192,8 +193,13 @@ static void add_cell(struct text *out, const struct map_layout *map, const struc
 
     if (value <= 0)
         return;
-    text_addf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill-opacity=\"%.3f\"><title>",
+    text_addf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill-opacity=\"%.3f\"",
               LABELS + (double)bin * width, y, width, row_height(band), value < band->most ? value / band->most : 1.0);
+    if (band->lanes > MOST_TIPS) {
+        text_add(out, "/>\n");
+        return;
+    }
+    text_add(out, "><title>");
     add_lane_name(out, map, strip->row);
     text_addf(out, band->is_share ? ": %.1f %% from " : ": %.6g from ", value);
     add_moment(out, map, table_row(map->table, strip->row + bin)[map->start].integer);

@@ -178,7 +178,8 @@ static const struct entry examples[] = {
 #define GROUP(name) ". " name ":"
 #define RECIPE(name, shape, analysis, help) " " #name
 static const char about[] =
-    "Run a recipe of nsys on the reports of a job, and write its tables to a folder, as Parquet files. The recipes"
+    "Run a recipe of nsys on the reports of a job, and write its tables to a folder, as Parquet files. 'tacho recipe' "
+    "explains the recipes"
 #include "recipes.def"
     ".";
 

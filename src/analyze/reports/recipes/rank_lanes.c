@@ -95,7 +95,7 @@ static int read_source(struct lanes *lanes, struct report *report, const struct 
     struct report_columns columns = { 0 };
     int code = columns_read(report, source->table, names, COLUMNS, &columns, err);
 
-    if (code != 0 || !columns.rows)
+    if (code != 0)
         return code;
     if (add_rows(lanes, &columns, source, filter, by_device) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the events of %s", source->table);
