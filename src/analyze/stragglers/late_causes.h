@@ -1,0 +1,52 @@
+/* Why a rank was late: what its time between two instances has more of than that of the median rank. */
+#ifndef TACHO_ANALYZE_STRAGGLERS_LATE_CAUSES_H
+#define TACHO_ANALYZE_STRAGGLERS_LATE_CAUSES_H
+
+#include "analyze/model/places/places.h"
+#include "lates.h"
+
+/* A stretch of time of a thread, or of work on the GPU of a process. */
+struct activity {
+    int64_t owner, start_ns, end_ns;
+};
+struct activities {
+    struct activity *list; /* owned; by owner and start */
+    size_t count, room;
+    int64_t longest_ns;
+};
+
+/* The first that explains half of the excess counts. GPU work is that of the process. */
+#define LATE_ACTIVITIES(X)                                                                                           \
+    X(GC, "garbage collection")                                                                                      \
+    X(LOADER, "data loader")                                                                                         \
+    X(SLEEP, "sleeping")                                                                                             \
+    X(IO, "I/O")                                                                                                     \
+    X(LOCK, "waiting for a lock")                                                                                    \
+    X(OTHER_WAIT, "waiting in OS calls")                                                                             \
+    X(COPIES, "GPU copies")                                                                                          \
+    X(KERNELS, "kernels")                                                                                            \
+    X(RUNNING, "")
+enum late_activity {
+#define LATE_ACTIVITY(id, text) LATE_##id,
+    LATE_ACTIVITIES(LATE_ACTIVITY)
+#undef LATE_ACTIVITY
+        LATE_ACTIVITY_COUNT
+};
+
+struct late_causes {
+    struct report *report;
+    struct activities of[LATE_ACTIVITY_COUNT];
+    int has_switches, has_os_calls;
+    struct places places;
+};
+
+/* Closed by the caller after an error too. */
+int late_causes_open(struct late_causes *causes, struct report *report, struct error *err);
+void late_causes_close(struct late_causes *causes);
+
+/* The cause of delays by one rank, and the line where it spent that time; both may stay empty. lates: those of the
+ * rank. ERR_NO_MEMORY or 0. */
+int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
+               struct text *where);
+
+#endif

@@ -1,0 +1,367 @@
+/* Finds the rank that delayed an instance. Instances of a communicator follow each other, so the window of a rank is
+ * from where it left the one before to where it entered this one. */
+#include "lates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/ranks/mpi_job.h"
+#include "base/array.h"
+#include "base/hash.h"
+
+enum { LEAST_NS = 10000, LEAST_SHARE = 20 /* one in so many of a step */, MOST_HOPS = 16, LONGEST_LOOP = 64 };
+
+/* A rank waited for another one. */
+struct rank_wait {
+    int64_t rank, from_ns, to_ns, cause;
+};
+
+struct finding {
+    const struct collectives *all;
+    struct lates *lates;
+    struct rank_wait *waits;     /* by rank and time; owned */
+    size_t wait_count, wait_room;
+    int64_t *scratch;            /* owned; room for the waits of an instance */
+    int64_t *others;             /* owned; the same */
+    struct rank_window *windows; /* owned; the same */
+};
+
+/* ---- Waits ------------------------------------------------------------------------------------------------------ */
+
+static int add_wait(struct finding *finding, struct rank_wait wait)
+{
+    if (wait.rank < 0 || wait.cause < 0 || wait.rank == wait.cause || wait.to_ns <= wait.from_ns)
+        return 0;
+    if (array_reserve(&finding->waits, &finding->wait_room, finding->wait_count + 1, sizeof wait) != 0)
+        return ERR_NO_MEMORY;
+    finding->waits[finding->wait_count++] = wait;
+    return 0;
+}
+
+static int add_collective_waits(struct finding *finding)
+{
+    const struct collectives *all = finding->all;
+
+    for (size_t i = 0; i < all->instance_count; i++) {
+        const struct collective_instance *at = &all->instances[i];
+        const struct collective_call *calls = all->calls + at->first;
+        const struct collective_figures figures = collective_figures(all, at, finding->scratch);
+        for (size_t c = 0; figures.last != SIZE_MAX && c < at->count; c++) {
+            int64_t wait_ns = finding->scratch[c];
+            struct rank_wait wait = { calls[c].rank, calls[c].enter_ns, saturating_add(calls[c].enter_ns, wait_ns),
+                                      calls[figures.last].rank };
+            if (wait_ns > figures.error_ns && add_wait(finding, wait) != 0)
+                return ERR_NO_MEMORY;
+        }
+    }
+    return 0;
+}
+
+/* Messages, and collectives that do not synchronise. */
+static int add_mpi_waits(struct finding *finding, struct error *err)
+{
+    const struct report_table *table = report_table(finding->all->report, "MPI_P2P_EVENTS");
+    struct mpi_job job = { 0 };
+    int code = table && table->rows ? mpi_job_open(&job, finding->all->report, err) : 0;
+
+    if (code != 0)
+        goto close_job;
+    for (size_t i = 0; i < job.waits.count; i++) {
+        const struct mpi_wait *at = &job.waits.list[i];
+        const struct mpi_call *call = &job.calls.list[at->call];
+        struct rank_wait wait = { mpi_job_rank(&job, call->thread), call->start_ns, at->until_ns,
+                                  mpi_job_rank(&job, at->cause) };
+        int is_known = at->state == MPI_WAIT_BARRIER || at->state == MPI_WAIT_ALL_TO_ALL;
+        if (!is_known && (code = add_wait(finding, wait)) != 0)
+            break;
+    }
+close_job:
+    if (table && table->rows)
+        mpi_job_close(&job);
+    return code;
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+    const struct rank_wait *x = a, *y = b;
+
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* The first wait of the rank that begins at this time or later. */
+static size_t first_wait(const struct finding *finding, int64_t rank, int64_t from_ns)
+{
+    const struct rank_wait wanted = { .rank = rank, .from_ns = from_ns };
+    size_t low = 0, high = finding->wait_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_waits(&finding->waits[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sums up the waits of a rank that begin in a window, and finds the longest. */
+static int64_t waits_in(const struct finding *finding, int64_t rank, int64_t from_ns, int64_t to_ns,
+                        const struct rank_wait **longest)
+{
+    int64_t total_ns = 0, most_ns = 0;
+
+    *longest = NULL;
+    for (size_t i = first_wait(finding, rank, from_ns);
+         i < finding->wait_count && finding->waits[i].rank == rank && finding->waits[i].from_ns < to_ns; i++) {
+        const struct rank_wait *at = &finding->waits[i];
+        int64_t wait_ns = saturating_subtract(at->to_ns < to_ns ? at->to_ns : to_ns, at->from_ns);
+        total_ns = saturating_add(total_ns, wait_ns);
+        if (wait_ns > most_ns) {
+            most_ns = wait_ns;
+            *longest = at;
+        }
+    }
+    return total_ns;
+}
+
+/* ---- Windows ---------------------------------------------------------------------------------------------------- */
+
+static const struct collective_call *call_of(const struct collectives *all, const struct collective_instance *instance,
+                                             int64_t rank)
+{
+    const struct collective_call *calls = all->calls + instance->first;
+    size_t low = 0, high = instance->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (calls[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < instance->count && calls[low].rank == rank ? &calls[low] : NULL;
+}
+
+/* Work on GPUs and gloo's threads are started by the main thread, whose number is that of its process. */
+static int64_t working_thread(const struct collective_call *call, int is_mpi)
+{
+    return is_mpi ? call->thread : (global_process(call->thread) | global_pid_number(call->thread));
+}
+
+static struct rank_window window_of(const struct finding *finding, size_t instance, int64_t rank, int64_t to_ns)
+{
+    const struct collectives *all = finding->all;
+    const struct collective_instance *at = &all->instances[instance];
+    const struct collective_call *call = call_of(all, at, rank), *before = call_of(all, at - 1, rank);
+    struct rank_window window = { .rank = COLLECTIVE_UNKNOWN };
+    const struct rank_wait *longest;
+
+    if (!call || !before)
+        return window;
+    int is_mpi = strncmp(report_string(all->report, at->operation, NULL), "MPI_", 4) == 0;
+    window = (struct rank_window){ .rank = rank, .thread = working_thread(call, is_mpi), .from_ns = before->leave_ns };
+    window.to_ns = to_ns < call->enter_ns ? to_ns : call->enter_ns;
+    int64_t wait_ns = waits_in(finding, rank, window.from_ns, window.to_ns, &longest);
+    window.busy_ns = saturating_subtract(saturating_subtract(window.to_ns, window.from_ns), wait_ns);
+    return window;
+}
+
+/* The last rank, the one that it waited for, and so on. */
+struct chain {
+    int64_t ranks[MOST_HOPS + 1];
+    size_t count;
+};
+
+static int is_in(const struct chain *chain, int64_t rank)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (chain->ranks[i] == rank)
+            return 1;
+    return 0;
+}
+
+/* Follows the waits of the last rank to the one that waited for nobody. */
+static struct rank_window blame(const struct finding *finding, size_t instance, int64_t last, int64_t lateness_ns,
+                                struct chain *chain)
+{
+    struct rank_window window = window_of(finding, instance, last, INT64_MAX);
+
+    *chain = (struct chain){ { last }, 1 };
+    for (int hop = 0; hop < MOST_HOPS && window.rank != COLLECTIVE_UNKNOWN; hop++) {
+        const struct rank_wait *longest;
+        waits_in(finding, window.rank, window.from_ns, window.to_ns, &longest);
+        if (!longest || saturating_subtract(longest->to_ns, longest->from_ns) < lateness_ns / 2)
+            break;
+        struct rank_window other = window_of(finding, instance, longest->cause, longest->to_ns);
+        if (other.rank == COLLECTIVE_UNKNOWN || is_in(chain, other.rank))
+            break;
+        window = other;
+        chain->ranks[chain->count++] = other.rank;
+    }
+    return window;
+}
+
+static int compare_busy(const void *a, const void *b)
+{
+    const struct rank_window *x = a, *y = b;
+
+    return x->busy_ns < y->busy_ns ? -1 : x->busy_ns > y->busy_ns;
+}
+
+/* The median of the ranks that are neither last nor to blame; of all others if there are none. */
+static struct rank_window usual_window(const struct finding *finding, size_t instance, int64_t blamed, int64_t last)
+{
+    const struct collective_instance *at = &finding->all->instances[instance];
+    const struct collective_call *calls = finding->all->calls + at->first;
+    size_t count = 0;
+
+    for (int round = 0; round < 2 && !count; round++)
+        for (size_t i = 0; i < at->count; i++) {
+            if (calls[i].rank == blamed || (!round && calls[i].rank == last))
+                continue;
+            struct rank_window window = window_of(finding, instance, calls[i].rank, INT64_MAX);
+            if (window.rank != COLLECTIVE_UNKNOWN)
+                finding->windows[count++] = window;
+        }
+    if (!count)
+        return (struct rank_window){ .rank = COLLECTIVE_UNKNOWN };
+    qsort(finding->windows, count, sizeof *finding->windows, compare_busy);
+    return finding->windows[(count - 1) / 2];
+}
+
+/* ---- Instances -------------------------------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+static int is_next(const struct collectives *all, size_t i)
+{
+    const struct collective_instance *at = &all->instances[i];
+
+    return i && at[-1].communicator == at->communicator && at[-1].sequence + 1 == at->sequence && !at[-1].is_open;
+}
+
+/* The waits of ranks that had nothing to do with it: the shortest, up to which all would have been done earlier, and
+ * the median. If there is no such rank, those of all but the last one. */
+static void sum_up(struct finding *finding, const struct chain *chain, struct late *late)
+{
+    const struct collective_instance *at = &finding->all->instances[late->instance];
+    const struct collective_call *calls = finding->all->calls + at->first;
+    size_t count = 0;
+
+    for (size_t i = 0; i < at->count; i++)
+        if (!is_in(chain, calls[i].rank))
+            finding->others[count++] = finding->scratch[i];
+    for (size_t i = 0; !count && i < at->count; i++)
+        if (calls[i].rank != chain->ranks[0])
+            finding->others[count++] = finding->scratch[i];
+    qsort(finding->others, count, sizeof *finding->others, compare_numbers);
+    late->gain_ns = count ? finding->others[0] : 0;
+    late->lateness_ns = count ? finding->others[(count - 1) / 2] : 0;
+}
+
+static int look_at(struct finding *finding, size_t i)
+{
+    const struct collectives *all = finding->all;
+    const struct collective_instance *at = &all->instances[i];
+    struct lates *lates = finding->lates;
+
+    if (!is_next(all, i) || !collective_is_timed(at))
+        return 0;
+    lates->instances++;
+    const struct collective_figures figures = collective_figures(all, at, finding->scratch);
+    if (figures.last == SIZE_MAX)
+        return 0;
+    int64_t last = all->calls[at->first + figures.last].rank;
+    struct late late = { .instance = i, .communicator = at->communicator, .wait_ns = figures.wait_ns };
+    struct chain chain = { { last }, 1 };
+    sum_up(finding, &chain, &late);
+    late.window = blame(finding, i, last, late.lateness_ns, &chain);
+    sum_up(finding, &chain, &late);
+    if (late.window.rank == COLLECTIVE_UNKNOWN || late.gain_ns <= figures.error_ns || late.gain_ns < LEAST_NS ||
+        late.gain_ns < lates->step_ns[at->communicator] / LEAST_SHARE)
+        return 0;
+    late.usual = usual_window(finding, i, late.window.rank, last);
+    if (array_reserve(&lates->list, &lates->room, lates->count + 1, sizeof late) != 0)
+        return ERR_NO_MEMORY;
+    lates->list[lates->count++] = late;
+    return 0;
+}
+
+/* The shortest loop: the number of instances after which the same operations, with the same sizes, come again. */
+static int64_t loop_length(const struct collective_instance *instances, size_t count)
+{
+    for (size_t length = 1; length <= LONGEST_LOOP && length <= count / 2; length++) {
+        size_t same = 0;
+        for (size_t i = length; i < count; i++)
+            same += instances[i].operation == instances[i - length].operation &&
+                    instances[i].bytes == instances[i - length].bytes;
+        if (same >= (count - length) - (count - length) / 20)
+            return (int64_t)length;
+    }
+    return 1;
+}
+
+static void find_steps(struct lates *lates, const struct collectives *all)
+{
+    for (size_t first = 0, end; first < all->instance_count; first = end) {
+        const struct collective_instance *at = &all->instances[first];
+        for (end = first + 1; end < all->instance_count && all->instances[end].communicator == at->communicator;)
+            end++;
+        int64_t length = loop_length(at, end - first), steps = (int64_t)(end - first) / length;
+        int64_t from_ns = all->calls[at->first].enter_ns, to_ns = all->calls[all->instances[end - 1].first].enter_ns;
+        lates->steps[at->communicator] = steps;
+        lates->step_ns[at->communicator] = steps > 1 ? saturating_subtract(to_ns, from_ns) / (steps - 1) : 0;
+    }
+}
+
+static int find(struct finding *finding, struct error *err)
+{
+    int code;
+
+    if ((code = add_collective_waits(finding)) != 0)
+        return code;
+    if ((code = add_mpi_waits(finding, err)) != 0)
+        return code;
+    if (finding->wait_count)
+        qsort(finding->waits, finding->wait_count, sizeof *finding->waits, compare_waits);
+    find_steps(finding->lates, finding->all);
+    for (size_t i = 0; i < finding->all->instance_count; i++)
+        if ((code = look_at(finding, i)) != 0)
+            return code;
+    return 0;
+}
+
+int lates_find(struct lates *lates, const struct collectives *all, struct error *err)
+{
+    struct finding finding = { .all = all, .lates = lates };
+    size_t most = collectives_most_calls(all) + 2;
+    int code = ERR_NO_MEMORY;
+
+    *lates = (struct lates){ .steps = calloc(all->communicator_count + 1, sizeof *lates->steps),
+                             .step_ns = calloc(all->communicator_count + 1, sizeof *lates->step_ns) };
+    finding.scratch = array_alloc(most, sizeof *finding.scratch);
+    finding.others = array_alloc(most, sizeof *finding.others);
+    finding.windows = array_alloc(most, sizeof *finding.windows);
+    if (lates->steps && lates->step_ns && finding.scratch && finding.others && finding.windows)
+        code = find(&finding, err);
+    free(finding.waits);
+    free(finding.scratch);
+    free(finding.others);
+    free(finding.windows);
+    return code;
+}
+
+void lates_free(struct lates *lates)
+{
+    free(lates->list);
+    free(lates->steps);
+    free(lates->step_ns);
+    *lates = (struct lates){ 0 };
+}

@@ -1,0 +1,222 @@
+/* Decides which ranks are stragglers, and sums up what they cost. */
+#include "stragglers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model/gpu.h"
+#include "base/array.h"
+#include "late_causes.h"
+
+/* A rank with fewer delays is none, however long they were; so is one that delays less than twice as often as the
+ * median rank, and one in ten instances at least. */
+enum { LEAST_TIMES = 3, LEAST_OF = 10 };
+
+struct count_of_rank {
+    int64_t rank;
+    int64_t times;
+};
+
+struct finding {
+    struct stragglers *found;
+    struct report *report;
+    struct collectives all;
+    struct lates lates;
+    struct late_causes causes;
+    struct gpu_ops kernels;
+    struct count_of_rank *ranks; /* owned; by rank */
+    size_t rank_count, rank_room;
+    const struct late **of_rank; /* owned */
+    int64_t *numbers;            /* owned; scratch */
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct count_of_rank *x = a, *y = b;
+
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* All ranks that take part in anything, with the number of instances that they delayed. */
+static int count_ranks(struct finding *finding)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < finding->all.communicator_count; i++) {
+        const struct collective_communicator *at = &finding->all.communicators[i];
+        for (int64_t m = 0; at->members && m < at->size; m++) {
+            if (array_reserve(&finding->ranks, &finding->rank_room, finding->rank_count + 1, sizeof *finding->ranks) !=
+                0)
+                return ERR_NO_MEMORY;
+            finding->ranks[finding->rank_count++] = (struct count_of_rank){ at->members[m], 0 };
+        }
+    }
+    if (finding->rank_count)
+        qsort(finding->ranks, finding->rank_count, sizeof *finding->ranks, compare_ranks);
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (!kept || finding->ranks[kept - 1].rank != finding->ranks[i].rank)
+            finding->ranks[kept++] = finding->ranks[i];
+    finding->rank_count = kept;
+    for (size_t i = 0; i < finding->lates.count; i++) {
+        const struct count_of_rank wanted = { finding->lates.list[i].window.rank, 0 };
+        struct count_of_rank *at = bsearch(&wanted, finding->ranks, kept, sizeof wanted, compare_ranks);
+        if (at)
+            at->times++;
+    }
+    return 0;
+}
+
+/* The lower one of two medians. */
+static int64_t median_of(int64_t *numbers, size_t count)
+{
+    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    return count ? numbers[(count - 1) / 2] : 0;
+}
+
+static int64_t usual_times(struct finding *finding)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        finding->numbers[i] = finding->ranks[i].times;
+    return median_of(finding->numbers, finding->rank_count);
+}
+
+/* Delays in one communicator may cause those in another: the one that costs most counts. */
+static void add_gain(struct finding *finding, size_t count, struct straggler *straggler)
+{
+    for (uint32_t c = 0; c < finding->all.communicator_count; c++) {
+        int64_t gain_ns = 0, steps = finding->lates.steps[c];
+        for (size_t i = 0; i < count; i++)
+            if (finding->of_rank[i]->communicator == c)
+                gain_ns = saturating_add(gain_ns, finding->of_rank[i]->gain_ns);
+        if (steps && gain_ns / steps > straggler->gain_ns) {
+            straggler->gain_ns = gain_ns / steps;
+            straggler->step_ns = finding->lates.step_ns[c];
+        }
+    }
+}
+
+static int64_t device_of(const struct finding *finding, int64_t rank)
+{
+    for (size_t row = 0; row < finding->kernels.count; row++)
+        if (collectives_rank(&finding->all, finding->kernels.process[row]) == rank)
+            return finding->kernels.device[row];
+    return STRAGGLER_NO_DEVICE;
+}
+
+static const char *keep(struct stragglers *found, struct text *text)
+{
+    const char *copy = text_failed(text) ? NULL : arena_copy(&found->arena, text_string(text), text->length);
+
+    text_free(text);
+    return copy;
+}
+
+static int describe(struct finding *finding, int64_t rank, struct straggler *straggler)
+{
+    struct text cause = { 0 }, where = { 0 };
+    size_t count = 0;
+
+    *straggler = (struct straggler){ .rank = rank,
+                                     .host = collectives_host(&finding->all, rank),
+                                     .device = device_of(finding, rank),
+                                     .of_instances = (int64_t)finding->lates.instances };
+    for (size_t i = 0; i < finding->lates.count; i++) {
+        const struct late *at = &finding->lates.list[i];
+        if (at->window.rank != rank)
+            continue;
+        straggler->caused_wait_ns = saturating_add(straggler->caused_wait_ns, at->wait_ns);
+        finding->numbers[count] = at->lateness_ns;
+        finding->of_rank[count++] = at;
+    }
+    straggler->times_last = (int64_t)count;
+    straggler->lateness_ns = median_of(finding->numbers, count);
+    add_gain(finding, count, straggler);
+    int code = late_cause(&finding->causes, finding->of_rank, count, &cause, &where);
+    straggler->cause = keep(finding->found, &cause);
+    straggler->where = keep(finding->found, &where);
+    return code != 0 || !straggler->cause || !straggler->where ? ERR_NO_MEMORY : 0;
+}
+
+static int compare_gains(const void *a, const void *b)
+{
+    const struct straggler *x = a, *y = b;
+
+    if (x->gain_ns != y->gain_ns)
+        return x->gain_ns < y->gain_ns ? 1 : -1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int name_ranks(struct finding *finding)
+{
+    struct stragglers *found = finding->found;
+    size_t room = finding->lates.count + finding->rank_count + 1;
+
+    finding->numbers = array_alloc(room, sizeof *finding->numbers);
+    finding->of_rank = array_alloc(room, sizeof *finding->of_rank);
+    found->list = array_alloc(finding->rank_count + 1, sizeof *found->list);
+    if (!finding->numbers || !finding->of_rank || !found->list)
+        return ERR_NO_MEMORY;
+    int64_t usual = usual_times(finding);
+    for (size_t i = 0; i < finding->rank_count; i++) {
+        int64_t times = finding->ranks[i].times;
+        if (times < LEAST_TIMES + 2 * usual || times * LEAST_OF < (int64_t)finding->lates.instances)
+            continue;
+        if (describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
+            return ERR_NO_MEMORY;
+        found->count++;
+    }
+    if (found->count)
+        qsort(found->list, found->count, sizeof *found->list, compare_gains);
+    return 0;
+}
+
+static int find(struct finding *finding, const struct filter *filter, struct error *err)
+{
+    static const char *const extra[] = { NULL };
+    int code;
+
+    if ((code = collectives_read(&finding->all, finding->report, filter, err)) != 0)
+        return code;
+    if ((code = lates_find(&finding->lates, &finding->all, err)) != 0)
+        return code;
+    if ((code = count_ranks(finding)) != 0)
+        return code;
+    if (finding->lates.count < LEAST_TIMES)
+        return 0;
+    if ((code = gpu_read(&finding->kernels, finding->report, GPU_KERNEL, extra, err)) != 0)
+        return code;
+    if ((code = late_causes_open(&finding->causes, finding->report, err)) != 0)
+        return code;
+    return name_ranks(finding);
+}
+
+/* Hosts are texts of the report, or of the set. */
+int stragglers_find(struct stragglers *found, struct report *report, const struct filter *filter, struct error *err)
+{
+    struct finding finding = { .found = found, .report = report };
+
+    *found = (struct stragglers){ 0 };
+    int code = find(&finding, filter, err);
+    collectives_free(&finding.all);
+    lates_free(&finding.lates);
+    late_causes_close(&finding.causes);
+    gpu_free(&finding.kernels);
+    free(finding.ranks);
+    free(finding.of_rank);
+    free(finding.numbers);
+    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+}
+
+void stragglers_free(struct stragglers *found)
+{
+    free(found->list);
+    arena_free(&found->arena);
+    *found = (struct stragglers){ 0 };
+}

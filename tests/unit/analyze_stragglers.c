@@ -1,0 +1,281 @@
+/* straggler_sum on made ranks: one comes late in each step, for a reason that is in the rows, and is named with it. */
+#include "analyze/registry.h"
+#include "made_mpi.h"
+
+#define US 1000
+enum { RANKS = 4, STEPS = 20, STEP = 1000, LATE = 300, FAULT = 2 };
+
+struct scene {
+    struct writer *writer;
+    int64_t ranks, every, late; /* the rank is late in each so many steps, by µs */
+    int in_turn;                /* each rank is the late one in turn */
+};
+
+static int is_late(const struct scene *scene, int64_t rank, int64_t step)
+{
+    return step % scene->every == 0 && rank == (scene->in_turn ? step % scene->ranks : FAULT);
+}
+
+/* When a rank enters the allreduce of a step, and when all leave. */
+static int64_t enter(const struct scene *scene, int64_t rank, int64_t step)
+{
+    return STEP * (step + 1) + rank + (is_late(scene, rank, step) ? scene->late : 0);
+}
+static int64_t leave(const struct scene *scene, int64_t step)
+{
+    int64_t last = 0;
+    for (int64_t rank = 0; rank < scene->ranks; rank++)
+        last = enter(scene, rank, step) > last ? enter(scene, rank, step) : last;
+    return last + 20;
+}
+
+static void play(const struct scene *scene)
+{
+    for (int64_t rank = 0; rank < scene->ranks; rank++) {
+        made_rank(scene->writer, rank);
+        made_communicator(scene->writer, rank, 0, 10, scene->ranks == 4 ? "0,1,2,3" : "0,1", scene->ranks, "world");
+        for (int64_t step = 0; step < STEPS; step++)
+            made_collective(scene->writer,
+                            (struct made_collective){ rank, enter(scene, rank, step) * US, leave(scene, step) * US,
+                                                      "MPI_Allreduce", 10, 8, 0 });
+    }
+}
+
+static struct table *finish_and_run(struct writer *writer, struct report **report)
+{
+    struct analysis_request request = { 0 };
+    struct table *table = NULL;
+    struct error err;
+    *report = finish(writer);
+    if (analysis_run(&analysis_straggler_sum, *report, &request, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    return table;
+}
+
+enum { RANK, HOST, DEVICE, TIMES, WAIT, LATENESS, CAUSE, WHERE, GAIN };
+
+static void expect_none(struct writer *writer)
+{
+    struct report *report;
+    struct table *table = finish_and_run(writer, &report);
+    if (table_row_count(table) != 0)
+        fail_msg("rank %lld is named", (long long)table_row(table, 0)[RANK].integer);
+    table_delete(table);
+    report_close(report);
+}
+
+static void expect(struct writer *writer, int64_t rank, const char *cause)
+{
+    struct report *report;
+    struct table *table = finish_and_run(writer, &report);
+    const struct table_cell *row = table_row_count(table) ? table_row(table, 0) : NULL;
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(row[RANK].integer, rank);
+    if (row[CAUSE].text.length != strlen(cause) || memcmp(row[CAUSE].text.bytes, cause, strlen(cause)) != 0)
+        fail_msg("cause '%.*s', expected '%s'", (int)row[CAUSE].text.length, row[CAUSE].text.bytes, cause);
+    table_delete(table);
+    report_close(report);
+}
+
+/* ---- What ranks do --------------------------------------------------------------------------------------------- */
+
+static void os_call(struct writer *writer, int64_t rank, int64_t from, int64_t to, const char *name)
+{
+    struct row_OSRT_API row = { 0 };
+    ROW_SET(&row, OSRT_API, start, from * US);
+    ROW_SET(&row, OSRT_API, end, to * US);
+    ROW_SET(&row, OSRT_API, eventClass, 27);
+    ROW_SET(&row, OSRT_API, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, OSRT_API, nameId, made_string(writer, name));
+    ROW_SET(&row, OSRT_API, nestingLevel, 0);
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+static void collection(struct writer *writer, int64_t rank, int64_t from, int64_t to)
+{
+    struct row_TACHO_PYTHON_EVENT row = { 0 };
+    ROW_SET(&row, TACHO_PYTHON_EVENT, start, from * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, end, to * US);
+    ROW_SET(&row, TACHO_PYTHON_EVENT, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, kind, made_string(writer, "gc"));
+    ROW_SET(&row, TACHO_PYTHON_EVENT, nameId, made_string(writer, "gc generation 2"));
+    writer_append(writer, TABLE_TACHO_PYTHON_EVENT, &row);
+}
+
+static void loading(struct writer *writer, int64_t rank, int64_t from, int64_t to)
+{
+    struct row_TACHO_TORCH_OP row = { 0 };
+    ROW_SET(&row, TACHO_TORCH_OP, start, from * US);
+    ROW_SET(&row, TACHO_TORCH_OP, end, to * US);
+    ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, TACHO_TORCH_OP, nameId,
+            made_string(writer, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
+    writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
+}
+
+static void switching(struct writer *writer, int64_t rank, int64_t at, int is_in)
+{
+    struct row_SCHED_EVENTS row = { 0 };
+    ROW_SET(&row, SCHED_EVENTS, start, at * US);
+    ROW_SET(&row, SCHED_EVENTS, cpu, rank);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, made_rank_thread(rank));
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
+static void kernel(struct writer *writer, int64_t rank, int64_t from, int64_t to)
+{
+    made_kernel(writer, (struct made_kernel){ from * US, to * US, 100 + rank, NO_ID, rank, 7, "gemm", NULL, NULL });
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------------------------ */
+
+static struct scene scene_of(int64_t every)
+{
+    return (struct scene){ .writer = start(), .ranks = RANKS, .every = every, .late = LATE };
+}
+
+static void a_rank_is_late(void **state)
+{
+    struct scene scene = scene_of(1);
+    struct report *report;
+    play(&scene);
+    struct table *table = finish_and_run(scene.writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    const struct table_cell *row = table_row(table, 0);
+    assert_int_equal(row[RANK].integer, FAULT);
+    assert_int_equal(row[TIMES].integer, STEPS - 1); /* the first has no instance before it */
+    assert_int_equal(row[WAIT].integer, (STEPS - 1) * (3 * (LATE + 2) - 0 - 1 - 3) * US);
+    assert_int_equal(row[LATENESS].integer, (LATE + 1) * US);
+    assert_int_equal(row[GAIN].integer, (LATE - 1) * US * (STEPS - 1) / STEPS);
+    assert_int_equal(row[DEVICE].kind, CELL_NONE);
+    assert_memory_equal(row[CAUSE].text.bytes, "outside of collectives", row[CAUSE].text.length);
+    table_delete(table);
+    report_close(report);
+}
+
+static void nobody_is_a_straggler(void **state)
+{
+    struct scene in_turn = { .writer = start(), .ranks = RANKS, .every = 1, .late = LATE, .in_turn = 1 };
+    play(&in_turn);
+    expect_none(in_turn.writer);
+    struct scene twice = { .writer = start(), .ranks = RANKS, .every = 10, .late = LATE };
+    play(&twice);
+    expect_none(twice.writer);
+    struct scene little = { .writer = start(), .ranks = RANKS, .every = 1, .late = 30 }; /* of steps of 1000 µs */
+    play(&little);
+    expect_none(little.writer);
+}
+
+/* What the late rank does in the time that the others wait: a function that adds rows for a step. */
+typedef void doing(struct writer *writer, int64_t from, int64_t to);
+
+static void sleeps(struct writer *writer, int64_t from, int64_t to)
+{
+    os_call(writer, FAULT, from, to, "clock_nanosleep");
+}
+static void reads(struct writer *writer, int64_t from, int64_t to)
+{
+    os_call(writer, FAULT, from, to, "read");
+}
+static void computes(struct writer *writer, int64_t from, int64_t to)
+{
+    os_call(writer, FAULT, from, from + 5, "read");
+}
+static void collects(struct writer *writer, int64_t from, int64_t to)
+{
+    collection(writer, FAULT, from, to);
+}
+static void loads(struct writer *writer, int64_t from, int64_t to)
+{
+    loading(writer, FAULT, from, to);
+    os_call(writer, FAULT, from, to, "clock_nanosleep");
+}
+static void is_preempted(struct writer *writer, int64_t from, int64_t to)
+{
+    switching(writer, FAULT, from, 0);
+    switching(writer, FAULT, to, 1);
+}
+static void runs_longer(struct writer *writer, int64_t from, int64_t to)
+{
+    kernel(writer, FAULT, from - 100, to);
+}
+static void runs_more(struct writer *writer, int64_t from, int64_t to)
+{
+    for (int64_t at = from - 100; at + 100 <= to; at += 100)
+        kernel(writer, FAULT, at, at + 100);
+}
+
+static void causes(void **state)
+{
+    static const struct {
+        doing *adds;
+        const char *cause;
+        int has_switches, has_kernels;
+        int64_t every;
+    } cases[] = {
+        { sleeps, "sleeping", 0, 0, 1 },
+        { reads, "I/O", 0, 0, 1 },
+        { computes, "compute", 0, 0, 1 },
+        { computes, "compute", 1, 0, 1 },
+        { collects, "garbage collection", 0, 0, 5 },
+        { loads, "data loader", 0, 0, 1 },
+        { is_preempted, "off CPU: others run there", 1, 0, 1 },
+        { runs_longer, "slower kernels", 0, 1, 1 },
+        { runs_more, "more kernels", 0, 1, 1 },
+        { sleeps, "GPU idle: sleeping", 0, 1, 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene scene = scene_of(cases[i].every);
+        play(&scene);
+        for (int64_t rank = 0; rank < RANKS && cases[i].has_switches; rank++)
+            switching(scene.writer, rank, 0, 1);
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1);
+            if (is_late(&scene, FAULT, step))
+                cases[i].adds(scene.writer, at, at + LATE);
+            int has_own = cases[i].adds == runs_longer || cases[i].adds == runs_more;
+            for (int64_t rank = 0; rank < RANKS && cases[i].has_kernels; rank++)
+                if (rank != FAULT || !has_own)
+                    kernel(scene.writer, rank, at - 100, at);
+        }
+        for (int64_t rank = 0; rank < RANKS && cases[i].has_switches; rank++)
+            switching(scene.writer, rank, STEP * (STEPS + 2), 0);
+        expect(scene.writer, FAULT, cases[i].cause);
+    }
+}
+
+/* Rank 2 comes last because it waits for rank 1 in a barrier of the two. */
+static void a_late_rank_waited_for_another(void **state)
+{
+    static const int64_t enters[RANKS] = { 0, 297, 310, 0 };
+    struct writer *writer = start();
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1,2,3", RANKS, "world");
+        if (rank == 1 || rank == 2)
+            made_communicator(writer, rank, 0, 20, "1,2", 2, "pair");
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1);
+            made_collective(writer, (struct made_collective){ rank, (at + enters[rank]) * US, (at + 330) * US,
+                                                              "MPI_Allreduce", 10, 8, 0 });
+            if (rank == 1 || rank == 2)
+                made_collective(writer, (struct made_collective){ rank, (at + (rank == 1 ? 290 : 0)) * US,
+                                                                  (at + 295) * US, "MPI_Barrier", 20, NO_ID, 0 });
+        }
+    }
+    os_call(writer, 1, 10, 20, "read");
+    expect(writer, 1, "compute");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rank_is_late),
+        cmocka_unit_test(nobody_is_a_straggler),
+        cmocka_unit_test(causes),
+        cmocka_unit_test(a_late_rank_waited_for_another),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
