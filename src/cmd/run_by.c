@@ -67,6 +67,15 @@ static int run_groups(const struct run_by *by, const struct analysis *analysis, 
     return 0;
 }
 
+/* Whether the report has rows for each rank, or host, by itself. */
+static int have_label(const struct table_by_part *parts, size_t count, const char *label)
+{
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].table && table_find_column(parts[i].table, label) != TABLE_NO_COLUMN)
+            return 1;
+    return 0;
+}
+
 int run_by_analysis(const struct run_by *by, const struct analysis *analysis, struct report *report,
                     const struct analysis_request *request, struct table **out, struct error *err)
 {
@@ -95,7 +104,8 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
     }
     if ((code = run_groups(by, analysis, &groups, report, request, parts, err)) != 0)
         goto free_tables;
-    code = table_by_make(parts, groups.count, &joined, out, err);
+    code = have_label(parts, groups.count, joined.label) ? analysis_run(analysis, report, request, out, err)
+                                                         : table_by_make(parts, groups.count, &joined, out, err);
 free_tables:
     for (size_t i = 0; i < groups.count; i++)
         table_delete(parts[i].table);

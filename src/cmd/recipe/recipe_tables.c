@@ -291,10 +291,11 @@ free_devices:
 static int add_rank_rows(struct joined *joined, const struct recipe_set *set, const struct recipe_rank *rank,
                          const struct selection_item *item, int by_device, struct error *err)
 {
+    const struct report_choice choice = { rank->part, rank->kept < 0 ? NULL : &rank->kept, 1 };
     struct report *alone;
     int code;
 
-    if ((code = report_part_alone(set->report, rank->part, rank->kept, &alone, err)) != 0)
+    if ((code = report_choose(set->report, &choice, 1, &alone, err)) != 0)
         return code;
     code = by_device ? add_by_device(joined, set, rank->number, alone, item, err)
                      : add_part(joined, set, rank->number, alone, item, NULL, err);

@@ -323,17 +323,6 @@ free_lists:
     return code;
 }
 
-int report_part_alone(struct report *set, size_t index, int64_t rank, struct report **out, struct error *err)
-{
-    struct report_choice choice = { .part = index };
-
-    if (rank >= 0 && set->parts[index].public.rank_count) {
-        choice.kept_ranks = &rank;
-        choice.kept_rank_count = 1;
-    }
-    return report_choose(set, &choice, 1, out, err);
-}
-
 size_t report_part_count(const struct report *report)
 {
     return report->part_count;

@@ -37,8 +37,4 @@ const struct report_part *report_part_at(const struct report *report, size_t ind
  * the set is asked for. */
 struct report *report_part_report(const struct report *report, size_t index);
 
-/* A set of one part of a set, with the times and ids that its rows have in that set; strings have other ids. rank: of a
- * part of several ranks, only rows of this one; -1: all. Close it before the set. */
-int report_part_alone(struct report *set, size_t index, int64_t rank, struct report **out, struct error *err);
-
 #endif
