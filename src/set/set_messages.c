@@ -7,8 +7,10 @@
 #include "analyze/model/ranks/messages.h"
 #include "base/array.h"
 
-/* More are not read: the bounds need some of each pair of hosts. */
-#define MOST_SIDES 4000000
+/* More are not kept: the bounds need some of each pair of hosts. */
+#define MOST_SIDES 1000000
+/* Of more, none is read: opening a set must not take longer than what it is opened for. */
+#define MOST_ROWS 20000000
 
 static uint64_t count_rows(const struct set_member *members, size_t count)
 {
@@ -61,9 +63,12 @@ static int take_pairs(struct set_messages *messages, const struct messages *all)
 
 int set_messages_read(struct set_messages *messages, const struct set_member *members, size_t count, struct error *err)
 {
-    struct messages all = { .stride = count_rows(members, count) / MOST_SIDES + 1 };
+    uint64_t rows = count_rows(members, count);
+    struct messages all = { .stride = rows / MOST_SIDES + 1 };
     int code = 0;
 
+    if (!rows || rows > MOST_ROWS)
+        return 0;
     for (size_t i = 0; i < count; i++)
         if ((code = read_member(&all, &members[i], (uint32_t)i, err)) != 0)
             goto free_messages;
