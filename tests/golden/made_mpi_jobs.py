@@ -241,7 +241,7 @@ class Waits(unittest.TestCase):
         made.write("job.sqlite")
         self.assertEqual([(row["Sent (ns)"], row["Posted (ns)"]) for row in stats("mpi_message_trace")], matched)
         rows = [row for row in stats("mpi_wait_sum") if not row["Name"]]
-        self.assertEqual({row["Wait State"]: row["Count"] for row in rows}, {f"({what} not matched: {why})": count for (what, why), count in unmatched.items()})
+        self.assertEqual({row["Wait State"]: row["Count"] for row in rows}, {f"(unmatched {what}: {why})": count for (what, why), count in unmatched.items()})
 
     def test_the_order_of_a_channel(self):
         made = Made(2)
@@ -261,7 +261,7 @@ class Waits(unittest.TestCase):
         made.recv(1, 50, 60, 0, tag=1)
         made.send(0, 50, 60, 1, tag=1)   # the receiver ended before
         made.send(1, 70, 80, 0, tag=9)   # nobody ever receives on this channel
-        self.expect(made, [(30, 50)], {("sends", "other rank not recorded"): 1, ("receives", "communicator, rank or tag not known"): 1, ("sends", "no counterpart"): 2})
+        self.expect(made, [(30, 50)], {("sends", "rank not recorded"): 1, ("receives", "peer not known"): 1, ("sends", "no counterpart"): 2})
 
     def test_not_recorded_from_the_start(self):
         """Two receives, three sends: which ones are missing cannot be told. As many of both are matched, unless that contradicts the times or the sizes."""
@@ -270,12 +270,12 @@ class Waits(unittest.TestCase):
             made.send(0, start, start + 5, 1)
         for start in (100, 120):
             made.recv(1, start, start + 5, 0)
-        self.expect(made, [], {("sends", "order not certain"): 3, ("receives", "order not certain"): 2})
+        self.expect(made, [], {("sends", "order uncertain"): 3, ("receives", "order uncertain"): 2})
         for received, size, matched in ((100, 8, True), (1, 8, False), (100, 9, False)):
             made = Made(2, whole=False)
             made.send(0, 10, 20, 1)
             made.recv(1, received, received + 3, 0, size=size)
-            self.expect(made, [(10, received)] if matched else [], {} if matched else {("sends", "order not certain"): 1, ("receives", "order not certain"): 1})
+            self.expect(made, [(10, received)] if matched else [], {} if matched else {("sends", "order uncertain"): 1, ("receives", "order uncertain"): 1})
 
     def test_open_receive(self):
         """A receive that nobody saw complete may have taken a message."""
@@ -285,13 +285,13 @@ class Waits(unittest.TestCase):
         made.call("MPI_P2P_EVENTS", 1, 45, 46, "MPI_Irecv")
         made.message(1, 45, None, "MPI_Irecv", 1, None, tag=-1)
         made.recv(1, 50, 60, 0)
-        self.expect(made, [], {("sends", "order not certain"): 2, ("receives", "order not certain"): 1, ("receives", "communicator, rank or tag not known"): 1})
+        self.expect(made, [], {("sends", "order uncertain"): 2, ("receives", "order uncertain"): 1, ("receives", "peer not known"): 1})
         made = Made(2)
         made.send(0, 10, 20, 1)
         made.call("MPI_P2P_EVENTS", 1, 45, 46, "MPI_Irecv")
         made.message(1, 45, None, "MPI_Irecv", 1, None, tag=-1)
         made.recv(1, 50, 60, 0)          # all that was sent was received: the other one took nothing
-        self.expect(made, [(10, 50)], {("receives", "communicator, rank or tag not known"): 1})
+        self.expect(made, [(10, 50)], {("receives", "peer not known"): 1})
 
     def test_order_of_threads(self):
         """Two threads that send at the same time, and two requests that one call started: either may be the first. The next ones are certain again."""
@@ -301,7 +301,7 @@ class Waits(unittest.TestCase):
         made.send(0, 30, 40, 1)
         for start in (100, 120, 140):
             made.recv(1, start, start + 5, 0)
-        self.expect(made, [(30, 140)], {("sends", "order not certain"): 2, ("receives", "order not certain"): 2})
+        self.expect(made, [(30, 140)], {("sends", "order uncertain"): 2, ("receives", "order uncertain"): 2})
         made = Made(2)
         made.call("MPI_START_WAIT_EVENTS", 0, 10, 11, "MPI_Startall")
         made.call("MPI_START_WAIT_EVENTS", 0, 12, 20, "MPI_Waitall")
@@ -309,7 +309,7 @@ class Waits(unittest.TestCase):
             made.message(0, 10, 20, "MPI_Send_init", 0, 1)
         for start in (100, 120):
             made.recv(1, start, start + 5, 0)
-        self.expect(made, [], {("sends", "order not certain"): 2, ("receives", "order not certain"): 2})
+        self.expect(made, [], {("sends", "order uncertain"): 2, ("receives", "order uncertain"): 2})
 
     def test_two_jobs(self):
         """A rank that is there twice is of two jobs: its messages are of none."""
@@ -319,7 +319,7 @@ class Waits(unittest.TestCase):
         other = 1 << 48 | 500 << 24 | 500
         made.rows["MPI_RANKS"].append({"globalTid": other, "rank": 0})
         made.rows["TACHO_MPI_MESSAGE"].append({**made.rows["TACHO_MPI_MESSAGE"][0], "globalTid": other, "start": 50, "end": 60})
-        self.expect(made, [], {("sends", "order not certain"): 2, ("receives", "order not certain"): 1})
+        self.expect(made, [], {("sends", "order uncertain"): 2, ("receives", "order uncertain"): 1})
 
     def test_path(self):
         """Rank 1 computes until 100 and sends; rank 0 waits for it, and ends at 130."""

@@ -16,10 +16,10 @@ enum { NO_MESSAGE = UINT32_MAX };
 
 #define MESSAGE_STATES(X)                                                                                            \
     X(MATCHED, "matched")                                                                                            \
-    X(UNTOLD, "communicator, rank or tag not known") /* another world, or a receive that nobody saw complete */      \
-    X(ABSENT, "other rank not recorded")                                                                             \
+    X(UNTOLD, "peer not known") /* another world, or a receive that nobody saw complete */      \
+    X(ABSENT, "rank not recorded")                                                                             \
     X(ALONE, "no counterpart")                                                                                       \
-    X(DOUBTFUL, "order not certain") /* started at once, by threads at the same time, or not all was recorded */
+    X(DOUBTFUL, "order uncertain") /* started at once, by threads at the same time, or not all was recorded */
 
 enum message_state {
 #define MESSAGE_STATE(name, text) MESSAGE_##name,

@@ -216,7 +216,7 @@ static int add_unmatched(const struct wait_sum *sum, struct table *table)
             if (!cells)
                 return ERR_NO_MEMORY;
             cell_set_int(&cells[COUNT], (int64_t)count);
-            text_addf(&text, "(%s not matched: %s)", received ? "receives" : "sends",
+            text_addf(&text, "(unmatched %s: %s)", received ? "receives" : "sends",
                       message_state_text((enum message_state)state));
             int code = cell_set_built(table, &cells[STATE], &text);
             text_free(&text);
