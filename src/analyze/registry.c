@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/reader/unite.h"
+
 const struct analysis *const analyses[] = {
 #define ANALYSIS(name) &analysis_##name,
 #include "registry.def"
@@ -91,6 +93,17 @@ static const struct {
     { &analysis_dx12_pix_sum, NULL },
 };
 
+/* Behind them, for several ranks. */
+static const struct analysis *const for_ranks[] = { &analysis_collective_sum, &analysis_straggler_sum };
+
+/* Reports of several ranks are sets, of one part at least. */
+static int has_ranks(struct report *report)
+{
+    const struct report_table *ranks = report_table(report, "MPI_RANKS");
+
+    return report_part_count(report) > 0 || (ranks && ranks->rows > 1);
+}
+
 size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
                                     struct text *lacking)
 {
@@ -102,6 +115,9 @@ size_t analysis_defaults_for_people(struct report *report, const struct analysis
             out[count++] = for_people[i].analysis;
         else if (lacking && for_people[i].data)
             text_addf(lacking, "%s%s", lacking->length ? ", " : "", for_people[i].data);
+    for (size_t i = 0; has_ranks(report) && i < sizeof for_ranks / sizeof for_ranks[0] && count + 1 < room; i++)
+        if (!analysis_missing(for_ranks[i], report))
+            out[count++] = for_ranks[i];
     out[count] = NULL;
     return count;
 }

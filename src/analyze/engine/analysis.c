@@ -35,6 +35,7 @@ const char *analysis_need_option(const struct analysis_need *need)
         { "CUPTI_ACTIVITY_KIND_", "--trace=cuda" },
         { "CUDA_", "--trace=cuda" },
         { "GPU_METRICS", "--gpu-metrics-devices=all" },
+        { "MPI_COLLECTIVES_EVENTS", "--trace=mpi" },
         { "NVTX_", "--trace=nvtx" },
         { "OSRT_", "--trace=osrt" },
         { "TACHO_TORCH_MEMORY", "--pytorch-memory=true" },

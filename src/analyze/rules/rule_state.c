@@ -91,12 +91,21 @@ static int is_cuda_program(struct report *report)
     return uses_cuda(report) || !traced_cuda(report);
 }
 
+/* Each rank of an MPI job has rows here; without them the program may use MPI, or not. */
+static int is_mpi_rank(struct report *report)
+{
+    const struct report_table *ranks = report_table(report, "MPI_RANKS");
+
+    return ranks && ranks->rows;
+}
+
 /* Options that record what only some programs have. */
 static const struct {
     const char *option;
     int (*applies)(struct report *report);
 } kinds[] = {
     { "--trace=cuda", is_cuda_program },
+    { "--trace=mpi", is_mpi_rank },
     { "--gpu-metrics-devices=all", is_cuda_program },
     { "--python-sampling=true", runs_python },
     { "--python-events=true", loads_torch },

@@ -97,6 +97,7 @@ static void add_gain(struct finding *finding, size_t count, struct straggler *st
                 gain_ns = saturating_add(gain_ns, finding->of_rank[i]->gain_ns);
         if (steps && gain_ns / steps > straggler->gain_ns) {
             straggler->gain_ns = gain_ns / steps;
+            straggler->all_gain_ns = gain_ns;
             straggler->step_ns = finding->lates.step_ns[c];
         }
     }

@@ -23,6 +23,7 @@ struct straggler {
     int64_t caused_wait_ns; /* of all ranks */
     int64_t lateness_ns;    /* typical: median over these instances of the median wait of the others */
     int64_t gain_ns;        /* a step, if it came with the last of the others */
+    int64_t all_gain_ns;    /* in all steps */
     int64_t step_ns;
     const char *cause;      /* "": unknown */
     const char *where;      /* "": unknown */

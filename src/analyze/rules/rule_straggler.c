@@ -1,0 +1,127 @@
+/* The rule straggler: a rank that the others wait for in collectives (stragglers.h). */
+#include "analyze/engine/cell_text.h"
+#include "analyze/registry.h"
+#include "analyze/stragglers/stragglers.h"
+#include "base/human.h"
+#include "rule.h"
+
+enum { LEAST_PERCENT = 1 };
+
+struct search {
+    struct rule_search base;
+    struct stragglers found;
+};
+
+static void search_free(void *context)
+{
+    struct search *search = context;
+
+    stragglers_free(&search->found);
+}
+
+static int read_all(void *context, struct error *err)
+{
+    struct search *search = context;
+
+    return stragglers_find(&search->found, search->base.report, &search->base.filter, err);
+}
+
+enum { IMPACT, RANK, HOST, TIMES, INSTANCES, LATENESS, GAIN, STEP, CAUSE, WHERE, CELLS };
+static const struct table_column columns[CELLS] = {
+    { "Impact", CELL_INT, UNIT_NS, 0 },
+    { "Rank", CELL_INT, UNIT_ID, 0 },
+    { "Host", CELL_TEXT, UNIT_NONE, 0 },
+    { "Times Last", CELL_INT, UNIT_NONE, 0 },
+    { "Collectives", CELL_INT, UNIT_NONE, 0 },
+    { "Typical Lateness", CELL_INT, UNIT_NS, 0 },
+    { "Could Gain a Step", CELL_INT, UNIT_NS, 0 },
+    { "Step", CELL_INT, UNIT_NS, 0 },
+    { "Cause", CELL_TEXT, UNIT_NONE, 0 },
+    { "Where", CELL_TEXT, UNIT_NONE, 0 },
+};
+
+static int set_text(struct table *table, struct table_cell *cell, const char *text)
+{
+    return *text ? cell_set_string(table, cell, text) : 0;
+}
+
+static int add_row(struct table *table, const struct straggler *straggler)
+{
+    struct table_cell *row = table_add_row(table);
+
+    if (!row)
+        return ERR_NO_MEMORY;
+    cell_set_int(&row[IMPACT], straggler->all_gain_ns);
+    cell_set_int(&row[RANK], straggler->rank);
+    cell_set_int(&row[TIMES], straggler->times_last);
+    cell_set_int(&row[INSTANCES], straggler->of_instances);
+    cell_set_int(&row[LATENESS], straggler->lateness_ns);
+    cell_set_int(&row[GAIN], straggler->gain_ns);
+    cell_set_int(&row[STEP], straggler->step_ns);
+    int failed = set_text(table, &row[HOST], straggler->host);
+    failed |= set_text(table, &row[CAUSE], straggler->cause);
+    failed |= set_text(table, &row[WHERE], straggler->where);
+    return failed ? ERR_NO_MEMORY : 0;
+}
+
+static int fill(void *context, struct table *table, struct error *err)
+{
+    struct search *search = context;
+
+    for (size_t i = 0; i < search->found.count; i++)
+        if (rule_is_enough(&search->base, search->found.list[i].all_gain_ns) &&
+            add_row(table, &search->found.list[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
+static int straggler(struct report *report, const struct analysis_request *request, struct table **out,
+                     struct error *err)
+{
+    static const struct rule_steps steps = { columns,  CELLS, LEAST_PERCENT, "the collectives",
+                                             read_all, fill,  search_free };
+    struct search search = { .base.report = report };
+
+    return rule_run(&steps, &search.base, request, out, err);
+}
+
+/* "rank 1 on node7 delayed 39 of 40 collectives, typically by 3.93 ms (compute, in slow_part (solver.c:36)); without
+ * that, a step of 4.90 ms would be 3.71 ms shorter" */
+static void say(struct text *out, const struct table *table, size_t at)
+{
+    const struct table_cell *row = table_row(table, at);
+
+    text_addf(out, "rank %lld", (long long)row[RANK].integer);
+    rule_add_text(out, " on ", &row[HOST]);
+    text_addf(out, " delayed %lld of %lld collectives, typically by ", (long long)row[TIMES].integer,
+              (long long)row[INSTANCES].integer);
+    human_time(out, row[LATENESS].integer);
+    if (row[CAUSE].kind == CELL_TEXT) {
+        rule_add_text(out, " (", &row[CAUSE]);
+        rule_add_text(out, ", in ", &row[WHERE]);
+        text_add(out, ")");
+    }
+    text_add(out, "; without that, a step of ");
+    human_time(out, row[STEP].integer);
+    text_add(out, " would be ");
+    human_time(out, row[GAIN].integer);
+    text_add(out, " shorter");
+}
+
+static const char *const tables[] = { "MPI_COLLECTIVES_EVENTS", NULL };
+const struct analysis rule_straggler = {
+    .name = "straggler",
+    .title = "Stragglers",
+    .usage = RULE_OPTIONS "[:threshold=<percent>]",
+    .help = "Ranks that the others wait for again and again in synchronising collectives, followed to the rank that "
+            "waited for nobody, with what its time has more of than that of the median rank. A rank is a finding if "
+            "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
+            "'tacho stats' has the same ranks, also of PyTorch and NCCL.",
+    .needs = { { "collectives of MPI", tables } },
+    .run = straggler,
+    .finding = say,
+    .advice =
+        "Compare the rank with another one ('tacho stats --filter-rank'): the same code that takes longer points to "
+        "its host (clocks, other programs, a slow disk), more of it to an uneven distribution of the work.",
+    .praise = "No rank held the others up.",
+};
