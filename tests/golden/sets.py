@@ -95,6 +95,7 @@ def check_reports():
     check("stats over a set", expected, {row["Name"]: (row["Instances"], row["Total Time (ns)"]) for row in rows})
     check("a pattern is a set, too", rows, table("cuda_gpu_kern_sum", "run/*.sqlite"))
     check_several()
+    check_rank_reports()
 
 
 def check_offsets():
@@ -110,6 +111,76 @@ def check_offsets():
     check("the rows move by it", {(name, at) for name, at in expected.items()},
           {(f"run/{name}.sqlite", at - sqlite3.connect(f"run/{name}.sqlite").execute("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()[0])
            for name, at in ((name, tacho_rows("run", f"SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE globalPid >> 48 = {i + 1}")[0][0]) for i, name in enumerate(NAMES))})
+
+
+def make_ranked():
+    """The same program as three ranks, in files of nsys: kernels of two of them take less, and each has steps of its own."""
+    chance = random.Random(7)
+    os.mkdir("ranked")
+    for rank in range(3):
+        path = f"ranked/{'cab'[rank]}.sqlite"
+        shutil.copy("run/mix.sqlite", path)
+        database = sqlite3.connect(path)
+        thread, = database.execute("SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME LIMIT 1").fetchone()
+        database.execute("CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER)")
+        database.execute("INSERT INTO MPI_RANKS VALUES (?, ?)", (thread, rank))
+        database.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start + (end - start) * ? / 4", (4 - rank,))
+        begin, = database.execute("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
+        for step in range(12):
+            start = begin + step * 10_000_000
+            database.execute("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (?, ?, 59, ?, ?)", (start, start + chance.randrange(1_000_000, 9_000_000), f"step {step}", thread))
+        database.commit()
+    return {rank: sqlite3.connect(f"ranked/{'cab'[rank]}.sqlite") for rank in range(3)}
+
+
+def union_length(spans):
+    total, until = 0, None
+    for start, end in sorted(spans):
+        total += end - start if until is None or start >= until else max(0, end - until)
+        until = end if until is None else max(until, end)
+    return total
+
+
+def check_rank_reports():
+    files = make_ranked()
+    rows = {row["Rank"]: row for row in table("rank_sum", "ranked")}
+    check("rank_sum: a row a rank", [0, 1, 2], sorted(rows))
+    for rank, database in files.items():
+        work = {name: database.execute(f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{name}").fetchall() for name in ("KERNEL", "MEMCPY", "MEMSET", "RUNTIME")}
+        time = {name: sum(end - start for start, end in spans) for name, spans in work.items()}
+        on_gpu = work["KERNEL"] + work["MEMCPY"] + work["MEMSET"]
+        idle = max(end for _, end in on_gpu) - min(start for start, _ in on_gpu) - union_length(on_gpu)
+        got = rows[rank]
+        check(f"rank_sum of rank {rank}", ("gpuhost", time["RUNTIME"], time["KERNEL"], time["MEMCPY"] + time["MEMSET"], idle),
+              (got["Host"], got["CUDA API (ns)"], got["Kernels (ns)"], got["Copies (ns)"], got["GPU Idle (ns)"]))
+    check("rank_sum: ranks differ", 3, len({row["Kernels (ns)"] for row in rows.values()}))
+    steps = {}
+    for rank, database in files.items():
+        for text, duration in database.execute("SELECT text, end - start FROM NVTX_EVENTS WHERE text LIKE 'step %'"):
+            steps.setdefault(int(text[5:]), {})[rank] = duration
+    expected, all_ranks = {}, {}
+    for number, times in steps.items():
+        order = sorted(times.items(), key=lambda item: (item[1], item[0]))
+        expected[number] = (3, order[0][1], float(order[1][1]), order[2][1], order[2][1] - order[0][1], order[2][0])
+        all_ranks.update({(number, rank): (time, float(time - order[1][1]), place + 1) for place, (rank, time) in enumerate(order)})
+    check("rank_step_sum: there are steps, whose slowest ranks differ", True, len(expected) > 5 and len({row[5] for row in expected.values()}) > 1)
+    check("rank_step_sum", expected, {row["Step"]: (row["Ranks"], row["Min (ns)"], row["Med (ns)"], row["Max (ns)"], row["Spread (ns)"], row["Slowest Rank"]) for row in table("rank_step_sum", "ranked")})
+    check("rank_step_sum:ranks", all_ranks, {(row["Step"], row["Rank"]): (row["Time (ns)"], row["Over Median (ns)"], row["Place"]) for row in table("rank_step_sum:ranks", "ranked")})
+
+
+def check_processes_of_ranks():
+    """rank_sum of captures: CPU time and span are those of the rank's processes, also before their exec()."""
+    truth = {}
+    ranks = dict(tacho_rows("hosts", "SELECT globalPid, rank FROM TACHO_PROCESS WHERE rank IS NOT NULL"))
+    for process, cpu, start, end in tacho_rows("hosts", "SELECT globalPid, cpuNs, start, end FROM TACHO_PROCESS WHERE end IS NOT NULL"):
+        if process not in ranks:
+            continue
+        rank = ranks[process]
+        before = truth.get(rank, (0, start, end))
+        truth[rank] = (before[0] + cpu, min(before[1], start), max(before[2], end))
+    for path in ("hosts", "merged.tacho"):
+        check(f"{path}: rank_sum of processes", {rank: (cpu, last - first) for rank, (cpu, first, last) in truth.items()},
+              {row["Rank"]: (row["CPU Time (ns)"], row["Span (ns)"]) for row in table("rank_sum", path)})
 
 
 def check_several():
@@ -258,6 +329,7 @@ def check_merge(path, words=()):
 def check_merges():
     check_merge("run")
     check_merge("hosts")
+    check_processes_of_ranks()
     for words in (("--by", "rank"), ("--by", "host"), ("--by", "rank", "--filter-rank", "1,4-5")):
         check(f"merged: {words}", by_rows(*words, "hosts"), by_rows(*words, "merged.tacho"))
     check_merge("hosts", ("--filter-rank", "1-4"))
