@@ -18,7 +18,7 @@ NEAR = {"gpu__time_duration.sum": (0.03, False), "sm__cycles_elapsed.max": (0.03
         "lts__t_bytes.sum": (0.05, False), "sm__throughput.avg.pct_of_peak_sustained_elapsed": (3, True),
         "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": (3, True), "sm__warps_active.avg.pct_of_peak_sustained_active": (3, True)}
 LAUNCH = ("launch__grid_size", "launch__block_size", "launch__registers_per_thread", "launch__shared_mem_per_block", "launch__waves_per_multiprocessor",
-          "launch__thread_count", "sm__maximum_warps_per_active_cycle_pct", "launch__occupancy_limit_registers", "launch__occupancy_limit_shared_mem",
+          "launch__thread_count", "sm__maximum_warps_per_active_cycle_pct", "launch__occupancy_limit_registers",
           "launch__occupancy_limit_warps", "launch__occupancy_limit_blocks")
 OPTIONS = ("--profile-from-start", "off", "-c", str(KERNELS), "--metrics", ",".join((*COUNTS, *NEAR, *LAUNCH)), "--cache-control", "none", "--clock-control", "none",
            "--csv", "--page", "raw", "--print-units", "base")

@@ -21,6 +21,15 @@ SHARED = ("run", "tools", "gpulib", "facts")  # no tests
 LONG = ("tensor_cores",)  # needs ncu and minutes, and runs only if it is named
 
 
+def descendants(pid):
+    """Processes that it started, and that these started."""
+    try:
+        found = [int(child) for task in os.listdir(f"/proc/{pid}/task") for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
+    except OSError:
+        return []
+    return found + [one for child in found for one in descendants(child)]
+
+
 class File:
     """A file of tests, and its process."""
 
@@ -47,7 +56,11 @@ class File:
             return True
         if time.monotonic() < self.deadline:
             return False
-        os.killpg(self.process.pid, signal.SIGKILL)
+        for pid in (self.process.pid, *descendants(self.process.pid)):  # some lead groups of their own, and would load the GPU for the next file
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.process.wait()
         return True
 

@@ -108,6 +108,21 @@ static void an_h100_with_all_registers(void **state)
     EXPECT(&launch, &h100, "launch__tpc_count", 66);
 }
 
+/* The kernel reduce of tests/gpu/programs/counted.cu on an H200, replayed: 8 blocks of 8 warps fit; 128 / (132 x 8)
+ * waves. */
+static void a_replayed_launch_has_the_memory_it_needs(void **state)
+{
+    struct launch_facts launch = {
+        .grid = { 128, 1, 1 }, .block = { 256, 1, 1 }, .registers = 16, .static_bytes = 1024, .shared_config_bytes = 0
+    };
+    struct launch_gpu h200 = h100;
+
+    h200.shared_bytes = 233472;
+    EXPECT(&launch, &h200, "sm__maximum_warps_per_active_cycle_pct", 100);
+    EXPECT(&launch, &h200, "launch__waves_per_multiprocessor", 0.12);
+    assert_true(isnan(value(&launch, &h200, "launch__occupancy_limit_shared_mem")));
+}
+
 static void what_is_not_known_stays_unknown(void **state)
 {
     struct launch_facts launch = { .grid = { 10, 1, 1 },
@@ -137,6 +152,7 @@ int main(void)
         cmocka_unit_test(warps_limit_an_rtx_4060),
         cmocka_unit_test(a_turing_has_no_memory_of_the_driver),
         cmocka_unit_test(an_h100_with_all_registers),
+        cmocka_unit_test(a_replayed_launch_has_the_memory_it_needs),
         cmocka_unit_test(what_is_not_known_stays_unknown),
         cmocka_unit_test(names_are_those_of_launch_metrics),
     };

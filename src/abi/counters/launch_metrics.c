@@ -76,7 +76,9 @@ static struct launch_fit fit_of(const struct launch_facts *launch, const struct 
     fit.limit_registers = floor(floor(known(gpu->registers) / PARTITIONS / of_warp) * PARTITIONS / warps);
     fit.limit_shared = fit.shared_allocated > 0 ? floor(known(launch->shared_config_bytes) / fit.shared_allocated)
                                                 : BLOCKS_WITHOUT_SHARED;
-    fit.active_blocks = least(least(fit.limit_blocks, fit.limit_warps), least(fit.limit_registers, fit.limit_shared));
+    /* Of a replayed launch CUPTI does not tell the configuration. The driver chooses one that does not limit it. */
+    double room = isnan(fit.limit_shared) ? floor(known(gpu->shared_bytes) / fit.shared_allocated) : fit.limit_shared;
+    fit.active_blocks = least(least(fit.limit_blocks, fit.limit_warps), least(fit.limit_registers, room));
     fit.active_warps = fit.active_blocks * warps;
     return fit;
 }

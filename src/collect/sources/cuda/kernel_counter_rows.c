@@ -110,6 +110,13 @@ int cuda_counted_kernel(struct cuda_process *cuda, struct row_CUPTI_ACTIVITY_KIN
     return counter_capture_add_untimed(cuda->setup.gpus->counters, &key, kernel) == 0;
 }
 
+/* A thread gets at least 16 registers, of which CUPTI and ncu tell; the driver tells how many the code uses. */
+static uint32_t registers_of(uint32_t used)
+{
+    enum { REGISTERS_LEAST = 16 };
+    return used && used < REGISTERS_LEAST ? REGISTERS_LEAST : used;
+}
+
 /* What CUPTI's record would say, as far as the launch says it. */
 static void replayed_row(struct cuda_process *cuda, const struct wire_counted *launch)
 {
@@ -121,7 +128,7 @@ static void replayed_row(struct cuda_process *cuda, const struct wire_counted *l
     SET(start, 0), SET(end, 0), SET(deviceId, launch->device), SET(contextId, launch->context);
     SET(greenContextId, 0), SET(streamId, launch->stream), SET(correlationId, launch->correlation);
     SET(globalPid, cuda->setup.global_pid), SET(demangledName, name->demangled_id), SET(shortName, name->short_id);
-    SET(mangledName, name->text_id), SET(registersPerThread, launch->registers);
+    SET(mangledName, name->text_id), SET(registersPerThread, registers_of(launch->registers));
     SET(gridX, launch->grid[0]), SET(gridY, launch->grid[1]), SET(gridZ, launch->grid[2]);
     SET(blockX, launch->block[0]), SET(blockY, launch->block[1]), SET(blockZ, launch->block[2]);
     SET(staticSharedMemory, launch->fixed_bytes), SET(dynamicSharedMemory, launch->shared_bytes);
