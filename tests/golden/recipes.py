@@ -49,6 +49,9 @@ TABLES = {
     "NIC_ID_MAP": "nicId INTEGER, globalId INTEGER",
     "GPU_METRICS": "rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER",
     "TARGET_INFO_GPU_METRICS": "typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER, metricName TEXT",
+    "GENERIC_EVENTS": "genericEventId INTEGER, rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER",
+    "GENERIC_EVENT_DATA": "genericEventId INTEGER, fieldIdx INTEGER, intVal INTEGER, uintVal INTEGER, floatVal REAL, doubleVal REAL",
+    "GENERIC_EVENT_TYPE_FIELDS": "typeId INTEGER, fieldIdx INTEGER, fieldNameId INTEGER, offset INTEGER, size INTEGER, type INTEGER",
     "OSRT_API": "start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER",
 }
 
@@ -96,6 +99,13 @@ def make_rank(rank):
         add("TARGET_INFO_GPU_METRICS", 256, 0, "GPU", metric, name)
         for number in range(100):
             add("GPU_METRICS", number * 10_000, number * 10_000, 256, metric, chance.randrange(101))
+    for field, name in enumerate(("rdma_read_bytes per second", "rdma_write_bytes per second", "packets")):
+        add("GENERIC_EVENT_TYPE_FIELDS", 0x1203, field, text(name), 0, 8, 0)
+    for number in range(100):
+        add("GENERIC_EVENTS", 500 - number, 0, chance.randrange(1_000_000), 0x1203)
+        add("GENERIC_EVENT_DATA", 500 - number, 0, None, None, None, chance.random())
+        add("GENERIC_EVENT_DATA", 500 - number, 1, None, chance.randrange(10 ** 9), None, None)
+        add("GENERIC_EVENT_DATA", 500 - number, 2, 5, None, None, None)
     for value, number in strings.items():
         add("StringIds", number, value)
     database.commit()
@@ -194,7 +204,7 @@ def same(text, value):
     """Whether a cell of CSV is this value; CSV has fewer decimals."""
     if value is None or isinstance(value, str):
         return text == (value or "")
-    return abs(float(text) - value) <= 0.5000001 * 10 ** -len(text.partition(".")[2]) if isinstance(value, float) else text == str(value)
+    return abs(float(text) - value) <= 0.5000001 * 10 ** -len(text.partition(".")[2]) + 1e-14 * abs(value) if isinstance(value, float) else text == str(value)
 
 
 def compare_parquet(folder):
@@ -229,7 +239,7 @@ FILES = {  # as nsys 2025.3 names them
                      "network_sum", "gpu_metric_util_sum"), SUMS),
     **dict.fromkeys(("cuda_gpu_kern_sum",), SUMS | {"rank_stats_by_device.csv"}),
     **dict.fromkeys(("cuda_api_sync", "gpu_gaps", "gpu_time_util", "cuda_gpu_kern_hist", "cuda_gpu_time_util_map", "mpi_gpu_time_util_map",
-                     "nccl_gpu_time_util_map", "ucx_gpu_time_util_map", "network_traffic_map", "gpu_metric_util_map"), LIST),
+                     "nccl_gpu_time_util_map", "ucx_gpu_time_util_map", "network_traffic_map", "network_map_aws", "gpu_metric_util_map"), LIST),
     "nvlink_sum": {"files.csv", "all_stats.csv", "stats_by_gpu.csv"},
     **dict.fromkeys(("cuda_gpu_kern_pace", "nvtx_pace", "nvtx_gpu_proj_pace"), PACE),
     "nccl_gpu_overlap_trace": {"files.csv", "rank_trace.csv", "grouped_trace.csv"},
@@ -436,14 +446,17 @@ def check_metrics(databases):
         ("network_traffic_map", "mlx5_0 port 1"): "SELECT n.name, m.start, m.end, m.value FROM NET_NIC_METRIC m JOIN TARGET_INFO_NETWORK_METRICS n USING (metricsListId, metricsIdx)",
         ("gpu_metric_util_map", "GPU"): "SELECT n.metricName, m.timestamp, m.timestamp + 10000, m.value FROM GPU_METRICS m JOIN TARGET_INFO_GPU_METRICS n USING (typeId, metricId)",
     }
+    queries["network_map_aws", "adapter 3"] = (  # moments: all count the same
+        "SELECT s.value, e.timestamp, e.timestamp, coalesce(d.uintVal, d.doubleVal) FROM GENERIC_EVENT_DATA d JOIN GENERIC_EVENTS e USING (genericEventId) "
+        "JOIN GENERIC_EVENT_TYPE_FIELDS f USING (typeId, fieldIdx) JOIN StringIds s ON s.id = f.fieldNameId")
     for (name, device), query in queries.items():
         rows = recipe(name, "--bins", str(BINS))["analysis.csv"]
         check(f"{name}: rows", 3 * 2 * BINS, len(rows))
         for row in rows:
             start = int(row["Start (ns)"])
             end = start + int(row["Duration (ns)"])
-            parts = [(value, min(end, until) - max(start, at)) for metric, at, until, value in databases[int(row["Rank"])].execute(query)
-                     if metric == row["Metric"] and at < end and until > start]
+            parts = [(value, min(end, until) - max(start, at) or 1) for metric, at, until, value in databases[int(row["Rank"])].execute(query)
+                     if metric == row["Metric"] and at < end and (until > start or at == until >= start)]
             expected = sum(value * length for value, length in parts) / sum(length for _, length in parts) if parts else None
             check(f"{name}: {row}", (True, True), (row["Device"].startswith(device), abs(float(row["Value"]) - expected) < 0.001 if parts else row["Value"] == ""))
         picture = xml.etree.ElementTree.parse(f"out-{name}/heatmap.svg").getroot()

@@ -5,68 +5,10 @@
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 #include "base/saturating.h"
-#include "map_grid.h"
+#include "metric_bins.h"
 #include "nic_metrics.h"
 
 /* ---- maps -------------------------------------------------------------------------------------------------------*/
-
-/* By bin: the sum of values times ns, and the ns that samples are about. */
-struct metric_bins {
-    double *sums, *ns; /* owned */
-};
-
-static int bins_new(struct metric_bins *bins, const struct map_grid *grid)
-{
-    bins->sums = calloc((size_t)grid->bins, sizeof *bins->sums);
-    bins->ns = calloc((size_t)grid->bins, sizeof *bins->ns);
-    return bins->sums && bins->ns ? 0 : ERR_NO_MEMORY;
-}
-
-static void bins_free(struct metric_bins *bins)
-{
-    free(bins->sums);
-    free(bins->ns);
-}
-
-static void bins_add(struct metric_bins *bins, const struct map_grid *grid, int64_t start_ns, int64_t end_ns,
-                     double value)
-{
-    int64_t from = start_ns > grid->from_ns ? start_ns : grid->from_ns;
-    int64_t to = end_ns < grid->to_ns ? end_ns : grid->to_ns;
-
-    if (from >= to)
-        return;
-    for (int64_t bin = map_grid_bin(grid, from); bin < grid->bins && from < to; bin++) {
-        int64_t edge = map_grid_edge(grid, bin + 1), until = edge < to ? edge : to;
-        bins->sums[bin] += value * (double)(until - from);
-        bins->ns[bin] += (double)(until - from);
-        from = until;
-    }
-}
-
-enum { AT, TIME, VALUE, METRIC, DEVICE, MAP_COLUMNS };
-static const struct table_column map_columns[MAP_COLUMNS] = {
-    { "Start", CELL_INT, UNIT_TIME, 0 },   { "Duration", CELL_INT, UNIT_NS, 0 },  { "Value", CELL_REAL, UNIT_NONE, 3 },
-    { "Metric", CELL_TEXT, UNIT_NAME, 0 }, { "Device", CELL_TEXT, UNIT_NONE, 0 },
-};
-
-/* A bin without samples has no value. */
-static int add_bins(struct table *table, const struct map_grid *grid, const struct metric_bins *bins,
-                    const struct text *metric, const struct text *device)
-{
-    for (int64_t bin = 0; bin < grid->bins; bin++) {
-        struct table_cell *row = table_add_row(table);
-        if (!row)
-            return ERR_NO_MEMORY;
-        cell_set_int(&row[AT], map_grid_edge(grid, bin));
-        cell_set_int(&row[TIME], map_grid_edge(grid, bin + 1) - map_grid_edge(grid, bin));
-        if (bins->ns[bin] > 0)
-            cell_set_real(&row[VALUE], bins->sums[bin] / bins->ns[bin]);
-        if (cell_set_built(table, &row[METRIC], metric) != 0 || cell_set_built(table, &row[DEVICE], device) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
-}
 
 static int add_gpu_metric(struct table *table, struct report *report, const struct map_grid *grid,
                           const struct gpu_metrics *metrics, const struct gpu_metric *metric)
@@ -74,17 +16,17 @@ static int add_gpu_metric(struct table *table, struct report *report, const stru
     const struct gpu_clock *clock = &metrics->clocks[metric->clock];
     struct metric_bins bins = { 0 };
     struct text name = { 0 }, device = { 0 };
-    int code = bins_new(&bins, grid);
+    int code = metric_bins_new(&bins, grid);
 
     if (code != 0)
         goto free_bins;
     for (size_t i = 0; i < clock->count; i++)
-        bins_add(&bins, grid, clock->start[i], clock->end[i], metric->values[i]);
+        metric_bins_add(&bins, grid, clock->start[i], clock->end[i], metric->values[i]);
     gpu_metric_add_name(&name, report, metric);
     text_addf(&device, "GPU %lld", (long long)metric->gpu);
-    code = add_bins(table, grid, &bins, &name, &device);
+    code = metric_bins_add_rows(&bins, grid, table, &name, &device);
 free_bins:
-    bins_free(&bins);
+    metric_bins_free(&bins);
     text_free(&name);
     text_free(&device);
     return code;
@@ -93,7 +35,7 @@ free_bins:
 static int gpu_metric_util_map(struct report *report, const struct analysis_request *request, struct table **out,
                                struct error *err)
 {
-    struct table *table = table_new(map_columns, MAP_COLUMNS);
+    struct table *table = table_new(metric_map_columns, METRIC_MAP_COLUMNS);
     struct gpu_metrics metrics = { 0 };
     struct map_grid grid;
     int code;
@@ -117,18 +59,18 @@ static int add_nic_metric(struct table *table, const struct map_grid *grid, cons
     int64_t *const *values = metrics->samples.values;
     struct metric_bins bins = { 0 };
     struct text name = { 0 }, device = { 0 };
-    int code = bins_new(&bins, grid);
+    int code = metric_bins_new(&bins, grid);
 
     if (code != 0)
         goto free_bins;
     for (size_t row = 0; row < metrics->samples.rows; row++)
         if (metrics->series_of[row] == series)
-            bins_add(&bins, grid, values[NIC_START][row], values[NIC_END][row], (double)values[NIC_VALUE][row]);
+            metric_bins_add(&bins, grid, values[NIC_START][row], values[NIC_END][row], (double)values[NIC_VALUE][row]);
     nic_metrics_add_name(&name, metrics, series);
     nic_metrics_add_device(&device, metrics, series);
-    code = add_bins(table, grid, &bins, &name, &device);
+    code = metric_bins_add_rows(&bins, grid, table, &name, &device);
 free_bins:
-    bins_free(&bins);
+    metric_bins_free(&bins);
     text_free(&name);
     text_free(&device);
     return code;
@@ -137,7 +79,7 @@ free_bins:
 static int network_traffic_map(struct report *report, const struct analysis_request *request, struct table **out,
                                struct error *err)
 {
-    struct table *table = table_new(map_columns, MAP_COLUMNS);
+    struct table *table = table_new(metric_map_columns, METRIC_MAP_COLUMNS);
     struct nic_metrics metrics = { 0 };
     struct map_grid grid;
     int code;
