@@ -244,6 +244,7 @@ FILES = {  # as nsys 2025.3 names them
     **dict.fromkeys(("cuda_gpu_kern_pace", "nvtx_pace", "nvtx_gpu_proj_pace"), PACE),
     "nccl_gpu_overlap_trace": {"files.csv", "rank_trace.csv", "grouped_trace.csv"},
     "nvtx_gpu_proj_trace": {"files.csv", "trace.csv"},
+    "nccl_straggler": LIST,
 }
 MEMORY = {name: SUMS | {"rank_stats_by_device.csv"} for name in ("cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum")}
 KNOWN = """cuda_api_sum cuda_api_sync cuda_gpu_kern_hist cuda_gpu_kern_pace cuda_gpu_kern_sum cuda_gpu_mem_size_sum cuda_gpu_mem_time_sum cuda_gpu_time_util_map
@@ -274,6 +275,8 @@ def check_sums(databases):
             rows = [{key: value for key, value in row.items() if key != "Rank"} for row in files["rank_stats.csv"] if row["Rank"] == str(rank)]
             check(f"{name} of rank {rank}", expected, rows)
             check(f"{name} of rank {rank} has rows", True, len(rows) > 0)
+    check("nccl_straggler is straggler_sum", list(csv.DictReader(output("stats", "-q", "--clock", "none", "-f", "csv", "-r", "straggler_sum", "made").splitlines())),
+          recipe("nccl_straggler")["analysis.csv"])
     queries = {
         "cuda_gpu_kern_sum": "SELECT s.value, k.end - k.start FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName",
         "mpi_sum": "SELECT s.value, m.end - m.start FROM (SELECT * FROM MPI_P2P_EVENTS UNION ALL SELECT * FROM MPI_COLLECTIVES_EVENTS) m JOIN StringIds s ON s.id = m.textId",
