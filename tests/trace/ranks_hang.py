@@ -18,18 +18,19 @@ class Hang(rankslib.Case):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.readlink(f"/proc/{pid}/exe") == program:
+                with open(f"/proc/{pid}/cmdline") as line:
+                    is_hanging = os.readlink(f"/proc/{pid}/exe") == program and line.read().split("\0")[-3] in ("hang", "other", "size")
+                if is_hanging and "torch.distributed.run" not in open(f"/proc/{pid}/cmdline").read():
                     found.append(int(pid))
             except OSError:
                 pass
         return found
 
-    def kill_in_hang(self, mpi, program, fault, after):
+    def kill_in_hang(self, program, command, environment, after):
         """One report of all ranks, which are killed once all of them say that they hang."""
         with open(self.path("said"), "w+") as said:
-            process = subprocess.Popen([self.tacho_path, "profile", "-t", "mpi", "-s", "none", "-f", "true", "-o", "job.tacho", *mpi.run, "-n", str(RANKS),
-                                        program, fault, str(AT)], stdout=said, stderr=said, cwd=self.folder, start_new_session=True,
-                                       env={**os.environ, **mpi.environment, "TMPDIR": self.folder})
+            process = subprocess.Popen([self.tacho_path, "profile", "-t", "mpi", "-s", "none", "--pytorch=auto", "-f", "true", "-o", "job.tacho", *command],
+                                       stdout=said, stderr=said, cwd=self.folder, start_new_session=True, env={**os.environ, **environment, "TMPDIR": self.folder})
             try:
                 for _ in range(600):
                     with open(self.path("said")) as text:
@@ -37,12 +38,14 @@ class Hang(rankslib.Case):
                             break
                     time.sleep(0.1)
                 time.sleep(after)
-                for pid in self.pids(program):
-                    os.kill(pid, signal.SIGKILL)
+                pids = self.pids(program)
+                for how in (signal.SIGSTOP, signal.SIGKILL):  # nobody goes on because another one has died
+                    for pid in pids:
+                        os.kill(pid, how)
                 process.wait(timeout=60)
             finally:
                 lib.end_group(process)
-        rows = [row for row in self.table("job.tacho", "hang_sum") if row["Communicator"] == "ranks 0-2"]
+        rows = [row for row in self.table("job.tacho", "hang_sum") if row["Communicator"] in ("ranks 0-2", "gloo group 1")]
         self.assertEqual(len(rows), 1)
         return rows[0]
 
@@ -50,7 +53,7 @@ class Hang(rankslib.Case):
         """A rank that says that it hangs is about to enter: on a busy machine it takes a while."""
         program = os.path.realpath(self.build(mpi, "mpi_faults.c"))
         for after in (0.3, 2, 8):
-            row = self.kill_in_hang(mpi, program, fault, after)
+            row = self.kill_in_hang(program, [*mpi.run, "-n", str(RANKS), program, fault, str(AT)], mpi.environment, after)
             if {name: row[name] for name in expected} == expected:
                 return
         self.fail(f"{mpi.name}, {fault}: {row}, expected {expected}")
@@ -65,6 +68,16 @@ class Hang(rankslib.Case):
         for mpi in self.each():
             with self.subTest(mpi=mpi.name):
                 self.check(mpi, "other", {"State": "mismatch", "Never Came": None, "Brought Another": f"rank {AT}: MPI_Bcast", "Operation": "MPI_Allreduce", "Number": 10})
+
+
+    def test_gloo(self):
+        self.need_torch()
+        python = subprocess.run([lib.TORCH_PYTHON, "-c", "import os; print(os.readlink('/proc/self/exe'))"], capture_output=True, text=True).stdout.strip()
+        steps = os.path.join(lib.SOURCE, "tests/trace/python/gloo_steps.py")
+        command = [lib.TORCH_PYTHON, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}", steps, "hang", str(AT)]
+        row = self.kill_in_hang(python, command, {"OMP_NUM_THREADS": "1"}, 3)
+        self.assertEqual({name: row[name] for name in ("State", "Never Came", "Inside", "Operation")},
+                         {"State": "hang", "Never Came": str(AT), "Inside": "0,2", "Operation": "gloo:all_reduce"}, row)
 
 
 if __name__ == "__main__":

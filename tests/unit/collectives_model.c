@@ -268,11 +268,14 @@ static void thread(struct writer *writer, int64_t rank, int64_t tid)
     writer_append(writer, TABLE_TACHO_THREAD, &row);
 }
 
+/* end 0: it was running when its process was killed, as the agent marks it. */
 static void gloo(struct writer *writer, int64_t rank, int64_t tid, int64_t begin, int64_t end, const char *name)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
     ROW_SET(&row, TACHO_TORCH_OP, start, begin);
-    ROW_SET(&row, TACHO_TORCH_OP, end, end);
+    ROW_SET(&row, TACHO_TORCH_OP, end, end ? end : begin + 1000000);
+    if (!end)
+        ROW_SET(&row, TACHO_TORCH_OP, argsId, made_string(writer, "\"unfinished\": true"));
     ROW_SET(&row, TACHO_TORCH_OP, globalTid, made_thread(100 + rank, tid));
     ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, name));
     ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
@@ -317,6 +320,27 @@ static void groups_of_gloo(void **state)
     }
 }
 
+static void gloo_hangs(void **state)
+{
+    struct writer *writer = start();
+    for (int64_t rank = 0; rank < 3; rank++) {
+        process(writer, rank);
+        gloo(writer, rank, 10, 1000, 2000, "gloo:all_reduce");
+        if (rank != 1)
+            gloo(writer, rank, 11, 3000 + rank, 0, "gloo:all_reduce");
+    }
+    struct report *report = finish(writer);
+    struct collectives all;
+    read_all(&all, report);
+    assert_int_equal(all.instance_count, 2);
+    assert_int_equal(all.communicators[0].size, 3); /* those that ever came */
+    assert_int_equal(all.instances[1].count, 2);
+    assert_true(all.instances[1].is_open);
+    assert_int_equal(all.calls[all.instances[1].first].leave_ns, COLLECTIVE_NEVER_LEFT);
+    collectives_free(&all);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(kernels_of_nccl_by_stream),
         cmocka_unit_test(kernels_of_nccl_by_group),
         cmocka_unit_test(groups_of_gloo),
+        cmocka_unit_test(gloo_hangs),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

@@ -5,6 +5,7 @@ fault, the second says on which rank:
     compute   the rank computes longer
     load      its data loader sleeps
     collect   it collects garbage
+    hang      after some steps it never comes again
 """
 import gc
 import sys
@@ -38,7 +39,11 @@ def collect():
 
 
 for step in range(STEPS):
-    if rank == at and fault != "none":
+    if fault == "hang" and step == 10:
+        print("hangs", file=sys.stderr, flush=True)
+        if rank == at:
+            time.sleep(1000)
+    elif rank == at and fault not in ("none", "hang"):
         {"compute": slow_part, "load": load, "collect": collect}[fault]()
     torch.distributed.all_reduce(values)
     if rank < 2:

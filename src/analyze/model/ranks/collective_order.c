@@ -88,6 +88,8 @@ static int is_torn(const struct collectives *all, const struct collective_instan
     const struct collective_call *calls = all->calls + instance->first;
     size_t late = 0, early = 0;
 
+    if (instance->is_open)
+        return 0;
     for (size_t i = 1; i < instance->count; i++) {
         late = calls[i].enter_ns > calls[late].enter_ns ? i : late;
         early = calls[i].leave_ns < calls[early].leave_ns ? i : early;

@@ -81,7 +81,14 @@ static int read_threads(struct torch *torch, struct error *err)
     return code;
 }
 
-enum { START, END, THREAD, NAME, RANK };
+enum { START, END, THREAD, NAME, RANK, ARGS };
+
+/* Of a process that was killed, operations that had not ended have a mark instead of an end of their own. */
+static int is_unfinished(struct report *report, const struct row_cursor *rows)
+{
+    return row_is_null(rows, END) ||
+           (!row_is_null(rows, ARGS) && strstr(report_string(report, row_int(rows, ARGS), NULL), "\"unfinished\""));
+}
 
 static int add_operation(struct torch *torch, const struct row_cursor *rows)
 {
@@ -94,7 +101,7 @@ static int add_operation(struct torch *torch, const struct row_cursor *rows)
         .rank = row_int_or(rows, RANK, COLLECTIVE_UNKNOWN),
         .call = { .thread = thread,
                   .enter_ns = row_int_or(rows, START, 0),
-                  .leave_ns = row_is_null(rows, END) ? COLLECTIVE_NEVER_LEFT : row_int(rows, END),
+                  .leave_ns = is_unfinished(torch->all->report, rows) ? COLLECTIVE_NEVER_LEFT : row_int(rows, END),
                   .bytes = COLLECTIVE_UNKNOWN,
                   .root = COLLECTIVE_UNKNOWN,
                   .operation = operation },
@@ -106,7 +113,7 @@ static int add_operation(struct torch *torch, const struct row_cursor *rows)
 
 static int read_operations(struct torch *torch, struct error *err)
 {
-    static const char *const names[] = { "start", "end", "globalTid", "nameId", "rank", NULL };
+    static const char *const names[] = { "start", "end", "globalTid", "nameId", "rank", "argsId", NULL };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, torch->all->report, "TACHO_TORCH_OP", names, err);
 

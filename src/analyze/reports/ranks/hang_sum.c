@@ -182,7 +182,8 @@ static int set_was_in(struct table *table, struct table_cell *cell, struct hangs
         text_addf(&hangs->text, "%srank %lld: %s", i ? ", " : "", (long long)hangs->ranks[i],
                   open ? operation_of(hangs, open->operation) : "no call of MPI");
     }
-    return count && report_table(hangs->report, "MPI_RANKS") ? cell_set_built(table, cell, &hangs->text) : 0;
+    const struct report_table *ranks = report_table(hangs->report, "MPI_RANKS");
+    return count && ranks && ranks->rows ? cell_set_built(table, cell, &hangs->text) : 0;
 }
 
 static const char *state_of(const struct collective_instance *instance, size_t inside, size_t absent, size_t unknown,
@@ -190,9 +191,9 @@ static const char *state_of(const struct collective_instance *instance, size_t i
 {
     if (is_mixed)
         return "mismatch";
-    if (inside && absent)
+    if (absent)
         return "hang";
-    if (inside || absent)
+    if (inside)
         return "incomplete";
     return unknown ? "unknown" : "complete";
 }
