@@ -3,15 +3,16 @@ given another clock (30 ppm fast, and UTC 7 ms off, as hosts are) and another ho
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "trace", "mpi"))
 import mpilib  # noqa: E402
+import rankslib  # noqa: E402
 import lib  # noqa: E402
 
-OFFSET_NS, PPM, MOVED = 7_000_000, 30, 1
+MOVED = 1
+OFFSET_NS = rankslib.OFFSET_NS
 
 
 class Clocks(mpilib.Case):
@@ -22,20 +23,6 @@ class Clocks(mpilib.Case):
         done = self.tacho("sql", "-f", "csv", *options, folder, query)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stderr)
         return [line.split(",") for line in done.stdout.splitlines()[1:]]
-
-    def move(self, source, target):
-        """The same report by another clock, of another host."""
-        database = target + ".sqlite"
-        self.assertEqual(self.tacho("export", "-q", "-o", database, source).returncode, 0)
-        with sqlite3.connect(database) as file:
-            for (table,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                for name in [row[1] for row in file.execute(f"PRAGMA table_info({table})") if row[1] in ("start", "end", "timestamp", "requestEnd")]:
-                    file.execute(f'UPDATE {table} SET "{name}" = "{name}" + {OFFSET_NS} + "{name}" * {PPM} / 1000000')
-            file.execute(f"UPDATE TACHO_CLOCK SET utcNs = utcNs + {OFFSET_NS}")
-            file.execute("UPDATE TARGET_INFO_SYSTEM_ENV SET value = 'elsewhere' WHERE name IN ('BootId', 'Hostname')")
-        done = self.tacho("import", "-q", "-o", target, database)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        os.unlink(database)
 
     def clocks(self, folder):
         """Method and error by file."""
@@ -60,7 +47,7 @@ class Clocks(mpilib.Case):
                 os.mkdir(self.path("moved"))
                 for rank in range(3):
                     source, target = self.path(f"true/rank000{rank}.tacho"), self.path(f"moved/rank000{rank}.tacho")
-                    self.move(source, target) if rank == MOVED else shutil.copy(source, target)
+                    rankslib.move(self, source, target) if rank == MOVED else shutil.copy(source, target)
                 query = "SELECT rank, start FROM MPI_COLLECTIVES_EVENTS ORDER BY rank, start"
                 true = [int(start) for rank, start in self.rows("true", query) if int(rank) == MOVED]
                 off = {}

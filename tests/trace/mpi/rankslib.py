@@ -2,6 +2,7 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 
 import lib
@@ -18,6 +19,25 @@ def label(members, before):
             runs.append([rank])
     text = ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
     return ("ranks " if len(ranks) > 1 else "rank ") + text + (f" ({before + 1})" if before else "")
+
+
+OFFSET_NS, PPM = 7_000_000, 30
+
+
+def move(case, source, target):
+    """The same report by another clock, of another host: 7 ms off and 30 ppm fast."""
+    database = target + ".sqlite"
+    case.assertEqual(case.tacho("export", "-q", "-o", database, source).returncode, 0)
+    with sqlite3.connect(database) as file:
+        for (table,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for name in [row[1] for row in file.execute(f"PRAGMA table_info({table})") if row[1] in ("start", "end", "timestamp", "requestEnd")]:
+                file.execute(f'UPDATE {table} SET "{name}" = "{name}" + {OFFSET_NS} + "{name}" * {PPM} / 1000000')
+        file.execute(f"UPDATE TACHO_CLOCK SET utcNs = utcNs + {OFFSET_NS}")
+        file.execute("UPDATE TARGET_INFO_SYSTEM_ENV SET value = 'elsewhere' WHERE name IN ('BootId', 'Hostname')")
+        file.execute("UPDATE TACHO_PROCESS SET host = 'elsewhere'")
+    done = case.tacho("import", "-q", "-o", target, database)
+    case.assertEqual(done.returncode, 0, done.stderr)
+    os.unlink(database)
 
 
 class Case(mpilib.Case):
