@@ -162,6 +162,13 @@ int text_begins_with_one(const char *string, const char *const *starts)
     return *starts != NULL;
 }
 
+int text_ends_with(const char *string, const char *end)
+{
+    size_t length = strlen(string), tail = strlen(end);
+
+    return length >= tail && strcmp(string + length - tail, end) == 0;
+}
+
 int text_bytes_begin_with(const char *bytes, size_t length, const char *start)
 {
     size_t wanted = strlen(start);

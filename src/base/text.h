@@ -62,7 +62,9 @@ int text_write_file(const struct text *text, const char *path);
 int text_begins_with(const char *string, const char *start);
 /* Whether it begins like one of a list that ends with NULL. */
 int text_begins_with_one(const char *string, const char *const *starts);
-/* Whether bytes do, which need no NUL behind them. */
+/* Whether it ends like this. */
+int text_ends_with(const char *string, const char *end);
+/* Whether bytes begin like this, which need no NUL behind them. */
 int text_bytes_begin_with(const char *bytes, size_t length, const char *start);
 
 #endif

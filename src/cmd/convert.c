@@ -11,6 +11,7 @@
 #include "analyze/model/stacks/missing_stacks.h"
 #include "base/nearest.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "command.h"
 #include "export/export.h"
 #include "foreign_rep.h"
@@ -62,15 +63,10 @@ static size_t without_ending(const char *path, size_t length)
     return at > 1 && path[at - 1] == '.' && path[at - 2] != '/' ? at - 1 : length;
 }
 
-static int ends_with(const char *name, const char *ending)
-{
-    return strlen(name) > strlen(ending) && strcmp(name + strlen(name) - strlen(ending), ending) == 0;
-}
-
 /* "dir/name.sqlite" or "dir/name.json.gz" to "dir/name.tacho"; allocated. NULL when memory is short. */
 static char *with_ending(const char *path, const char *separator, const char *ending)
 {
-    int is_packed = ends_with(path, ".gz") || ends_with(path, ".zst");
+    int is_packed = text_ends_with(path, ".gz") || text_ends_with(path, ".zst");
     size_t length = without_ending(path, strlen(path));
 
     length = is_packed ? without_ending(path, length) : length;
@@ -542,7 +538,7 @@ static int run_export(const struct command *self, int argc, char **argv)
     snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");
     made_up = settings.output ? NULL : with_ending(files[0], exporter->folder ? "_" : ".", ending);
     output = settings.output ? settings.output : made_up;
-    settings.export.gzip |= exporter->gzips && output && ends_with(output, ".gz");
+    settings.export.gzip |= exporter->gzips && output && text_ends_with(output, ".gz");
     if (output && strcmp(output, TO_STDOUT) == 0)
         signal(SIGPIPE, SIG_DFL); /* a reader that has enough ends us without a word */
     code = output ? write_export((struct input){ files, count }, output, exporter, &settings, &err)

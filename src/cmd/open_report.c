@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "analyze/model/event_counts.h"
@@ -109,6 +110,17 @@ static void say_lines(const struct text *notes)
     }
 }
 
+/* Imported files have no name any more, so that each keeps a descriptor. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 /* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
 static int open_set(struct input input, enum clock_choice clock, const struct set_filter *filter, struct report **out,
                     struct error *err)
@@ -120,6 +132,7 @@ static int open_set(struct input input, enum clock_choice clock, const struct se
                                          .clock = clock,
                                          .filter = filter,
                                          .notes = &notes };
+    allow_descriptors();
     int code = set_open(&request, out, err);
 
     if (code != 0)
@@ -280,17 +293,40 @@ void tell_damage(struct report *report, const char *path)
     text_free(&sentence);
 }
 
-void close_report(struct report *report, const char *path)
+static void tell_unfinished(const char *path)
 {
     struct text sentence = { 0 };
 
-    tell_damage(report, path);
-    tell_losses(report, path, LOSSES_OF_WHAT_WAS_READ);
-    if (!report_health(report).complete) {
-        text_add(&sentence,
-                 " is unfinished (tacho is still writing it, or was killed); everything written so far is shown");
-        say(path, &sentence);
+    text_add(&sentence,
+             " is unfinished (tacho is still writing it, or was killed); everything written so far is shown");
+    say(path, &sentence);
+    text_free(&sentence);
+}
+
+/* Of a job that was killed as a whole, some are enough. */
+static void tell_unfinished_parts(struct report *set)
+{
+    enum { NAMED = 4 };
+    struct text sentence = { 0 };
+    size_t unfinished = 0;
+
+    for (size_t i = 0; i < report_part_count(set); i++)
+        if (!report_health(report_part_report(set, i)).complete && unfinished++ < NAMED)
+            tell_unfinished(report_part_at(set, i)->name);
+    if (unfinished > NAMED) {
+        text_addf(&sentence, "%zu more reports are unfinished", unfinished - NAMED);
+        say("", &sentence);
     }
     text_free(&sentence);
+}
+
+void close_report(struct report *report, const char *path)
+{
+    tell_damage(report, path);
+    tell_losses(report, path, LOSSES_OF_WHAT_WAS_READ);
+    if (report_part_count(report))
+        tell_unfinished_parts(report);
+    else if (!report_health(report).complete)
+        tell_unfinished(path);
     report_close(report);
 }

@@ -18,13 +18,6 @@ static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep", ".pt.tra
 /* The export of an .nsys-rep lies beside it and is the same report again. */
 static const char export_ending[] = ".sqlite", *const exported[] = { ".nsys-rep", ".qdrep", ".tacho" };
 
-static int ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-
-    return length > tail && strcmp(name + length - tail, ending) == 0;
-}
-
 static int is_folder(const char *path)
 {
     struct stat file;
@@ -66,9 +59,9 @@ static int by_name(const void *a, const void *b)
 static int has_report_ending(const char *folder, const char *name)
 {
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_with(name, endings[i]))
+        if (text_ends_with(name, endings[i]))
             return 1;
-    if (!ends_with(name, export_ending))
+    if (!text_ends_with(name, export_ending))
         return 0;
     for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
         struct text other = { 0 };

@@ -183,6 +183,19 @@ def check_processes_of_ranks():
               {row["Rank"]: (row["CPU Time (ns)"], row["Span (ns)"]) for row in table("rank_sum", path)})
 
 
+def check_whole_run():
+    """The times of a job are those from its first begin to its last end, whatever overlaps; files that are not finished are named."""
+    launched = tacho_rows("hosts", "SELECT min(start), max(end) FROM TACHO_PROCESS WHERE origin = 'launch'")[0]
+    check("wall time of a job", launched[1] - launched[0], {row["Name"]: row["Time (ns)"] for row in table("run_sum", "hosts")}["Wall time"])
+    os.mkdir("cut")
+    for name in ("a", "b"):
+        shutil.copy(f"hosts/{name}.tacho", "cut")
+    with open("cut/a.tacho", "rb+") as file:
+        file.truncate(os.path.getsize("cut/a.tacho") - 50)
+    said = run("stats", "-q", "-r", "osrt_sum", "cut")[1]
+    check("the unfinished report is named", "tacho: cut/a.tacho is unfinished (tacho is still writing it, or was killed); everything written so far is shown\n", said)
+
+
 def check_several():
     """Files that are named one after another are a set, to every command."""
     files = [f"run/{name}.sqlite" for name in NAMES]
@@ -330,6 +343,7 @@ def check_merges():
     check_merge("run")
     check_merge("hosts")
     check_processes_of_ranks()
+    check_whole_run()
     for words in (("--by", "rank"), ("--by", "host"), ("--by", "rank", "--filter-rank", "1,4-5")):
         check(f"merged: {words}", by_rows(*words, "hosts"), by_rows(*words, "merged.tacho"))
     check_merge("hosts", ("--filter-rank", "1-4"))

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
+#include "base/text.h"
 
 enum { ID, SYMBOL, MODULE, CHAIN_COLUMNS };
 enum { START, THREAD, CHAIN, SAMPLE_COLUMNS };
@@ -18,20 +19,14 @@ struct marks {
     unsigned char *flags;   /* owned; by chain */
 };
 
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), behind = strlen(end);
-
-    return length >= behind && strcmp(text + length - behind, end) == 0;
-}
-
 static unsigned char flag_of(struct report *report, int64_t symbol, int64_t module)
 {
     const char *name = report_string(report, symbol, NULL);
 
     if (strcmp(name, "_worker_loop") == 0)
         return IN_LOOP;
-    return ends_with(name, "get") && ends_with(report_string(report, module, NULL), "multiprocessing/queues.py")
+    return text_ends_with(name, "get") &&
+                   text_ends_with(report_string(report, module, NULL), "multiprocessing/queues.py")
                ? IN_QUEUE
                : 0;
 }

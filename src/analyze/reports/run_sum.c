@@ -1,65 +1,136 @@
 /* run_sum: how long the run took, in wall time, CPU time and busy time of GPUs. See run_sum.h. */
 #include "run_sum.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
+#include "base/array.h"
 #include "base/saturating.h"
 
 /* ---- the whole run --------------------------------------------------------------------------------------------- */
 
-enum { START, END, PID, IMAGE, EXE, ORIGIN };
+enum { START, END, PID, IMAGE, EXE, ORIGIN, STATUS, SIGNAL };
 
 static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return row_is_null(rows, column) ? "" : report_string(report, row_int(rows, column), NULL);
 }
 
-/* The process that was launched or attached to; without one, the first. Returns when its first image began. */
-static int64_t find_program(struct row_cursor *rows, struct report *report, int64_t *pid)
+/* A process that was launched or attached to. A set has one of each report. */
+struct program {
+    int64_t pid, begun_ns, image, end_ns; /* end_ns INT64_MIN: it has not ended */
+    size_t row;                           /* the last about its last image */
+    int has_failed;
+};
+struct programs {
+    struct program *list; /* owned; by pid */
+    size_t count, room;
+};
+
+static int by_pid(const void *a, const void *b)
 {
-    int64_t begun_ns = 0;
+    const struct program *x = a, *y = b;
+
+    return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static int add_program(struct programs *programs, const struct row_cursor *rows)
+{
+    if (array_reserve(&programs->list, &programs->room, programs->count + 1, sizeof *programs->list) != 0)
+        return ERR_NO_MEMORY;
+    programs->list[programs->count++] = (struct program){
+        .pid = row_int_or(rows, PID, 0), .begun_ns = row_int_or(rows, START, 0), .image = INT64_MIN, .end_ns = INT64_MIN
+    };
+    return 0;
+}
+
+/* Each once. Without one that was launched, the first process. */
+static int find_programs(struct programs *programs, struct row_cursor *rows, struct report *report)
+{
+    size_t kept = 0;
 
     while (row_cursor_next(rows)) {
         const char *origin = text_of(report, rows, ORIGIN);
-        if (rows->row != 0 && strcmp(origin, "launch") != 0 && strcmp(origin, "attach") != 0)
-            continue;
-        *pid = row_int_or(rows, PID, 0);
-        begun_ns = row_int_or(rows, START, 0);
+        int is_launched = strcmp(origin, "launch") == 0 || strcmp(origin, "attach") == 0;
+        if (is_launched && add_program(programs, rows) != 0)
+            return ERR_NO_MEMORY;
     }
     rows->next = 0;
-    return begun_ns;
+    if (!programs->count && row_cursor_next(rows) && add_program(programs, rows) != 0)
+        return ERR_NO_MEMORY;
+    rows->next = 0;
+    if (programs->count)
+        qsort(programs->list, programs->count, sizeof *programs->list, by_pid);
+    for (size_t i = 0; i < programs->count; i++)
+        if (!kept || programs->list[i].pid != programs->list[kept - 1].pid)
+            programs->list[kept++] = programs->list[i];
+    programs->count = kept;
+    return 0;
 }
 
-/* After exec, the last image of the process counts. The last row about an image is valid. */
-static void take_program(struct run_times *times, struct row_cursor *rows, struct report *report)
+/* After exec, the last image of a process counts. The last row about an image is valid. */
+static void take_rows(struct programs *programs, struct row_cursor *rows)
 {
-    int64_t pid = -1, image = INT64_MIN, begun_ns = find_program(rows, report, &pid);
-
     while (row_cursor_next(rows)) {
-        if (row_int_or(rows, PID, 0) != pid || row_int_or(rows, IMAGE, 0) < image)
+        const struct program key = { .pid = row_int_or(rows, PID, 0) };
+        struct program *at = programs->count ? bsearch(&key, programs->list, programs->count, sizeof key, by_pid)
+                                             : NULL;
+        if (!at || row_int_or(rows, IMAGE, 0) < at->image)
             continue;
-        image = row_int_or(rows, IMAGE, 0);
-        times->program_row = rows->row;
-        times->program = text_of(report, rows, EXE);
-        times->wall_ns = row_is_null(rows, END) ? -1 : saturating_duration(begun_ns, row_int(rows, END));
+        at->image = row_int_or(rows, IMAGE, 0);
+        at->row = rows->row;
+        at->end_ns = row_int_or(rows, END, INT64_MIN);
+        at->has_failed = row_int_or(rows, STATUS, 0) != 0 || row_int_or(rows, SIGNAL, 0) != 0;
     }
+}
+
+/* From the first begin to the last end. How a job ended, a rank that failed tells. */
+static void take_programs(struct run_times *times, const struct programs *programs, struct row_cursor *rows,
+                          struct report *report)
+{
+    const struct program *told = programs->list;
+    int64_t begun_ns = INT64_MAX, end_ns = INT64_MIN;
+    int is_over = 1;
+
+    if (!programs->count)
+        return;
+    for (size_t i = 0; i < programs->count; i++) {
+        const struct program *at = &programs->list[i];
+        begun_ns = at->begun_ns < begun_ns ? at->begun_ns : begun_ns;
+        end_ns = at->end_ns > end_ns ? at->end_ns : end_ns;
+        is_over &= at->end_ns != INT64_MIN;
+        told = at->has_failed && !told->has_failed ? at : told;
+    }
+    rows->row = told->row;
+    times->program_row = told->row;
+    times->program = text_of(report, rows, EXE);
+    times->wall_ns = is_over ? saturating_duration(begun_ns, end_ns) : -1;
 }
 
 static int read_program(struct run_times *times, struct report *report, struct error *err)
 {
-    static const char *const names[] = { "start", "end", "globalPid", "image", "exe", "origin", NULL };
+    static const char *const names[] = { "start",  "end",        "globalPid", "image", "exe",
+                                         "origin", "exitStatus", "signal",    NULL };
+    struct programs programs = { 0 };
     struct row_cursor rows;
     int code = row_cursor_open(&rows, report, "TACHO_PROCESS", names, err);
 
     if (code != 0)
         return code;
-    take_program(times, &rows, report);
+    if ((code = find_programs(&programs, &rows, report)) != 0) {
+        error_set(err, code, "out of memory");
+        goto close_rows;
+    }
+    take_rows(&programs, &rows);
+    take_programs(times, &programs, &rows, report);
+close_rows:
+    free(programs.list);
     row_cursor_close(&rows);
-    return 0;
+    return code;
 }
 
 static int read_cpu_time(struct run_times *times, struct report *report, struct error *err)
@@ -76,6 +147,35 @@ static int read_cpu_time(struct run_times *times, struct report *report, struct 
     return 0;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const struct report_span *x = a, *y = b;
+
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* The time in which any of the ranges was on: those of a set's reports overlap. -1: out of memory. */
+static int64_t covered_time(struct row_cursor *rows, int64_t end_ns)
+{
+    size_t count = 0;
+    int64_t covered = 0, until = INT64_MIN;
+    struct report_span *spans = array_alloc(rows->columns.rows + 1, sizeof *spans);
+
+    if (!spans)
+        return -1;
+    while (row_cursor_next(rows))
+        spans[count++] = (struct report_span){ row_int_or(rows, 0, 0), row_int_or(rows, 1, end_ns) };
+    qsort(spans, count, sizeof *spans, by_start);
+    for (size_t i = 0; i < count; i++) {
+        int64_t from = spans[i].from_ns > until ? spans[i].from_ns : until;
+        if (spans[i].to_ns > from)
+            covered = saturating_add(covered, saturating_duration(from, spans[i].to_ns));
+        until = spans[i].to_ns > until ? spans[i].to_ns : until;
+    }
+    free(spans);
+    return covered;
+}
+
 /* Recording was on in ranges, the last of which may have no end; in an import, all the time. A report that was not
  * closed has neither, but events. */
 static int read_captured(struct run_times *times, struct report *report, struct error *err)
@@ -88,18 +188,16 @@ static int read_captured(struct run_times *times, struct report *report, struct 
 
     if (code != 0)
         return code;
-    if (row_cursor_next(&rows))
+    if (rows.columns.rows == 1 && row_cursor_next(&rows)) /* of a set, the time from the first event to the last */
         duration = row_int_or(&rows, 0, duration);
     row_cursor_close(&rows);
     if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", range_names, err)) != 0)
         return code;
     int has_ranges = rows.columns.rows != 0;
-    while (row_cursor_next(&rows))
-        times->captured_ns = saturating_add(times->captured_ns, saturating_duration(row_int_or(&rows, 0, 0),
-                                                                                    row_int_or(&rows, 1, span.to_ns)));
+    times->captured_ns = has_ranges ? covered_time(&rows, span.to_ns) : duration;
     row_cursor_close(&rows);
-    if (!has_ranges)
-        times->captured_ns = duration;
+    if (times->captured_ns < 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
     if (times->wall_ns < 0)
         times->wall_ns = duration;
     return 0;

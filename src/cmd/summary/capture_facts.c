@@ -49,12 +49,12 @@ static int read_capture(struct capture_facts *facts, struct report *report, stru
     while (row_cursor_next(&rows)) {
         facts->is_over = 1;
         facts->over = text_of(report, &rows, OVER);
-        facts->kill_signal = row_int_or(&rows, KILL, 0);
-        facts->cost_ns = row_int_or(&rows, COST, 0);
-        facts->start_cost_ns = row_int_or(&rows, START_COST, 0);
-        facts->python_cpu_ns = row_int_or(&rows, PYTHON, 0);
-        facts->cut_stacks = row_int_or(&rows, CUT, 0);
-        facts->throttled = row_int_or(&rows, THROTTLED, 0);
+        facts->kill_signal = row_int_or(&rows, KILL, facts->kill_signal);
+        facts->cost_ns = saturating_add(facts->cost_ns, row_int_or(&rows, COST, 0)); /* of all reports of a set */
+        facts->start_cost_ns = saturating_add(facts->start_cost_ns, row_int_or(&rows, START_COST, 0));
+        facts->python_cpu_ns = saturating_add(facts->python_cpu_ns, row_int_or(&rows, PYTHON, 0));
+        facts->cut_stacks = saturating_add(facts->cut_stacks, row_int_or(&rows, CUT, 0));
+        facts->throttled = saturating_add(facts->throttled, row_int_or(&rows, THROTTLED, 0));
     }
     row_cursor_close(&rows);
     return 0;

@@ -7,6 +7,7 @@
 #include "abi/cuda_errors.h"
 #include "analyze/engine/event_columns.h"
 #include "base/json_write.h"
+#include "base/text.h"
 #include "report/schema/enums.h"
 
 enum { LONGEST_TEXT = 1 << 16, LONGEST_ENUM = 80 };
@@ -50,13 +51,6 @@ static const char *note_of(const struct schema_table *known, const char *column)
     return "";
 }
 
-static int ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), tail = strlen(ending);
-
-    return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
 static int is_global_id(const char *column)
 {
     static const char *const names[] = { "globalTid", "globalPid", "endGlobalTid", "lockHolder", "parentGlobalPid" };
@@ -82,7 +76,7 @@ static enum field_kind kind_of(const struct report_column *column, const char *n
         return FIELD_BYTES;
     if (strstr(note, ", ns"))
         return FIELD_DURATION;
-    return ends_with(column->name, "Id") || ends_with(column->name, "id") || is_global_id(column->name) ||
+    return text_ends_with(column->name, "Id") || text_ends_with(column->name, "id") || is_global_id(column->name) ||
                    strstr(note, "ddress")
                ? FIELD_ID
                : FIELD_INT;

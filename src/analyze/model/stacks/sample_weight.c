@@ -12,6 +12,7 @@
 struct setting {
     int is_clock;
     int64_t frequency; /* samples a second; 0: not known */
+    int is_mixed;      /* reports of a set count different events, whose figures cannot be added */
 };
 
 static int read_setting(struct setting *out, struct report *report, struct error *err)
@@ -20,14 +21,19 @@ static int read_setting(struct setting *out, struct report *report, struct error
     struct row_cursor rows = { 0 };
     int code;
 
-    *out = (struct setting){ 0 };
+    *out = (struct setting){ .frequency = -1 };
     if ((code = row_cursor_open(&rows, report, "TACHO_SAMPLING", names, err)) != 0)
         goto close_rows;
     while (row_cursor_next(&rows)) {
         size_t length = 0;
         const char *event = row_is_null(&rows, 0) ? "" : report_string(report, row_int(&rows, 0), &length);
-        out->is_clock = length >= 5 && memcmp(event + length - 5, "clock", 5) == 0;
-        out->frequency = row_is_null(&rows, 1) ? 0 : row_int(&rows, 1);
+        int is_clock = length >= 5 && memcmp(event + length - 5, "clock", 5) == 0, is_first = out->frequency < 0;
+        int64_t frequency = row_int_or(&rows, 1, 0);
+        if (!length) /* nothing was sampled */
+            continue;
+        out->is_mixed |= !is_first && is_clock != out->is_clock;
+        out->is_clock = is_clock;
+        out->frequency = is_first || frequency == out->frequency ? frequency : 0;
     }
 close_rows:
     row_cursor_close(&rows);
@@ -61,6 +67,8 @@ int sample_weight_read(double *weight_ns, const struct stacks *stacks, enum stac
     *weight_ns = 0;
     if (source == STACKS_CPU && (code = read_setting(&setting, stacks->report, err)) != 0)
         return code;
+    if (setting.is_mixed)
+        return 0;
     if (setting.is_clock)
         *weight_ns = 1;
     if (setting.is_clock || whole->weight <= 0)
