@@ -1,9 +1,9 @@
 /* Makes a report of a GPU program that never ran, for the benches of tables, exports and imports: kernels, the calls
  * that launched them, and nested NVTX ranges around the calls. The same seed makes the same file.
  *
- * make_events FILE [KERNELS [RANGES [SEED [STEP]]]]: by default 2 M kernels with as many calls (4 M events) and no
- * ranges, from four threads and in no order that repeats. With STEP, one thread launches the same STEP kernels again
- * and again, and waits for them. */
+ * make_events FILE [KERNELS [RANGES [SEED [STEP [RANK RANKS]]]]]: by default 2 M kernels with as many calls (4 M
+ * events) and no ranges, from four threads and in no order that repeats. With STEP, one thread launches the same STEP
+ * kernels again and again, and waits for them. With RANK, it is one of the RANKS of a job with eight ranks a host. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -290,13 +290,69 @@ static void add_machine(struct program *program)
     }
 }
 
+static void add_fact(struct program *program, const char *name, const char *value)
+{
+    struct row_TARGET_INFO_SYSTEM_ENV row = { 0 };
+
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, globalVid, INT64_C(1) << 48);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, devStateName, text(program, "System"));
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, name, text(program, "%s", name));
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, nameEnum, 0);
+    ROW_SET(&row, TARGET_INFO_SYSTEM_ENV, value, text(program, "%s", value));
+    writer_append(program->writer, TABLE_TARGET_INFO_SYSTEM_ENV, &row);
+}
+
+/* All ranks have the same process number, so each has processes of its own. */
+static const char *text_of_rank(long rank)
+{
+    static char bytes[32];
+
+    snprintf(bytes, sizeof bytes, "%ld", 4026531836 + rank);
+    return bytes;
+}
+
+static void add_clock(struct program *program, int64_t time_ns, int64_t begin_ns)
+{
+    struct row_TACHO_CLOCK row = { 0 };
+
+    ROW_SET(&row, TACHO_CLOCK, timestamp, time_ns);
+    ROW_SET(&row, TACHO_CLOCK, ticks, begin_ns + time_ns);
+    ROW_SET(&row, TACHO_CLOCK, monotonicNs, begin_ns + time_ns);
+    ROW_SET(&row, TACHO_CLOCK, utcNs, INT64_C(1700000000000000000) + begin_ns + time_ns);
+    ROW_SET(&row, TACHO_CLOCK, errorNs, 50);
+    writer_append(program->writer, TABLE_TACHO_CLOCK, &row);
+}
+
+static void add_rank(struct program *program, long rank, long ranks)
+{
+    enum { RANKS_A_HOST = 8 };
+    struct row_TACHO_PROCESS process = { 0 };
+    char host[32];
+
+    snprintf(host, sizeof host, "node%04ld", rank / RANKS_A_HOST);
+    add_fact(program, "Hostname", host);
+    add_fact(program, "BootId", host);
+    add_fact(program, "PidNamespace", text_of_rank(rank));
+    add_clock(program, 0, rank * 1000);
+    add_clock(program, program->threads[0].now, rank * 1000);
+    ROW_SET(&process, TACHO_PROCESS, start, 0);
+    ROW_SET(&process, TACHO_PROCESS, globalPid, GLOBAL_PID);
+    ROW_SET(&process, TACHO_PROCESS, image, 0);
+    ROW_SET(&process, TACHO_PROCESS, host, text(program, "%s", host));
+    ROW_SET(&process, TACHO_PROCESS, rank, rank);
+    ROW_SET(&process, TACHO_PROCESS, localRank, rank % RANKS_A_HOST);
+    ROW_SET(&process, TACHO_PROCESS, worldSize, ranks);
+    ROW_SET(&process, TACHO_PROCESS, job, text(program, "made-up"));
+    writer_append(program->writer, TABLE_TACHO_PROCESS, &process);
+}
+
 int main(int argc, char **argv)
 {
     static struct program program;
     struct error err = { 0 };
 
     if (argc < 2) {
-        fprintf(stderr, "usage: make_events FILE [KERNELS [RANGES [SEED [STEP]]]]\n");
+        fprintf(stderr, "usage: make_events FILE [KERNELS [RANGES [SEED [STEP [RANK RANKS]]]]]\n");
         return 2;
     }
     uint64_t kernels = argc > 2 ? strtoull(argv[2], NULL, 10) : 2000000;
@@ -316,6 +372,8 @@ int main(int argc, char **argv)
             wait_for_all(&program, thread);
     }
     add_machine(&program);
+    if (argc > 7)
+        add_rank(&program, strtol(argv[6], NULL, 10), strtol(argv[7], NULL, 10));
     if (writer_close(program.writer, &err)) {
         fprintf(stderr, "make_events: %s\n", err.text);
         return 1;
