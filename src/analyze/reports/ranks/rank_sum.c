@@ -38,13 +38,14 @@ struct sums {
     int64_t first_ns, last_ns;
 };
 
+/* Work of the GPUs of one rank that one worker saw; overlapping pieces are one. */
 struct work {
-    uint32_t rank;
     int64_t start_ns, end_ns;
 };
 struct works {
     struct work *list; /* owned */
     size_t count, room;
+    int is_unsorted;
 };
 
 struct summary {
@@ -53,7 +54,7 @@ struct summary {
     struct filter filter;
     const struct source *source;
     struct sums *sums;                          /* owned; by worker and rank */
-    struct works *works;                        /* owned; by worker: of GPUs */
+    struct works *works;                        /* owned; by worker and rank: of GPUs */
     int workers;
     int64_t *cpu_ns, *lost, *begin_ns, *end_ns; /* owned; by rank; cpu_ns -1: unknown */
 };
@@ -67,6 +68,26 @@ static const char *const read_columns[READ_COLUMNS] = { "start", "end",      "gl
 static struct sums *sums_of(const struct summary *summary, int worker, uint32_t rank)
 {
     return &summary->sums[(size_t)worker * summary->index.count + rank];
+}
+
+static struct works *works_of(const struct summary *summary, int worker, uint32_t rank)
+{
+    return &summary->works[(size_t)worker * summary->index.count + rank];
+}
+
+static int add_work(struct works *works, int64_t start, int64_t end)
+{
+    struct work *last = works->count ? &works->list[works->count - 1] : NULL;
+
+    if (last && start >= last->start_ns && start <= last->end_ns) {
+        last->end_ns = end > last->end_ns ? end : last->end_ns;
+        return 0;
+    }
+    works->is_unsorted |= last && start < last->start_ns;
+    if (array_reserve(&works->list, &works->room, works->count + 1, sizeof *works->list) != 0)
+        return ERR_NO_MEMORY;
+    works->list[works->count++] = (struct work){ start, end };
+    return 0;
 }
 
 static int is_nccl(struct report *report, int64_t name)
@@ -103,11 +124,7 @@ static int add_row(struct summary *summary, int worker, const struct report_bloc
         sums->has[NCCL_TIME] = 1;
         sums->ns[NCCL_TIME] = saturating_add(sums->ns[NCCL_TIME], duration);
     }
-    struct works *works = &summary->works[worker];
-    if (array_reserve(&works->list, &works->room, works->count + 1, sizeof *works->list) != 0)
-        return ERR_NO_MEMORY;
-    works->list[works->count++] = (struct work){ rank, start, end };
-    return 0;
+    return add_work(works_of(summary, worker, rank), start, end);
 }
 
 static int add_block(void *context, int worker, const struct report_block *block)
@@ -189,48 +206,42 @@ static int compare_works(const void *a, const void *b)
 {
     const struct work *x = a, *y = b;
 
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int join_works(struct summary *summary)
+/* All work of a rank, sorted, in the list of the first worker. */
+static int join_works(struct summary *summary, uint32_t rank)
 {
-    struct works *all = &summary->works[0];
+    struct works *all = works_of(summary, 0, rank);
 
     for (int w = 1; w < summary->workers; w++) {
-        struct works *more = &summary->works[w];
+        struct works *more = works_of(summary, w, rank);
         if (array_reserve(&all->list, &all->room, all->count + more->count, sizeof *all->list) != 0)
             return ERR_NO_MEMORY;
         if (more->count)
             memcpy(all->list + all->count, more->list, more->count * sizeof *all->list);
+        all->is_unsorted |= more->is_unsorted || (all->count && more->count);
         all->count += more->count;
         free(more->list);
         *more = (struct works){ 0 };
     }
-    if (all->count)
+    if (all->is_unsorted)
         qsort(all->list, all->count, sizeof *all->list, compare_works);
     return 0;
 }
 
 /* The time between the first and the last work of a rank's GPUs in which none of them had any. -1: there is no work. */
-static int64_t idle_of(const struct works *works, uint32_t rank, size_t *at)
+static int64_t idle_of(const struct works *works)
 {
-    int64_t idle = -1, busy_until = 0;
+    int64_t idle = 0, busy_until = works->count ? works->list[0].start_ns : 0;
 
-    while (*at < works->count && works->list[*at].rank < rank)
-        (*at)++;
-    for (; *at < works->count && works->list[*at].rank == rank; (*at)++) {
-        const struct work *work = &works->list[*at];
-        if (idle < 0) {
-            idle = 0;
-            busy_until = work->start_ns;
-        }
+    for (size_t i = 0; i < works->count; i++) {
+        const struct work *work = &works->list[i];
         if (work->start_ns > busy_until)
             idle = saturating_add(idle, saturating_subtract(work->start_ns, busy_until));
         busy_until = work->end_ns > busy_until ? work->end_ns : busy_until;
     }
-    return idle;
+    return works->count ? idle : -1;
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -305,13 +316,16 @@ static void set_span(struct table_cell *cell, const struct summary *summary, uin
         cell_set_int(cell, saturating_duration(first, last));
 }
 
-static int add_rank(struct table *table, struct summary *summary, uint32_t rank, size_t *at)
+static int add_rank(struct table *table, struct summary *summary, uint32_t rank)
 {
     struct table_cell *row = table_add_row(table);
-    int64_t idle = idle_of(&summary->works[0], rank, at);
+    struct works *works = works_of(summary, 0, rank);
 
-    if (!row)
+    if (!row || join_works(summary, rank) != 0)
         return ERR_NO_MEMORY;
+    int64_t idle = idle_of(works);
+    free(works->list);
+    *works = (struct works){ 0 };
     join_sums(summary, rank);
     const struct sums *sums = sums_of(summary, 0, rank);
     if (summary->index.ranks[rank] >= 0)
@@ -333,13 +347,10 @@ static int add_rank(struct table *table, struct summary *summary, uint32_t rank,
 
 static int fill(struct table *table, struct summary *summary)
 {
-    size_t at = 0;
-    int code = join_works(summary);
+    int code;
 
-    if (code != 0)
-        return code;
     for (uint32_t rank = 0; rank < summary->index.count; rank++)
-        if ((code = add_rank(table, summary, rank, &at)) != 0)
+        if ((code = add_rank(table, summary, rank)) != 0)
             return code;
     return 0;
 }
@@ -350,7 +361,7 @@ static int allocate(struct summary *summary)
 
     summary->workers = report_workers(summary->report);
     summary->sums = calloc((size_t)summary->workers * ranks, sizeof *summary->sums);
-    summary->works = calloc((size_t)summary->workers, sizeof *summary->works);
+    summary->works = calloc((size_t)summary->workers * ranks, sizeof *summary->works);
     summary->cpu_ns = calloc(ranks, sizeof *summary->cpu_ns);
     summary->lost = calloc(ranks, sizeof *summary->lost);
     summary->begin_ns = calloc(ranks, sizeof *summary->begin_ns);
@@ -372,8 +383,8 @@ static int allocate(struct summary *summary)
 
 static void free_summary(struct summary *summary)
 {
-    for (int w = 0; summary->works && w < summary->workers; w++)
-        free(summary->works[w].list);
+    for (size_t i = 0; summary->works && i < (size_t)summary->workers * summary->index.count; i++)
+        free(summary->works[i].list);
     free(summary->works);
     free(summary->sums);
     free(summary->cpu_ns);
