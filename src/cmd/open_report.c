@@ -164,6 +164,19 @@ void input_name(struct text *out, struct input input)
         text_addf(out, " and %zu more", input.count - 1);
 }
 
+void input_add_words(struct text *out, struct input input)
+{
+    enum { SHOWN = 4 };
+
+    for (size_t i = 0; i < input.count && i < SHOWN; i++) {
+        if (i)
+            text_add_char(out, ' ');
+        display_add_file(out, input.paths[i]);
+    }
+    if (input.count > SHOWN)
+        text_add(out, " …");
+}
+
 int open_input(struct input input, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err)
 {

@@ -36,6 +36,9 @@ static inline struct input input_at(const char *const *paths, size_t path_count,
 /* Adds how the input is called in messages: "a.tacho", "a.tacho and 3 more". */
 void input_name(struct text *out, struct input input);
 
+/* Adds it as the words of a command line; of many files the first ones. */
+void input_add_words(struct text *out, struct input input);
+
 /* Opens an input as options of the command ask for; settings may be NULL. */
 int open_input(struct input input, const struct foreign_rep_settings *settings, struct text *found, struct report **out,
                struct error *err);

@@ -84,8 +84,13 @@ static void add_more(struct text *out, const struct run_human *run, const struct
     size_t begin = line.length;
     text_addf(&line, "tacho %s", run->command->name);
     selection_command(&line, wanted, run->part);
+    if (run->by.by != SET_BY_NONE)
+        text_addf(&line, " --by %s", run->by.by == SET_BY_RANK ? "rank" : "host");
     text_add(&line, " --rows=all ");
-    display_add_file(&line, run->path);
+    if (run->input.count > 1)
+        input_add_words(&line, run->input);
+    else
+        display_add_file(&line, run->path);
     if (!display_fits(text_string(&line), line.length, columns)) {
         text_cut(&line, begin);
         text_add(&line, "--rows=all");

@@ -4,6 +4,7 @@
 #define TACHO_CMD_RUN_HUMAN_H
 
 #include "command.h"
+#include "open_report.h"
 #include "output.h"
 #include "run_by.h"
 #include "selection.h"
@@ -19,6 +20,7 @@ struct run_human {
     const struct selection_part_settings *part;
     const struct output_delivery *delivery;
     struct run_by by;
+    struct input input;                    /* several files; {0}: the path alone */
     struct print_request request;
     int by_default;                        /* no report was named */
     size_t tables_to_come, lines;          /* of the default list: tables after this one; lines so far */

@@ -192,7 +192,7 @@ static int read_gpus(struct set_member *member, struct error *err)
     return member->gpus ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
-int set_member_read(struct set_member *member, struct error *err)
+int set_member_read_ranks(struct set_member *member, struct error *err)
 {
     int code;
 
@@ -202,6 +202,15 @@ int set_member_read(struct set_member *member, struct error *err)
     if (member->rank == RANK_UNKNOWN && (code = read_ranks(member, "MPI_RANKS", err)) != 0)
         return code;
     settle_ranks(member);
+    return 0;
+}
+
+int set_member_read(struct set_member *member, struct error *err)
+{
+    int code;
+
+    if ((code = set_member_read_ranks(member, err)) != 0)
+        return code;
     if ((code = read_facts(member, "TARGET_INFO_SYSTEM_ENV", err)) != 0)
         return code;
     if ((code = read_facts(member, "META_DATA_CAPTURE", err)) != 0)

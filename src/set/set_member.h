@@ -39,8 +39,9 @@ struct set_member {
     int64_t clock_error_ns;
 };
 
-/* Reads what the report says. Free it after an error too; the report stays open. */
+/* Reads what the report says, all of it or the ranks alone. Free it after an error too; the report stays open. */
 int set_member_read(struct set_member *member, struct error *err);
+int set_member_read_ranks(struct set_member *member, struct error *err);
 void set_member_free(struct set_member *member);
 
 /* The ranks of the report, each once, in ascending order; owned by the caller, as many as *count. NULL: out of

@@ -208,9 +208,14 @@ int set_divide(const char *path, const struct set_filter *filter, int always, st
     const struct set_request request = { .filter = filter };
     struct set_member member = { .path = path, .report = *report, .system = -1, .clock = "reference" };
     struct opening opening = { .request = &request, .members = &member, .count = 1 };
-    int code = set_member_read(&member, err);
+    int is_plain = !always && (!filter || (!filter->ranks && !filter->hosts));
+    int code = set_member_read_ranks(&member, err);
 
-    if (code != 0)
+    if (code != 0 || (is_plain && member.rank != RANK_SEVERAL)) /* most reports are of one rank, or of none */
+        goto free_member;
+    set_member_free(&member);
+    member = (struct set_member){ .path = path, .report = *report, .system = -1, .clock = "reference" };
+    if ((code = set_member_read(&member, err)) != 0)
         goto free_member;
     if ((code = keep_if_wanted(&opening, err)) != 0)
         goto free_member;

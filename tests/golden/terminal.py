@@ -302,6 +302,8 @@ def check_options():
     check_units(file)
     both = on_terminal(120, "stats", "--each", "-r", "osrt_sum", file, "mix.tacho")
     check("--each: several files are named", [f"==> {file} <==", "==> mix.tacho <=="], re.findall(r"^==> .* <==$", both, re.M))
+    both = on_terminal(150, "stats", "--by", "host", "-r", "cuda_gpu_kern_sum", file, "mix.tacho")
+    check("the command names all files of a set", True, f"tacho stats -r cuda_gpu_kern_sum --by host --rows=all {file} mix.tacho" in both)
     units = on_terminal(120, "stats", "-r", "osrt_sum", "--timeunit=msec", file)
     check("--timeunit=msec", True, "Total (ms)" in units and re.search(r"100\.\d{3} ", units) is not None and "µs" not in units)
     for arguments in (("--rows=x",), ("--rows=-1",), ("--rows=",), ("--timeunit=weeks",)):
