@@ -172,6 +172,7 @@ void view_close(struct view *view)
     free(view->row_of_key);
     free(view->overview);
     keys_free(&view->row_keys);
+    job_rows_free(&view->ranks);
     intern_free(&view->own_names);
     arena_free(&view->arena);
     text_free(&view->scratch);

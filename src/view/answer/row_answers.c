@@ -88,6 +88,8 @@ static void add_row(const struct view *view, struct text *out, size_t i)
         json_add_real(out, row->points.max);
         text_add_char(out, ',');
     }
+    if (row->rank >= 0)
+        json_int(out, "rank", row->rank);
     if (row->process >= 0)
         json_int(out, "pid", global_pid_number(row->process));
     if (row->thread >= 0)

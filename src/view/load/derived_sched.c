@@ -28,6 +28,7 @@ struct switches {
     uint32_t *order; /* owned; by thread, then by time */
     struct gather states, cpus;
     struct thread_names names;
+    int has_systems; /* the report was made of several: CPUs of different hosts have the same numbers */
 };
 
 static int64_t value(const struct switches *switches, int column, size_t i)
@@ -67,6 +68,7 @@ static int add_stretch(struct switches *switches, size_t i, uint32_t label)
     if (code != 0 || !is_in)
         return code;
     event.key[KEY_TYPE] = ROW_CPU_THREADS;
+    event.key[KEY_B] = switches->has_systems ? job_rows_system(event.key[KEY_A]) : 0;
     event.key[KEY_A] = value(switches, CPU, i);
     event.name = label;
     return gather_add(&switches->cpus, 0, &event);
@@ -120,7 +122,8 @@ static int add_rows(struct switches *switches, struct error *err)
 int derived_sched(struct view *view, struct error *err)
 {
     static const char *const names[COLUMNS] = { "start", "cpu", "isSchedIn", "globalTid", "threadState" };
-    struct switches switches = { .view = view };
+    const struct report_table *clocks = report_table(view->report, "TACHO_CLOCK_OFFSET");
+    struct switches switches = { .view = view, .has_systems = clocks && clocks->rows };
     int code;
 
     if ((code = columns_read(view->report, "SCHED_EVENTS", names, COLUMNS, &switches.columns, err)) != 0)

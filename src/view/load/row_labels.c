@@ -9,6 +9,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "analyze/model/nvtx_domains.h"
 #include "analyze/model/threads.h"
+#include "base/human.h"
 #include "base/path.h"
 
 struct labels {
@@ -94,6 +95,48 @@ static void add_source_label(struct labels *labels, const struct view_row *row)
         text_addf(&labels->text, ", SM %lld", (long long)row->key[KEY_C]);
 }
 
+static void add_host(struct labels *labels, int number)
+{
+    const struct row_host *host = &labels->view->ranks.hosts[number];
+    const char *name = host->name ? report_string(labels->view->report, host->name, NULL) : "";
+
+    text_add(&labels->text, *name ? name : "Unknown host");
+    if (host->rank_count)
+        text_addf(&labels->text, " · %zu rank%s", host->rank_count, host->rank_count == 1 ? "" : "s");
+}
+
+/* How far times of a host may be off, and from what that is known. */
+static void add_clock(struct labels *labels, int number)
+{
+    const struct row_host *host = &labels->view->ranks.hosts[number];
+
+    if (!host->has_clock)
+        return;
+    text_add(&labels->text, "clock ");
+    if (host->clock_error_ns < 0)
+        text_add(&labels->text, "error unknown");
+    else {
+        text_add(&labels->text, "±");
+        human_time(&labels->text, host->clock_error_ns);
+    }
+    text_addf(&labels->text, " (%s%s)", report_string(labels->view->report, host->clock_method, NULL),
+              host->is_mixed ? " and others" : "");
+}
+
+/* The process of a rank that has the row with the most events. */
+static void add_main_process(struct labels *labels, const struct view_row *rank)
+{
+    const struct view *view = labels->view;
+    size_t first = (size_t)(rank - view->rows);
+    const struct view_row *most = NULL;
+
+    for (size_t i = first + 1; i < view->row_count && view->rows[i].parent >= (int)first; i++)
+        if (view->rows[i].process >= 0 && (!most || view->rows[i].events.count > most->events.count))
+            most = &view->rows[i];
+    if (most)
+        add_process(labels, most->process);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static void add_label(struct labels *labels, struct view_row *row)
@@ -103,9 +146,11 @@ static void add_label(struct labels *labels, struct view_row *row)
     switch (row->type) {
     case ROW_STEPS:
         text_add(text, "Steps");
-        if (labels->step_rows > 1)
+        if (labels->step_rows > 1 && row->rank < 0)
             text_addf(text, " of process %lld", (long long)global_pid_number(row->process));
         break;
+    case ROW_HOST: add_host(labels, row->host); break;
+    case ROW_RANK: text_addf(text, "rank %lld", (long long)row->rank); break;
     case ROW_GPU: add_gpu(labels, row->device); break;
     case ROW_CONTEXT: text_addf(text, "Context %lld", (long long)row->context); break;
     case ROW_STREAM: text_addf(text, "Stream %lld", (long long)row->stream); break;
@@ -133,6 +178,10 @@ static void add_detail(struct labels *labels, const struct view_row *row)
         text_add(&labels->text, name < 0 ? "" : report_string(labels->view->report, name, NULL));
     } else if (row->type == ROW_CONTEXT)
         add_process(labels, row->process);
+    else if (row->type == ROW_RANK)
+        add_main_process(labels, row);
+    else if (row->type == ROW_HOST)
+        add_clock(labels, row->host);
 }
 
 static const char *keep(struct labels *labels)
@@ -169,7 +218,9 @@ static const char *unit_of_name(struct labels *labels, const struct view_row *ro
 
 /* ---- groups that are unfolded at first ------------------------------------------------------------------------- */
 
-enum { OPEN_THREADS = 4 }; /* of a process: those of the greatest weight */
+enum { OPEN_THREADS = 4 };    /* of a process: those of the greatest weight */
+enum { OPEN_OF_RANK = 1 };    /* the same, of a process of a job */
+enum { MOST_OPEN_RANKS = 8 }; /* in jobs of more ranks, each is folded to its summary */
 
 /* The weight of a thread: its events, of which ranges and calls count most. OS calls, samples and states, which nearly
  * every thread has, count least. */
@@ -209,6 +260,8 @@ static void open_threads(struct view *view, size_t process)
             best[at] = i;
         }
     }
+    if (view->rows[process].rank >= 0 && count > OPEN_OF_RANK)
+        count = OPEN_OF_RANK;
     for (size_t i = 0; i < count; i++)
         view->rows[best[i]].is_open = 1;
 }
@@ -218,6 +271,8 @@ static void choose_open(struct view *view)
     for (size_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];
         row->is_open = row->is_open || (row->kind == KIND_GROUP && row->type != ROW_THREAD && row->type != ROW_CPUS);
+        if (row->type == ROW_RANK)
+            row->is_open = view->ranks.rank_count <= MOST_OPEN_RANKS;
         if (row->type == ROW_PROCESS)
             open_threads(view, i);
     }

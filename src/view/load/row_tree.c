@@ -13,12 +13,16 @@
 #include "row_labels.h"
 #include "row_tree.h"
 
-enum { PATH = 12 };
+enum { PATH = 15 };
 enum { FIRST = 0, THEN = 1 }; /* below a parent, groups come before single rows */
 
+struct path {
+    int64_t numbers[PATH];
+    int depth;
+};
+
 struct draft {
-    int64_t path[PATH];
-    int depth;              /* numbers in the path */
+    struct path path;
     struct view_row row;
     struct view_leaf *leaf; /* NULL of a group */
 };
@@ -31,48 +35,114 @@ struct drafts {
     struct gpu_devices devices;
 };
 
-/* From the top: steps, GPUs, processes, CPUs, all else. */
-enum { SECTION_STEPS, SECTION_GPUS, SECTION_PROCESSES, SECTION_CPUS, SECTION_OTHER };
+/* From the top: the hosts of a job; what belongs to none of them, and below each rank: steps, GPUs, processes, CPUs,
+ * all else. */
+enum { SECTION_JOB = -1, SECTION_STEPS, SECTION_GPUS, SECTION_PROCESSES, SECTION_CPUS, SECTION_OTHER };
 
-static struct draft *add_draft(struct drafts *drafts, enum row_type type, const int64_t *path, int depth)
+static void push(struct path *path, int64_t number)
+{
+    path->numbers[path->depth++] = number;
+}
+
+static struct view_row no_ids(enum row_type type)
+{
+    return (struct view_row){ .type = type,
+                              .kind = row_types[type].kind,
+                              .thread = -1,
+                              .process = -1,
+                              .device = -1,
+                              .context = -1,
+                              .stream = -1,
+                              .cpu = -1,
+                              .rank = -1,
+                              .host = NO_HOST,
+                              .summary = VIEW_NO_ROW };
+}
+
+static struct draft *add_draft(struct drafts *drafts, enum row_type type, const struct path *path)
 {
     if (array_reserve(&drafts->list, &drafts->capacity, drafts->count + 1, sizeof *drafts->list) != 0)
         return NULL;
     struct draft *draft = &drafts->list[drafts->count++];
-    *draft = (struct draft){ .depth = depth,
-                             .row = { .type = type,
-                                      .kind = row_types[type].kind,
-                                      .thread = -1,
-                                      .process = -1,
-                                      .device = -1,
-                                      .context = -1,
-                                      .stream = -1,
-                                      .cpu = -1,
-                                      .summary = VIEW_NO_ROW, }, };
-    memcpy(draft->path, path, (size_t)depth * sizeof *path);
+    *draft = (struct draft){ .path = *path, .row = no_ids(type) };
     return draft;
 }
 
 /* Adds a group, unless it is there already. Its ids are those of the row below it, as far as its type has them. */
-static int add_group(struct drafts *drafts, enum row_type type, const int64_t *path, int depth,
-                     const struct view_row *of)
+static int add_group(struct drafts *drafts, enum row_type type, const struct path *path, const struct view_row *of)
 {
     int64_t key[PATH] = { 0 };
     size_t before = drafts->groups.count;
 
-    memcpy(key, path, (size_t)depth * sizeof *path);
-    key[PATH - 1] = depth;
+    memcpy(key, path->numbers, (size_t)path->depth * sizeof *path->numbers);
+    key[PATH - 1] = path->depth;
     if (keys_add(&drafts->groups, key) == NO_KEY)
         return ERR_NO_MEMORY;
     if (drafts->groups.count == before)
         return 0;
-    struct draft *draft = add_draft(drafts, type, path, depth);
+    struct draft *draft = add_draft(drafts, type, path);
     if (!draft)
         return ERR_NO_MEMORY;
     draft->row.thread = type == ROW_THREAD ? of->thread : -1;
     draft->row.process = type == ROW_THREAD || type == ROW_PROCESS || type == ROW_CONTEXT ? of->process : -1;
     draft->row.device = type == ROW_GPU || type == ROW_CONTEXT ? of->device : -1;
     draft->row.context = type == ROW_CONTEXT ? of->context : -1;
+    draft->row.host = of->host;
+    draft->row.rank = type == ROW_HOST ? -1 : of->rank;
+    return 0;
+}
+
+/* ---- ids ------------------------------------------------------------------------------------------------------- */
+
+/* Fills the ids of a row from its key. */
+static void read_ids(const struct drafts *drafts, const int64_t *key, struct view_row *row)
+{
+    enum row_place place = row_types[key[KEY_TYPE]].place;
+    int is_on_gpu = place == PLACE_GPU || place == PLACE_CONTEXT;
+
+    if (is_on_gpu) {
+        row->device = gpu_device_of(&drafts->devices, key[KEY_B], key[KEY_A]);
+        row->process = key[KEY_B] ? key[KEY_B] : -1;
+    }
+    if (place == PLACE_CONTEXT) {
+        row->context = key[KEY_C];
+        row->stream = key[KEY_D];
+    }
+    if (place == PLACE_PROCESS || place == PLACE_THREAD)
+        row->process = global_process(key[KEY_A]);
+    if (place == PLACE_THREAD)
+        row->thread = key[KEY_A];
+    if (place == PLACE_CPU)
+        row->cpu = key[KEY_A];
+    if (key[KEY_TYPE] == ROW_STEPS)
+        row->process = key[KEY_A];
+}
+
+/* The host and the rank that a row belongs to. */
+static struct rank_place find_rank(const struct drafts *drafts, const int64_t *key, const struct view_row *row)
+{
+    const struct job_rows *ranks = &drafts->view->ranks;
+
+    if (row->process >= 0)
+        return job_rows_of_process(ranks, row->process);
+    if (row->device >= 0)
+        return job_rows_of_device(ranks, row->device);
+    if (row->cpu >= 0)
+        return job_rows_of_system(ranks, key[KEY_B]);
+    return (struct rank_place){ NO_HOST, -1 };
+}
+
+/* Notes the ranks that use each GPU: metrics have a GPU, and no process. */
+static int note_devices(struct drafts *drafts)
+{
+    struct view *view = drafts->view;
+
+    for (size_t i = 0; i < view->leaf_count && view->ranks.host_count; i++) {
+        struct view_row row = { .device = -1, .process = -1 };
+        read_ids(drafts, keys_get(&view->row_keys, view->leaves[i].key), &row);
+        if (row.device >= 0 && row.process >= 0 && job_rows_add_device(&view->ranks, row.device, row.process) != 0)
+            return ERR_NO_MEMORY;
+    }
     return 0;
 }
 
@@ -84,98 +154,94 @@ static int64_t thread_order(int64_t thread)
     return global_tid_number(thread) == global_pid_number(thread) ? -1 : global_tid_number(thread);
 }
 
-/* Each of the following fills the ids of a row and the path down to its parent, and adds the groups above the row.
- * Returns the depth of the path, or ERR_NO_MEMORY. */
-
-static int place_at_top(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+/* Begins the path of a row that belongs to a host with the groups of host and rank. Rows of no rank come behind the
+ * ranks of their host. */
+static int place_in_job(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
-    row->process = key[KEY_TYPE] == ROW_STEPS ? key[KEY_A] : -1;
-    path[0] = key[KEY_TYPE] == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER;
-    return 1;
+    int code;
+
+    if (row->host == NO_HOST)
+        return 0;
+    push(path, SECTION_JOB);
+    push(path, row->host);
+    if ((code = add_group(drafts, ROW_HOST, path, row)) != 0)
+        return code;
+    push(path, row->rank >= 0 ? row->rank : INT64_MAX);
+    return row->rank >= 0 ? add_group(drafts, ROW_RANK, path, row) : 0;
+}
+
+/* Each of the following completes the path down to the parent of a row, and adds the groups above the row. Returns
+ * ERR_NO_MEMORY or 0. */
+
+static int place_at_top(struct drafts *drafts, const struct view_row *row, struct path *path)
+{
+    push(path, row->type == ROW_STEPS ? SECTION_STEPS : SECTION_OTHER);
+    return 0;
 }
 
 /* Adds the group of the GPU, for the two places below it. */
-static int add_gpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int add_gpu(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
-    row->device = gpu_device_of(&drafts->devices, key[KEY_B], key[KEY_A]);
-    row->process = key[KEY_B] ? key[KEY_B] : -1;
-    path[0] = SECTION_GPUS;
-    path[1] = row->device;
-    return add_group(drafts, ROW_GPU, path, 2, row);
+    push(path, SECTION_GPUS);
+    push(path, row->device);
+    return add_group(drafts, ROW_GPU, path, row);
 }
 
-static int place_on_gpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int place_on_gpu(struct drafts *drafts, const struct view_row *row, struct path *path)
+{
+    int code = add_gpu(drafts, row, path);
+
+    push(path, THEN);
+    return code;
+}
+
+static int place_in_context(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
     int code;
 
-    if ((code = add_gpu(drafts, key, row, path)) != 0)
+    if ((code = add_gpu(drafts, row, path)) != 0)
         return code;
-    path[2] = THEN;
-    return 3;
-}
-
-static int place_in_context(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
-{
-    int code;
-
-    if ((code = add_gpu(drafts, key, row, path)) != 0)
-        return code;
-    row->context = key[KEY_C];
-    row->stream = key[KEY_D];
-    path[2] = FIRST;
-    path[3] = key[KEY_B];
-    path[4] = key[KEY_C];
-    if ((code = add_group(drafts, ROW_CONTEXT, path, 5, row)) != 0)
-        return code;
-    return 5;
+    push(path, FIRST);
+    push(path, row->process < 0 ? 0 : row->process);
+    push(path, row->context);
+    return add_group(drafts, ROW_CONTEXT, path, row);
 }
 
 /* Adds the group of the process, for the two places below it. */
-static int add_process(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int add_process(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
-    row->process = global_process(key[KEY_A]);
-    path[0] = SECTION_PROCESSES;
-    path[1] = row->process;
-    return add_group(drafts, ROW_PROCESS, path, 2, row);
+    push(path, SECTION_PROCESSES);
+    push(path, row->process);
+    return add_group(drafts, ROW_PROCESS, path, row);
 }
 
-static int place_in_process(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int place_in_process(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
-    int code;
+    int code = add_process(drafts, row, path);
 
-    if ((code = add_process(drafts, key, row, path)) != 0)
-        return code;
-    path[2] = THEN;
-    return 3;
+    push(path, THEN);
+    return code;
 }
 
-static int place_on_thread(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int place_on_thread(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
     int code;
 
-    if ((code = add_process(drafts, key, row, path)) != 0)
+    if ((code = add_process(drafts, row, path)) != 0)
         return code;
-    row->thread = key[KEY_A];
-    path[2] = FIRST;
-    path[3] = thread_order(row->thread);
-    path[4] = row->thread;
-    if ((code = add_group(drafts, ROW_THREAD, path, 5, row)) != 0)
-        return code;
-    return 5;
+    push(path, FIRST);
+    push(path, thread_order(row->thread));
+    push(path, row->thread);
+    return add_group(drafts, ROW_THREAD, path, row);
 }
 
-static int place_on_cpu(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path)
+static int place_on_cpu(struct drafts *drafts, const struct view_row *row, struct path *path)
 {
-    int code;
-
-    row->cpu = key[KEY_A];
-    path[0] = SECTION_CPUS;
-    if ((code = add_group(drafts, ROW_CPUS, path, 1, row)) != 0)
-        return code;
-    return 1;
+    push(path, SECTION_CPUS);
+    return add_group(drafts, ROW_CPUS, path, row);
 }
 
-static int (*const place_row[])(struct drafts *drafts, const int64_t *key, struct view_row *row, int64_t *path) = {
+static int (*const place_row[])(struct drafts *drafts, const struct view_row *row, struct path *path) = {
     [PLACE_TOP] = place_at_top,         [PLACE_GPU] = place_on_gpu,       [PLACE_CONTEXT] = place_in_context,
     [PLACE_PROCESS] = place_in_process, [PLACE_THREAD] = place_on_thread, [PLACE_CPU] = place_on_cpu,
 };
@@ -183,38 +249,39 @@ static int (*const place_row[])(struct drafts *drafts, const int64_t *key, struc
 static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
 {
     const int64_t *key = keys_get(&drafts->view->row_keys, leaf->key);
-    int64_t path[PATH] = { 0 };
-    struct view_row of = { .thread = -1, .process = -1, .device = -1, .context = -1, .stream = -1, .cpu = -1 };
-    int depth = place_row[row_types[key[KEY_TYPE]].place](drafts, key, &of, path);
+    enum row_type type = (enum row_type)key[KEY_TYPE];
+    struct path path = { 0 };
+    struct view_row of = no_ids(type);
+    int code;
 
-    if (depth < 0)
-        return depth;
-    path[depth++] = key[KEY_TYPE];
-    for (int part = KEY_A; part < KEY_PARTS; part++)
-        path[depth++] = key[part];
-    path[PATH - 1] = leaf->spill;
-    struct draft *draft = add_draft(drafts, (enum row_type)key[KEY_TYPE], path, PATH);
+    read_ids(drafts, key, &of);
+    struct rank_place place = find_rank(drafts, key, &of);
+    of.host = place.host;
+    of.rank = place.rank;
+    of.spill = leaf->spill;
+    if ((code = place_in_job(drafts, &of, &path)) != 0 ||
+        (code = place_row[row_types[type].place](drafts, &of, &path)) != 0)
+        return code;
+    for (int part = KEY_TYPE; part < KEY_PARTS; part++)
+        push(&path, key[part]);
+    path.depth = PATH;
+    path.numbers[PATH - 1] = leaf->spill;
+    struct draft *draft = add_draft(drafts, type, &path);
     if (!draft)
         return ERR_NO_MEMORY;
     draft->leaf = leaf;
-    draft->row.thread = of.thread;
-    draft->row.process = of.process;
-    draft->row.device = of.device;
-    draft->row.context = of.context;
-    draft->row.stream = of.stream;
-    draft->row.cpu = of.cpu;
-    draft->row.spill = leaf->spill;
+    draft->row = of;
     memcpy(draft->row.key, key, sizeof draft->row.key);
     return 0;
 }
 
 static int by_path(const void *a, const void *b)
 {
-    const struct draft *x = a, *y = b;
+    const struct path *x = &((const struct draft *)a)->path, *y = &((const struct draft *)b)->path;
 
     for (int i = 0; i < x->depth && i < y->depth; i++)
-        if (x->path[i] != y->path[i])
-            return x->path[i] < y->path[i] ? -1 : 1;
+        if (x->numbers[i] != y->numbers[i])
+            return x->numbers[i] < y->numbers[i] ? -1 : 1;
     return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
@@ -244,7 +311,8 @@ static void take_leaf(struct view_row *row, struct view_leaf *leaf)
 
 static int is_below(const struct draft *draft, const struct draft *group)
 {
-    return memcmp(draft->path, group->path, (size_t)group->depth * sizeof *group->path) == 0;
+    return memcmp(draft->path.numbers, group->path.numbers, (size_t)group->path.depth * sizeof *group->path.numbers) ==
+           0;
 }
 
 static int find_parent(const struct drafts *drafts, const struct view *view, size_t i)
@@ -345,7 +413,8 @@ int tree_build(struct view *view, struct error *err)
     struct drafts drafts = { .view = view, .groups.width = PATH };
     int code;
 
-    if ((code = gpu_devices_read(&drafts.devices, view->report, err)) != 0)
+    if ((code = gpu_devices_read(&drafts.devices, view->report, err)) != 0 ||
+        (code = job_rows_read(&view->ranks, view->report, err)) != 0 || (code = note_devices(&drafts)) != 0)
         goto done;
     for (size_t i = 0; i < view->leaf_count; i++)
         if ((code = add_leaf(&drafts, &view->leaves[i])) != 0)

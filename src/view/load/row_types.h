@@ -37,6 +37,8 @@ enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREA
     X(CPU_THREADS, "cpu", KIND_SLICES, PLACE_CPU, NULL)                                                        \
     X(COUNTER, "counter", KIND_COUNTER, PLACE_TOP, NULL)                                                       \
     X(OTHER, "other", KIND_SLICES, PLACE_TOP, NULL)                                                            \
+    X(HOST, "host", KIND_GROUP, PLACE_TOP, NULL)                                                               \
+    X(RANK, "rank", KIND_GROUP, PLACE_TOP, NULL)                                                               \
     X(GPU, "gpu", KIND_GROUP, PLACE_TOP, NULL)                                                                 \
     X(CONTEXT, "context", KIND_GROUP, PLACE_GPU, NULL)                                                         \
     X(PROCESS, "process", KIND_GROUP, PLACE_TOP, NULL)                                                         \

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "job_rows.h"
 #include "report/reader/reader.h"
 #include "row_types.h"
 
@@ -78,6 +79,8 @@ struct view_row {
     int is_open;
     int64_t thread, process;              /* global ids, or -1 */
     int64_t device, context, stream, cpu; /* -1 where it has none; device is the id of the GPU */
+    int64_t rank;                         /* in the job, or -1 */
+    int host;                             /* number in view->ranks, or NO_HOST */
     int64_t from_ns, to_ns;               /* of its events; of a group, of all below it */
     int64_t key[KEY_PARTS];
     int spill;                            /* 0, or how many rows of the same key come before: a row has at
@@ -106,6 +109,7 @@ struct view {
     size_t row_count;
     struct keys row_keys;      /* of KEY_PARTS: key number → row_of_key */
     int *row_of_key;           /* owned; the first row of a key; the rows that it spilled into follow that one */
+    struct job_rows ranks;     /* hosts and ranks, if the report has several ranks */
     int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
     int64_t focus_from_ns, focus_to_ns; /* the stretch that is shown at first */
     struct view_leaf *leaves;           /* owned; rows that tree_build() has not placed in the tree yet */

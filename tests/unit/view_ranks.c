@@ -1,0 +1,206 @@
+/* The rows of a job of several ranks: which group each is in, in what order, and what groups are called. */
+#include "made_report.h"
+
+#include <stdio.h>
+
+#include "view/load/view_state.h"
+#include "view/timeline.h"
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+static void add_process(struct writer *writer, int64_t pid, int64_t rank, const char *host)
+{
+    struct row_TACHO_PROCESS row = { 0 };
+
+    ROW_SET(&row, TACHO_PROCESS, start, 0);
+    ROW_SET(&row, TACHO_PROCESS, globalPid, made_thread(pid, 0));
+    ROW_SET(&row, TACHO_PROCESS, image, 0);
+    ROW_SET(&row, TACHO_PROCESS, exe, made_string(writer, rank == NO_ID ? "/usr/bin/mpirun" : "/opt/solver"));
+    ROW_SET(&row, TACHO_PROCESS, host, made_string(writer, host));
+    if (rank != NO_ID)
+        ROW_SET(&row, TACHO_PROCESS, rank, rank);
+    writer_append(writer, TABLE_TACHO_PROCESS, &row);
+}
+
+static void add_range(struct writer *writer, int64_t pid)
+{
+    struct row_NVTX_EVENTS row = { 0 };
+
+    ROW_SET(&row, NVTX_EVENTS, start, 10);
+    ROW_SET(&row, NVTX_EVENTS, end, 20);
+    ROW_SET(&row, NVTX_EVENTS, eventType, 59);
+    ROW_SET(&row, NVTX_EVENTS, globalTid, made_thread(pid, pid));
+    ROW_SET(&row, NVTX_EVENTS, domainId, 0);
+    ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, "step"));
+    writer_append(writer, TABLE_NVTX_EVENTS, &row);
+}
+
+static void add_clock(struct writer *writer, const char *host, const char *method, int64_t error_ns)
+{
+    struct row_TACHO_CLOCK_OFFSET row = { 0 };
+
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, file, made_string(writer, "rank.tacho"));
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, host, made_string(writer, host));
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, method, made_string(writer, method));
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, stretch, 0);
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, ownNs, 0);
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, offsetNs, 0);
+    ROW_SET(&row, TACHO_CLOCK_OFFSET, driftPpm, 0);
+    if (error_ns != NO_ID)
+        ROW_SET(&row, TACHO_CLOCK_OFFSET, errorNs, error_ns);
+    writer_append(writer, TABLE_TACHO_CLOCK_OFFSET, &row);
+}
+
+static struct report *report;
+static struct view *view;
+
+static void open_view(struct writer *writer)
+{
+    struct error err;
+
+    report = finish(writer);
+    if (view_open(report, &view, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+static void close_view(void)
+{
+    view_close(view);
+    report_close(report);
+}
+
+/* Labels and, behind a bar, details of groups of hosts and ranks; + before unfolded groups. */
+static const char *tree(void)
+{
+    static struct text text;
+
+    text_clear(&text);
+    for (size_t i = 0; i < view->row_count; i++) {
+        const struct view_row *row = &view->rows[i];
+        for (int at = row->parent; at >= 0; at = view->rows[at].parent)
+            text_add(&text, "  ");
+        text_addf(&text, "%s%s", row->is_open ? "+" : "", row->label);
+        if ((row->type == ROW_HOST || row->type == ROW_RANK) && *row->detail)
+            text_addf(&text, " | %s", row->detail);
+        text_add_char(&text, '\n');
+    }
+    return text_string(&text);
+}
+
+static const struct view_row *group_of(enum row_type type, int64_t rank)
+{
+    for (size_t i = 0; i < view->row_count; i++)
+        if (view->rows[i].type == type && view->rows[i].rank == rank)
+            return &view->rows[i];
+    return NULL;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------------------------- */
+
+/* Rank 10 comes behind rank 2 and not before it; the host of rank 0 comes first, whatever its name; the launcher, which
+ * has no rank, comes behind the ranks of its host. */
+static void ranks_stand_below_their_hosts_in_order(void **state)
+{
+    struct writer *writer = start();
+
+    add_process(writer, 5, NO_ID, "zeta");
+    add_process(writer, 7, 10, "alpha");
+    add_process(writer, 8, 2, "alpha");
+    add_process(writer, 9, 0, "zeta");
+    for (int64_t pid = 5; pid <= 9; pid++)
+        if (pid != 6)
+            add_range(writer, pid);
+    made_kernel(writer, (struct made_kernel){ 10, 20, 7, 1, 0, 7, "first", NULL, NULL });
+    open_view(writer);
+    assert_string_equal(tree(), "+zeta · 1 rank\n"
+                                "  +rank 0 | solver (9)\n"
+                                "    +solver (9)\n"
+                                "      +Thread 9\n"
+                                "        NVTX\n"
+                                "  +mpirun (5)\n"
+                                "    +Thread 5\n"
+                                "      NVTX\n"
+                                "+alpha · 2 ranks\n"
+                                "  +rank 2 | solver (8)\n"
+                                "    +solver (8)\n"
+                                "      +Thread 8\n"
+                                "        NVTX\n"
+                                "  +rank 10 | solver (7)\n"
+                                "    +GPU 0\n"
+                                "      +Context 1\n"
+                                "        Stream 7\n"
+                                "    +solver (7)\n"
+                                "      +Thread 7\n"
+                                "        NVTX\n");
+    close_view();
+}
+
+/* The row that stands for a folded rank is that of its GPU, if it has one. */
+static void many_ranks_are_folded_to_their_summary(void **state)
+{
+    enum { RANKS = 9 };
+    struct writer *writer = start();
+
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        add_process(writer, 100 + rank, rank, "node");
+        add_range(writer, 100 + rank);
+    }
+    made_kernel(writer, (struct made_kernel){ 10, 20, 103, 1, 0, 7, "first", NULL, NULL });
+    open_view(writer);
+    assert_string_equal(view->rows[0].label, "node · 9 ranks");
+    assert_true(view->rows[0].is_open);
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        const struct view_row *group = group_of(ROW_RANK, rank);
+        assert_non_null(group);
+        assert_false(group->is_open);
+        assert_true(group->summary >= 0);
+        assert_int_equal(view->rows[group->summary].type, rank == 3 ? ROW_STREAM : ROW_NVTX);
+        assert_int_equal(view->rows[group->summary].rank, rank);
+    }
+    close_view();
+}
+
+static void hosts_tell_the_error_of_their_clocks(void **state)
+{
+    struct writer *writer = start();
+
+    for (int64_t rank = 0; rank < 3; rank++) {
+        add_process(writer, 100 + rank, rank, (const char *const[]){ "a", "b", "c" }[rank]);
+        add_range(writer, 100 + rank);
+    }
+    add_clock(writer, "a", "reference", 0);
+    add_clock(writer, "a", "counter", 463);
+    add_clock(writer, "b", "collectives", 2500);
+    add_clock(writer, "c", "utc", 90);
+    add_clock(writer, "c", "none", NO_ID);
+    open_view(writer);
+    assert_string_equal(group_of(ROW_HOST, -1)->detail, "clock ±463 ns (counter and others)");
+    assert_string_equal(view->rows[group_of(ROW_RANK, 1)->parent].detail, "clock ±2.50 µs (collectives)");
+    assert_string_equal(view->rows[group_of(ROW_RANK, 2)->parent].detail, "clock error unknown (none and others)");
+    close_view();
+}
+
+static void one_rank_has_no_groups(void **state)
+{
+    struct writer *writer = start();
+
+    add_process(writer, 7, 3, "node");
+    add_range(writer, 7);
+    open_view(writer);
+    assert_string_equal(tree(), "+solver (7)\n"
+                                "  +Thread 7\n"
+                                "    NVTX\n");
+    close_view();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_stand_below_their_hosts_in_order),
+        cmocka_unit_test(many_ranks_are_folded_to_their_summary),
+        cmocka_unit_test(hosts_tell_the_error_of_their_clocks),
+        cmocka_unit_test(one_rank_has_no_groups),
+    };
+
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
