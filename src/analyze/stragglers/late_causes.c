@@ -22,7 +22,7 @@ static int add(struct activities *activities, int64_t owner, int64_t start_ns, i
 {
     if (array_reserve(&activities->list, &activities->room, activities->count + 1, sizeof *activities->list) != 0)
         return ERR_NO_MEMORY;
-    activities->list[activities->count++] = (struct activity){ owner, start_ns, end_ns };
+    activities->list[activities->count++] = (struct activity){ owner, start_ns, end_ns, 0, 0 };
     int64_t time_ns = saturating_duration(start_ns, end_ns);
     activities->longest_ns = time_ns > activities->longest_ns ? time_ns : activities->longest_ns;
     return 0;
@@ -54,8 +54,13 @@ static int read_os_calls(struct late_causes *causes, struct error *err)
     for (size_t i = 0; code != ERR_NO_MEMORY && i < calls.count; i++) {
         const struct os_call *at = &calls.list[i];
         causes->has_os_calls = 1;
-        if (add(&causes->of[kind_of_call(causes->report, at)], at->thread, at->start_ns, at->end_ns) != 0)
+        struct activities *of = &causes->of[kind_of_call(causes->report, at)];
+        if (add(of, at->thread, at->start_ns, at->end_ns) != 0) {
             code = ERR_NO_MEMORY;
+            break;
+        }
+        of->list[of->count - 1].chain = at->chain;
+        of->list[of->count - 1].python = at->python;
     }
     os_calls_free(&calls);
     return code;
@@ -165,6 +170,8 @@ int late_causes_open(struct late_causes *causes, struct report *report, struct e
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         if (causes->of[i].count)
             qsort(causes->of[i].list, causes->of[i].count, sizeof *causes->of[i].list, compare);
+    if ((code = call_origins_open(&causes->origins, report, err)) != 0)
+        return code;
     return places_open(&causes->places, report, err);
 }
 
@@ -173,6 +180,7 @@ void late_causes_close(struct late_causes *causes)
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         free(causes->of[i].list);
     places_close(&causes->places);
+    call_origins_close(&causes->origins);
 }
 
 /* ---- Windows ---------------------------------------------------------------------------------------------------- */
@@ -186,7 +194,7 @@ struct share {
 static struct share share_of(const struct activities *activities, int64_t owner, const struct rank_window *window)
 {
     /* Those that begin earlier than the longest one lasts cannot reach into the window. */
-    const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0 };
+    const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0, 0, 0 };
     struct share share = { 0 };
     size_t low = 0, high = activities->count;
 
@@ -268,16 +276,37 @@ struct place_sum {
     int64_t time_ns;
 };
 
-/* Where the rank spent the time of its cause, or of its windows. */
+/* The line that made the longest of the OS calls, if they have call stacks. */
+static int find_origin(struct late_causes *causes, const struct late *const *lates, size_t count,
+                       enum late_activity activity, struct text *where)
+{
+    struct activity longest = { 0 };
+    struct call_origin origin;
+
+    for (size_t i = 0; i < count; i++) {
+        struct activity own = share_in(causes, activity, &lates[i]->window).longest;
+        if ((own.chain || own.python) && own.end_ns - own.start_ns > longest.end_ns - longest.start_ns)
+            longest = own;
+    }
+    if (!longest.chain && !longest.python)
+        return 0;
+    if (call_origins_find(&causes->origins, longest.chain, longest.python, &origin) != 0)
+        return ERR_NO_MEMORY;
+    if (origin.frame != NO_KEY)
+        stack_frame_label(where, &causes->origins.stacks, origin.frame);
+    return 0;
+}
+
+/* Where the rank spent the time of an activity, or (-1) of its windows; only_python: nothing if that is native code. */
 static int find_where(struct late_causes *causes, const struct late *const *lates, size_t count, int activity,
-                      struct text *where)
+                      int only_python, struct text *where)
 {
     struct place_sum *sums = NULL;
     size_t sum_count = 0, room = 0, best = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct rank_window *window = &lates[i]->window;
-        struct activity span = { window->thread, window->from_ns, window->to_ns };
+        struct activity span = { window->thread, window->from_ns, window->to_ns, 0, 0 };
         if (activity >= 0 && !is_of_process((enum late_activity)activity))
             span = share_in(causes, (enum late_activity)activity, window).longest;
         uint32_t place = places_line(&causes->places,
@@ -296,10 +325,26 @@ static int find_where(struct late_causes *causes, const struct late *const *late
     for (size_t i = 1; i < sum_count; i++)
         if (sums[best].place == NO_PLACE || (sums[i].place != NO_PLACE && sums[i].time_ns > sums[best].time_ns))
             best = i;
-    if (sum_count)
+    if (sum_count && sums[best].place != NO_PLACE &&
+        (!only_python || places_get(&causes->places, sums[best].place).kind == PLACE_PYTHON))
         place_text(where, &causes->places, sums[best].place);
     free(sums);
     return 0;
+}
+
+/* Of OS calls, the line of Python, else the function that made the call; else the line of most samples. */
+static int find_line(struct late_causes *causes, const struct late *const *lates, size_t count, int activity,
+                     struct text *where)
+{
+    int is_call = activity >= LATE_SLEEP && activity <= LATE_OTHER_WAIT;
+
+    if (is_call && find_where(causes, lates, count, activity, 1, where) != 0)
+        return ERR_NO_MEMORY;
+    if (is_call && !where->length && find_origin(causes, lates, count, (enum late_activity)activity, where) != 0)
+        return ERR_NO_MEMORY;
+    if (!where->length && find_where(causes, lates, count, activity, 0, where) != 0)
+        return ERR_NO_MEMORY;
+    return where->length ? 0 : find_where(causes, lates, count, -1, 0, where);
 }
 
 int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
@@ -326,5 +371,5 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
         text_add(cause, "off CPU: others run there");
     else
         text_add(cause, causes->has_switches || causes->has_os_calls ? "compute" : "outside of collectives");
-    return find_where(causes, lates, count, found, where);
+    return find_line(causes, lates, count, found, where);
 }

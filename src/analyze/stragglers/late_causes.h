@@ -3,11 +3,13 @@
 #define TACHO_ANALYZE_STRAGGLERS_LATE_CAUSES_H
 
 #include "analyze/model/places/places.h"
+#include "analyze/model/stacks/call_origins.h"
 #include "lates.h"
 
 /* A stretch of time of a thread, or of work on the GPU of a process. */
 struct activity {
     int64_t owner, start_ns, end_ns;
+    int64_t chain, python; /* call stacks of an OS call; 0: none */
 };
 struct activities {
     struct activity *list; /* owned; by owner and start */
@@ -38,6 +40,7 @@ struct late_causes {
     struct activities of[LATE_ACTIVITY_COUNT];
     int has_switches, has_os_calls;
     struct places places;
+    struct call_origins origins; /* of OS calls */
 };
 
 /* Closed by the caller after an error too. */

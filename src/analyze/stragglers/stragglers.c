@@ -8,13 +8,14 @@
 #include "base/array.h"
 #include "late_causes.h"
 
-/* A rank with fewer delays is none, however long they were; so is one that delays less than twice as often as the
- * median rank, and one in ten instances at least. */
-enum { LEAST_TIMES = 3, LEAST_OF = 10 };
+/* A rank with fewer delays is none, however long they were. It must delay one in ten instances at least, and three
+ * times as much as the median rank, by its typical delay, so that single long ones do not count. */
+enum { LEAST_TIMES = 3, LEAST_OF = 10, LEAST_RATIO = 3, LESS_RATIO = 2 /* if it delays as much more often, too */ };
 
 struct count_of_rank {
     int64_t rank;
     int64_t times;
+    int64_t delay_ns; /* times its median delay */
 };
 
 struct finding {
@@ -55,7 +56,7 @@ static int count_ranks(struct finding *finding)
             if (array_reserve(&finding->ranks, &finding->rank_room, finding->rank_count + 1, sizeof *finding->ranks) !=
                 0)
                 return ERR_NO_MEMORY;
-            finding->ranks[finding->rank_count++] = (struct count_of_rank){ at->members[m], 0 };
+            finding->ranks[finding->rank_count++] = (struct count_of_rank){ .rank = at->members[m] };
         }
     }
     if (finding->rank_count)
@@ -65,7 +66,7 @@ static int count_ranks(struct finding *finding)
             finding->ranks[kept++] = finding->ranks[i];
     finding->rank_count = kept;
     for (size_t i = 0; i < finding->lates.count; i++) {
-        const struct count_of_rank wanted = { finding->lates.list[i].window.rank, 0 };
+        const struct count_of_rank wanted = { .rank = finding->lates.list[i].window.rank };
         struct count_of_rank *at = bsearch(&wanted, finding->ranks, kept, sizeof wanted, compare_ranks);
         if (at)
             at->times++;
@@ -80,10 +81,24 @@ static int64_t median_of(int64_t *numbers, size_t count)
     return count ? numbers[(count - 1) / 2] : 0;
 }
 
-static int64_t usual_times(struct finding *finding)
+static int64_t median_times(struct finding *finding)
 {
     for (size_t i = 0; i < finding->rank_count; i++)
         finding->numbers[i] = finding->ranks[i].times;
+    return median_of(finding->numbers, finding->rank_count);
+}
+
+static int64_t usual_delay(struct finding *finding)
+{
+    for (size_t r = 0; r < finding->rank_count; r++) {
+        size_t count = 0;
+        for (size_t i = 0; finding->ranks[r].times && i < finding->lates.count; i++)
+            if (finding->lates.list[i].window.rank == finding->ranks[r].rank)
+                finding->numbers[count++] = finding->lates.list[i].gain_ns;
+        finding->ranks[r].delay_ns = saturating_multiply((int64_t)count, median_of(finding->numbers, count));
+    }
+    for (size_t i = 0; i < finding->rank_count; i++)
+        finding->numbers[i] = finding->ranks[i].delay_ns;
     return median_of(finding->numbers, finding->rank_count);
 }
 
@@ -164,10 +179,12 @@ static int name_ranks(struct finding *finding)
     found->list = array_alloc(finding->rank_count + 1, sizeof *found->list);
     if (!finding->numbers || !finding->of_rank || !found->list)
         return ERR_NO_MEMORY;
-    int64_t usual = usual_times(finding);
+    int64_t usual_ns = usual_delay(finding), usual_times = median_times(finding);
     for (size_t i = 0; i < finding->rank_count; i++) {
-        int64_t times = finding->ranks[i].times;
-        if (times < LEAST_TIMES + 2 * usual || times * LEAST_OF < (int64_t)finding->lates.instances)
+        const struct count_of_rank *at = &finding->ranks[i];
+        int is_frequent = at->times >= LEAST_TIMES + LESS_RATIO * usual_times;
+        if (at->times < LEAST_TIMES || at->times * LEAST_OF < (int64_t)finding->lates.instances ||
+            at->delay_ns < saturating_multiply(usual_ns, is_frequent ? LESS_RATIO : LEAST_RATIO))
             continue;
         if (describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
             return ERR_NO_MEMORY;

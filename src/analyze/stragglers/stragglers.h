@@ -2,8 +2,8 @@
  *
  * An instance of a synchronising collective has a rank that comes last. If that rank waited itself for another one
  * since the instance before, and that explains its lateness, the other one is blamed, and so on. A rank is a straggler
- * if it is to blame for delays that matter (of a twentieth of a step, and above the error of clocks) much more often
- * than ranks usually are: a rank that the system preempts now and then is none.
+ * if it is to blame for delays that matter (of a twentieth of a step, and above the error of clocks) much more than
+ * ranks usually are: a rank that the system preempts now and then is none.
  *
  * Its cause is what its time since the instance before has more of than that of the median rank. */
 #ifndef TACHO_ANALYZE_STRAGGLERS_STRAGGLERS_H

@@ -1,7 +1,8 @@
 """Steps of a training on gloo, on three ranks: an allreduce of all and one of the first two, then a barrier. The first argument plants a
 fault, the second says on which rank:
 
-    none      all ranks do the same
+    none      no fault; the first two ranks have one allreduce more
+    even      all ranks do the same
     compute   the rank computes longer
     load      its data loader sleeps
     collect   it collects garbage
@@ -43,10 +44,10 @@ for step in range(STEPS):
         print("hangs", file=sys.stderr, flush=True)
         if rank == at:
             time.sleep(1000)
-    elif rank == at and fault not in ("none", "hang"):
+    elif rank == at and fault not in ("none", "even", "hang"):
         {"compute": slow_part, "load": load, "collect": collect}[fault]()
     torch.distributed.all_reduce(values)
-    if rank < 2:
+    if rank < 2 and fault != "even":
         torch.distributed.all_reduce(values, group=pair)
     torch.distributed.barrier()
 torch.distributed.destroy_process_group()
