@@ -78,6 +78,25 @@ static void broken_symbols_are_whole_names(void **state)
         }
 }
 
+/* The reader runs on the stack of any thread of the program. */
+static void long_symbols_do_not_overflow_the_stack(void **state)
+{
+    static const char *const parts[] = { "Z", "Z1fE", "N", "P", "I", "1fI", "M", "L_Z", "Dp", "FZ", "U1a", "XcvT_" };
+    enum { LENGTH = 1 << 22 };
+    char *symbol = malloc(LENGTH + 1);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t bytes = strlen(parts[i]), length = 2;
+        memcpy(symbol, "_Z", length);
+        for (; length + bytes <= LENGTH; length += bytes)
+            memcpy(symbol + length, parts[i], bytes);
+        symbol[length] = 0;
+        const char *found = kernel_function_name(symbol, &length);
+        assert_true(found >= symbol && found + length <= symbol + LENGTH);
+    }
+    free(symbol);
+}
+
 /* ---- Filters --------------------------------------------------------------------------------------------------- */
 
 /* A letter for each launch: what it is of. */
@@ -146,6 +165,7 @@ static void filters(void **state)
         { "skip-before=2 kernel=regex:gemm", "abcbc", "..cbc" },
         { "skip-before=2 skip=1 kernel=regex:gemm", "abcbc", "...bc" },
         { "device=1", "aAbB", ".A.B" },
+        { "device=64", "aAbB", "...." },
         { "device=1 device=0", "aAbB", "aAbB" },
         /* As ncu's documentation has them. */
         { "kernel-id=::gemm:2", "babbb", "..b.." },
@@ -205,11 +225,9 @@ static void full_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_named_as_by_the_demangler),
-        cmocka_unit_test(broken_symbols_are_whole_names),
-        cmocka_unit_test(filters),
-        cmocka_unit_test(it_is_over_once_all_are_counted),
-        cmocka_unit_test(full_tables),
+        cmocka_unit_test(functions_are_named_as_by_the_demangler), cmocka_unit_test(broken_symbols_are_whole_names),
+        cmocka_unit_test(long_symbols_do_not_overflow_the_stack),  cmocka_unit_test(filters),
+        cmocka_unit_test(it_is_over_once_all_are_counted),         cmocka_unit_test(full_tables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -388,14 +388,20 @@ static void pass_nested(struct mangled *m)
 /* Of something inside of a function; behind the 'Z'. */
 static void pass_local(struct mangled *m)
 {
-    m->depth++;
-    pass_encoding(m);
+    if (++m->depth > DEPTH_MOST)
+        fail(m);
+    else
+        pass_encoding(m);
     m->depth--;
     expect(m, 'E');
     if (passes(m, 'd'))
         pass_number(m);
     if (passes(m, 's'))
         return;
+    if (m->is_wrong || *m->at == 'Z') { /* what is local to several functions is written as ZZ…E…E */
+        fail(m);
+        return;
+    }
     pass_name(m);
     if (m->at[0] == '_' && (m->at[1] == '_' || is_digit(m->at[1]))) { /* which of several */
         m->at += 1 + (m->at[1] == '_');

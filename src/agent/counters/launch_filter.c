@@ -26,12 +26,12 @@ struct part {
 };
 
 static struct {
-    int has_kernel, has_id, has_id_name, is_mangled, takes_collectives;
+    int has_kernel, has_id, has_id_name, has_devices, is_mangled, takes_collectives;
     struct name_pattern kernel, id_name;
     struct part context, stream, invocation;
     enum mode mode;
     uint64_t skip, count, skip_before;
-    uint64_t devices; /* bits; 0: all */
+    uint64_t devices; /* bits */
 
     uint64_t launches, matches;
     struct {
@@ -121,6 +121,7 @@ static void take_device(const char *value)
 {
     uint64_t device = small_number(value);
 
+    filter.has_devices = 1;
     if (device < DEVICES_MOST)
         filter.devices |= UINT64_C(1) << device;
 }
@@ -288,7 +289,7 @@ enum launch_answer launch_filter_ask(const struct counted_launch *launch)
 
     if (++filter.launches <= filter.skip_before)
         return LAUNCH_UNWANTED;
-    if (filter.devices && (launch->device >= DEVICES_MOST || !(filter.devices >> launch->device & 1)))
+    if (filter.has_devices && (launch->device >= DEVICES_MOST || !(filter.devices >> launch->device & 1)))
         return LAUNCH_UNWANTED;
     unsigned answers = answers_for(launch->symbol, &name);
     if (!(answers & IS_NAMED) || !has_id(launch, answers, name))
