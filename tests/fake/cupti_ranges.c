@@ -2,9 +2,9 @@
  * the N-th of the process to be counted, from 0, are 1000 * (N + 1), plus 1 for the second metric, 2 for the third and
  * so on. Sizes and members are from the vendor's headers, not from ours.
  *
- * FAKE_RANGES, words with commas between them: refuse=N (Enable answers N), start=N (Start does), lose (a range of each
- * image is missing). As with CUPTI 13.0, a graph that is launched while it is on breaks it for good. An order of calls
- * that CUPTI would not take is refused. */
+ * FAKE_RANGES, words with commas between them: refuse=N (Enable answers N), start=N (Start does), decode=N (DecodeData
+ * does), lose (a range of each image is missing). As CUPTI 13.0 may, it crashes in a graph that is launched while it is
+ * enabled. An order of calls that CUPTI would not take is refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #if FAKE_CUPTI >= 1206
 
-enum { INVALID_OPERATION = 7, UNKNOWN = 999, RANGES = 1024, METRIC = 96 };
+enum { INVALID_OPERATION = 7, RANGES = 1024, METRIC = 96 };
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALL(name, type, bytes)                                                                                        \
@@ -27,7 +27,7 @@ enum { INVALID_OPERATION = 7, UNKNOWN = 999, RANGES = 1024, METRIC = 96 };
 
 static struct profiler {
     void *context;
-    int is_configured, is_on, is_broken, is_decoded;
+    int is_configured, is_on, is_decoded;
     const char *config; /* the caller's: CUPTI keeps the pointers */
     size_t config_bytes;
     char *data;
@@ -46,14 +46,14 @@ static const char *word(const char *name)
 
 void ranges_call(const struct fake_call *call)
 {
+    if (profiler.context && strncmp(call->function, "cuGraphLaunch", 13) == 0)
+        abort();
     if (!profiler.is_on || call->result || call->context != profiler.context)
         return;
     if (call->symbol && profiler.count < profiler.most) {
         profiler.count++;
         counted++;
     }
-    if (strncmp(call->function, "cuGraphLaunch", 13) == 0)
-        profiler.is_broken = 1;
 }
 
 struct enable {
@@ -163,7 +163,7 @@ static int do_cuptiRangeProfilerStop(struct of_profiler *params)
     if (params->profiler != &profiler || !profiler.is_on)
         return INVALID_OPERATION;
     profiler.is_on = 0;
-    return profiler.is_broken ? UNKNOWN : OK;
+    return OK;
 }
 CALL(cuptiRangeProfilerStop, of_profiler, 41)
 
@@ -180,6 +180,8 @@ static int do_cuptiRangeProfilerDecodeData(struct decode *params)
     if (params->profiler != &profiler || profiler.is_on || profiler.is_decoded)
         return INVALID_OPERATION;
     profiler.is_decoded = 1;
+    if (word("decode="))
+        return atoi(word("decode="));
     for (size_t range = 0; range < ranges; range++) {
         const char *at = memchr(profiler.config, '\n', profiler.config_bytes),
                    *end = profiler.config + profiler.config_bytes;

@@ -208,6 +208,11 @@ class Counters(fakelib.Case):
         self.assertEqual([("no_node",)], report.rows("SELECT s.value FROM TACHO_KERNEL_COUNTERS k JOIN StringIds s ON s.id = k.shortName"))
         self.assertIn("CUDA graphs", "".join(self.diagnostics(report)))
 
+    def test_a_profiler_that_failed_is_disabled(self):
+        """After an image that cannot be decoded, a graph follows: the stand-in crashes in one while its profiler is enabled."""
+        report = self.capture("graph", ranges="decode=999", options=["--gpu-counters-filter=count=1\nfilter-mode=per-launch-config"])
+        self.assertEqual(1, sum("Kernels are not counted" in text for text in self.diagnostics(report)))
+
     def test_a_lost_range_is_no_guess(self):
         report = self.capture("kernels", ranges="lose")
         self.assertFalse(report.has("TACHO_KERNEL_COUNTER_VALUES") and report.rows(VALUES))

@@ -148,6 +148,15 @@ static void release_lock(void)
     atomic_store_explicit(&counters.lock, 0, memory_order_release);
 }
 
+/* A profiler that counts no more must not stay enabled: the next graph might crash in it. */
+static void end_turn(const sigset_t *before)
+{
+    if (!counters_are_wanted())
+        counters_disable_all();
+    release_lock();
+    cuda_restore_signals(before);
+}
+
 static int take_turn(sigset_t *before)
 {
     if (take_lock(LAUNCH_MS, before))
@@ -181,8 +190,7 @@ static int is_inside_launch(uintptr_t frame)
     cuda_block_signals(&before);
     cuda_of(thread)->counted = 0;
     abandon_launch();
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
     return 0;
 }
 
@@ -340,11 +348,14 @@ __attribute__((noinline)) static uint64_t host_memory(void)
 /* To replay a kernel CUPTI keeps a copy of all memory that the program has on the GPU: there, or else on the host. */
 static int has_room_for_copy(void)
 {
+    struct agent_thread *self = agent_self;
     size_t free_bytes = 0, all = 0;
-    if (counters.config.replay != CUPTI_REPLAY_KERNEL || counters.config.passes <= 1 || !cuda.driver.cuMemGetInfo_v2 ||
-        cuda.driver.cuMemGetInfo_v2(&free_bytes, &all) != 0 || all - free_bytes <= free_bytes)
+    if (counters.config.replay != CUPTI_REPLAY_KERNEL || counters.config.passes <= 1 || !cuda.driver.cuMemGetInfo_v2)
         return 1;
-    return all - free_bytes < host_memory() / 2;
+    agent_self = AGENT_HIDDEN_THREAD; /* the program does not ask for this */
+    int result = cuda.driver.cuMemGetInfo_v2(&free_bytes, &all);
+    agent_self = self;
+    return result != 0 || all - free_bytes <= free_bytes || all - free_bytes < host_memory() / 2;
 }
 
 /* Before the launch where CUPTI writes a record of the kernel, so that the collector knows it first; else after it,
@@ -365,10 +376,8 @@ static int prepare(const struct launched *launched, const struct cupti_call *cal
         counters_refuse("CUPTI must copy all GPU memory that is in use to replay a kernel, and neither the GPU nor the "
                         "host has room for the copy. Use metrics that need one pass (light).",
                         0);
-    if (!has_room || counters_start(call->context) != 0) {
-        counters_disable_all();
+    if (!has_room || counters_start(call->context) != 0)
         return 0;
-    }
     note_launch(launched, call);
     if (counters.config.replay != CUPTI_REPLAY_KERNEL)
         tell_launch();
@@ -384,13 +393,12 @@ static void leave_launch(int has_run)
     if (has_run && counters.config.replay == CUPTI_REPLAY_KERNEL)
         tell_launch();
     atomic_fetch_sub(&counters.chosen, 1);
-    int is_over = is_filter_over() || is_late() || !counters_are_wanted();
+    int is_over = is_filter_over() || is_late();
     if (is_over)
         counters_disable_all();
     else if (counters.used == counters.config.ranges)
         counters_end_image();
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
     if (is_over)
         counters_give_up();
 }
@@ -466,11 +474,11 @@ static void count(struct agent_thread *thread, const struct launched *launched, 
     if (counters_are_wanted() && !atomic_load(&counters.captures) && prepare(launched, call)) {
         counters.frame = frame;
         cuda_of(thread)->counted = call->correlation_id;
+        cuda_restore_signals(&before);
     } else {
         atomic_fetch_sub(&counters.chosen, 1);
-        release_lock();
+        end_turn(&before);
     }
-    cuda_restore_signals(&before);
 }
 
 void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call)
@@ -540,20 +548,31 @@ void counters_context_ends(void *handle)
     cuda_restore_signals(&before);
 }
 
+/* Other threads may launch meanwhile. */
+static void tell_uncounted(void)
+{
+    uint64_t uncounted[WIRE_UNCOUNTED_CAUSES], all = 0;
+
+    if (!cuda_lock_within(&counters.choosing, END_MS))
+        return;
+    memcpy(uncounted, counters.uncounted, sizeof uncounted);
+    memset(counters.uncounted, 0, sizeof counters.uncounted);
+    atomic_store_explicit(&counters.choosing, 0, memory_order_release);
+    for (size_t i = 0; i < WIRE_UNCOUNTED_CAUSES; i++)
+        all += uncounted[i];
+    if (all)
+        cuda_emit(&(struct cuda_note){
+            .type = WIRE_CUDA_UNCOUNTED, .words = uncounted, .word_count = WIRE_UNCOUNTED_CAUSES });
+}
+
 void counters_finish(void)
 {
     sigset_t before;
-    uint64_t all = 0;
 
     if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS) || is_inside_launch(FRAME()) || !take_lock(END_MS, &before))
         return;
     counters_disable_all();
-    for (size_t i = 0; i < WIRE_UNCOUNTED_CAUSES; i++)
-        all += counters.uncounted[i];
-    if (all)
-        cuda_emit(&(struct cuda_note){
-            .type = WIRE_CUDA_UNCOUNTED, .words = counters.uncounted, .word_count = WIRE_UNCOUNTED_CAUSES });
-    memset(counters.uncounted, 0, sizeof counters.uncounted);
+    tell_uncounted();
     release_lock();
     cuda_restore_signals(&before);
 }

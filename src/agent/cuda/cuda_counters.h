@@ -19,7 +19,7 @@ struct counted_context {
     size_t old_bytes;
 };
 
-/* What the collector's file says; it does not change once it was read. */
+/* What the collector's file says. Once it was read, only `ranges` changes: it is halved where an image is too large. */
 struct counters_config {
     char folder[COUNTERS_PATH_BYTES];
     const char *chip;
