@@ -1,88 +1,67 @@
-/* The values of metrics in a counter data image, range by range, as the range profiler in a program wrote it.
+/* The values of metrics in counter data images, range by range, as the range profiler in a program wrote them.
  *
- * Options: chip=NAME or device=N; metrics=LIST: names as CUPTI has them; data=PATH, or list=PATH: a file that has the
- * path of an image in each line. The first image that cannot be evaluated is the last. */
+ * Options: chip=NAME or device=N; list=PATH: a file whose first line has the metrics, under CUPTI's names and with
+ * commas between them, and each other line the path of an image. Thousands of names are too long for an option. The
+ * first image that cannot be evaluated is the last. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/cupti.h"
-#include "base/array.h"
+#include "base/text.h"
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_library.h"
 #include "gpu/frames/frames_out.h"
 #include "gpu_mode.h"
 
-struct image {
-    uint8_t *bytes; /* owned */
-    size_t count, room;
-    uint32_t number;
-};
-
 struct names {
-    const char **list; /* owned */
+    const char **list; /* owned; the names are the file's */
     size_t count;
 };
 
-static int read_image(struct image *image, const char *path)
+static int refuse(enum gpu_refusal_id why, const char *path, const char *reason)
 {
-    enum { STEP = 1 << 20 };
-    int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t got = -1;
-
-    image->count = 0;
-    if (file < 0)
-        return -1;
-    do {
-        if (array_reserve(&image->bytes, &image->room, image->count + STEP, 1))
-            break;
-        got = read(file, image->bytes + image->count, STEP);
-        image->count += got > 0 ? (size_t)got : 0;
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    close(file);
-    return got == 0 ? 0 : -1;
+    frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, why, path, reason);
+    return GPU_MODE_REFUSED;
 }
 
-/* Splits the list in place. */
-static const char **split(char *list, size_t *count)
+/* Splits the line in place: 0, or -1 when memory is short. */
+static int split(char *line, struct names *names)
 {
-    const char **names = calloc(strlen(list) / 2 + 2, sizeof *names);
-
-    *count = 0;
-    while (names && *list) {
-        size_t length = strcspn(list, ",");
-        int is_last = !list[length];
-        list[length] = 0;
+    names->list = calloc(strlen(line) / 2 + 2, sizeof *names->list);
+    while (names->list && *line) {
+        size_t length = strcspn(line, ",");
+        int is_last = !line[length];
+        line[length] = 0;
         if (length)
-            names[(*count)++] = list;
-        list += length + !is_last;
+            names->list[names->count++] = line;
+        line += length + !is_last;
     }
-    return names;
+    return names->list ? 0 : -1;
 }
 
 /* Returns CUPTI's result. */
-static int send_ranges(const struct counters_host *host, const struct image *image, const struct names *names)
+static int send_ranges(const struct counters_host *host, const struct text *image, uint32_t number,
+                       const struct names *names)
 {
-    size_t count = names->count;
-    struct cupti_range_data_info info = { .data = image->bytes, .data_bytes = image->count };
-    size_t bytes = sizeof(struct gpu_results) + count * sizeof(double);
+    size_t bytes = sizeof(struct gpu_results) + names->count * sizeof(double);
+    const uint8_t *data = (const uint8_t *)text_string(image);
+    struct cupti_range_data_info info = { .data = data, .data_bytes = image->length };
     struct gpu_results *frame = calloc(1, bytes);
     int result = frame ? cupti_profiler_call(&counters_cupti, CUPTI_CALL_range_data_info, &info)
                        : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
 
     for (size_t i = 0; result == CUPTI_RESULT_SUCCESS && i < info.ranges; i++) {
         struct cupti_host_evaluate evaluate = { .host = host->object,
-                                                .data = image->bytes,
-                                                .data_bytes = image->count,
+                                                .data = data,
+                                                .data_bytes = image->length,
                                                 .range = i,
                                                 .names = names->list,
-                                                .count = count,
+                                                .count = names->count,
                                                 .values = frame->values };
-        frame->image = image->number;
+        frame->image = number;
         frame->range = (uint32_t)i;
-        frame->count = (uint32_t)count;
+        frame->count = (uint32_t)names->count;
         result = cupti_profiler_call(&counters_cupti, CUPTI_CALL_host_evaluate, &evaluate);
         if (result == CUPTI_RESULT_SUCCESS)
             frames_add(GPU_FRAME_RESULTS, frame, bytes);
@@ -91,54 +70,65 @@ static int send_ranges(const struct counters_host *host, const struct image *ima
     return result;
 }
 
-static int send_image(const struct counters_host *host, struct image *image, const char *path,
-                      const struct names *names)
+static int send_image(const struct counters_host *host, const char *path, uint32_t number, const struct names *names)
 {
-    if (read_image(image, path)) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path ? path : "(no file)",
-                           strerror(errno));
-        return GPU_MODE_REFUSED;
+    struct text image = { 0 };
+    int status = 0, result = CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+
+    if (text_add_file(&image, path) != 0) {
+        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
+        goto free_image;
     }
-    int result = names->list ? send_ranges(host, image, names) : CUPTI_RESULT_ERROR_INVALID_PARAMETER;
-    image->number++;
-    if (result == CUPTI_RESULT_SUCCESS)
-        return 0;
-    frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_RESULTS_REFUSED, path, counters_result_text(result));
-    return GPU_MODE_REFUSED;
+    if (!text_failed(&image))
+        result = send_ranges(host, &image, number, names);
+    if (result != CUPTI_RESULT_SUCCESS)
+        status = refuse(GPU_REFUSAL_RESULTS_REFUSED, path, counters_result_text(result));
+free_image:
+    text_free(&image);
+    return status;
 }
 
-static int send_list(const struct counters_host *host, struct image *image, const char *path, const struct names *names)
+/* The end of the line, which becomes the end of a text; NULL: there is no line here. */
+static char *end_line(char *line)
 {
-    struct image list = { 0 };
+    char *end = line ? strchr(line, '\n') : NULL;
+
+    if (end)
+        *end = 0;
+    return end;
+}
+
+static int send_list(const struct counters_host *host, const char *path)
+{
+    struct text list = { 0 };
+    struct names names = { 0 };
     int status = 0;
 
-    if (read_image(&list, path)) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, GPU_ALL, GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
-        status = GPU_MODE_REFUSED;
+    if (text_add_file(&list, path) != 0) {
+        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, strerror(errno));
+        goto free_list;
     }
-    char *line = (char *)list.bytes, *end = status ? line : line + list.count, *stop;
-    for (; !status && line < end && (stop = memchr(line, '\n', (size_t)(end - line))); line = stop + 1) {
-        *stop = 0;
-        status = send_image(host, image, line, names);
+    char *line = list.bytes, *end = end_line(line);
+    if (text_failed(&list) || !end || split(line, &names) != 0) {
+        status = refuse(GPU_REFUSAL_FILE_UNREADABLE, path, end ? strerror(ENOMEM) : "it has no line of metrics");
+        goto free_list;
     }
-    free(list.bytes);
+    for (uint32_t number = 0; !status && (end = end_line(line = end + 1)); number++)
+        status = send_image(host, line, number, &names);
+free_list:
+    free(names.list);
+    text_free(&list);
     return status;
 }
 
 int gpu_mode_results(char **options)
 {
     struct counters_host host;
-    struct image image = { 0 };
-    struct names names = { 0 };
-    const char *list = gpu_option(options, "list"), *metrics = gpu_option(options, "metrics");
+    const char *list = gpu_option(options, "list");
 
     if (counters_begin(&host, gpu_option(options, "chip"), (unsigned)gpu_option_number(options, "device", 0), NULL))
         return GPU_MODE_REFUSED;
-    names.list = metrics ? split((char *)metrics, &names.count) : NULL;
-    int status = list ? send_list(&host, &image, list, &names)
-                      : send_image(&host, &image, gpu_option(options, "data"), &names);
-    free(image.bytes);
-    free(names.list);
+    int status = send_list(&host, list ? list : "");
     counters_host_close(&host);
     return status;
 }

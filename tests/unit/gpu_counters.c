@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "abi/counters/counter_sections.h"
+#include "base/text.h"
 #include "collect/gpu/gpu_link.h"
 
 enum { MOST = 64 };
@@ -251,25 +252,43 @@ static void the_image_goes_to_a_file(void **state)
     assert_non_null(strstr(told->refusal, "/nowhere/at/all"));
 }
 
+static void write_text(const char *path, const struct text *text)
+{
+    assert_int_equal(text_write_file(text, path), 0);
+}
+
+/* The names of metrics are longer than an argument of a program may be. */
 static void values_come_range_by_range(void **state)
 {
-    char path[] = "/tmp/tacho-data-XXXXXX", option[64];
-    static const char
-        data[] = "0 sm__inst_executed.sum 1024\n0 lts__t_sectors.sum 64.5\n1 sm__inst_executed.sum 2048\n";
-    int file = mkstemp(path);
-    assert_int_equal(write(file, data, sizeof data - 1), (int)sizeof data - 1);
-    close(file);
-    snprintf(option, sizeof option, "data=%s", path);
-    struct told *told = run("results",
-                            OPTIONS("chip=GH100", "metrics=lts__t_sectors.sum,sm__inst_executed.sum", option));
-    unlink(path);
+    enum { BLANKS = 200000 };
+    char data[] = "/tmp/tacho-data-XXXXXX", list[] = "/tmp/tacho-list-XXXXXX", option[64];
+    struct text image = { 0 }, lines = { 0 };
+
+    close(mkstemp(data));
+    close(mkstemp(list));
+    text_add(&image, "0 sm__inst_executed.sum 1024\n0 lts__t_sectors.sum 64.5\n1 sm__inst_executed.sum 2048\n");
+    write_text(data, &image);
+    text_add_repeat(&lines, ',', BLANKS);
+    text_addf(&lines, "lts__t_sectors.sum,sm__inst_executed.sum\n%s\n", data);
+    write_text(list, &lines);
+    snprintf(option, sizeof option, "list=%s", list);
+    struct told *told = run("results", OPTIONS("chip=GH100", option));
     assert_int_equal(told->results, 2);
     assert_true(told->value[0][0] == 64.5 && told->value[0][1] == 1024);
     assert_true(isnan(told->value[1][0]) && told->value[1][1] == 2048);
 
-    told = run("results", OPTIONS("chip=GH100", "metrics=lts__t_sectors.sum", option));
+    unlink(data);
+    told = run("results", OPTIONS("chip=GH100", option));
     assert_non_null(strstr(told->refusal, "No such file"));
     assert_int_equal(WEXITSTATUS(told->status), 3);
+
+    text_clear(&lines);
+    write_text(list, &lines);
+    assert_non_null(strstr(run("results", OPTIONS("chip=GH100", option))->refusal, "no line of metrics"));
+    unlink(list);
+    assert_non_null(strstr(run("results", OPTIONS("chip=GH100", option))->refusal, "No such file"));
+    text_free(&image);
+    text_free(&lines);
 }
 
 static void what_cannot_be_loaded_is_said(void **state)

@@ -109,30 +109,29 @@ static void image_path(const struct counter_capture *counters, const struct coun
 /* The first images are evaluated, so many. */
 static int evaluate(struct counter_capture *counters, size_t count, struct error *err)
 {
-    struct text chip = { 0 }, metrics = { 0 }, list = { 0 }, paths = { 0 };
+    struct text chip = { 0 }, list = { 0 }, lines = { 0 };
     char path[PATH_BYTES];
 
+    text_addf(&lines, "%s\n", text_string(&counters->counters));
     for (size_t i = 0; i < count; i++) {
         image_path(counters, &counters->images[i], path);
-        text_addf(&paths, "%s\n", path);
+        text_addf(&lines, "%s\n", path);
     }
     text_addf(&chip, "chip=%s", counters->config.chip);
-    text_addf(&metrics, "metrics=%s", text_string(&counters->counters));
     text_addf(&list, "list=%s/" WIRE_COUNTERS_FILE ".list", counters->collector->folder);
-    const char *const options[] = { text_string(&chip), text_string(&metrics), text_string(&list), NULL };
+    const char *const options[] = { text_string(&chip), text_string(&list), NULL };
     const struct gpu_question question = { "results", options, COUNTER_CAPTURE_PATIENCE_NS, "tacho-gpu was ended",
                                            NULL };
     const char *file = text_string(&list) + strlen("list=");
     text_clear(&counters->refusal);
-    int code = text_write_file(&paths, file) ? error_set(err, ERR_IO, "Cannot write %s.", file)
+    int code = text_write_file(&lines, file) ? error_set(err, ERR_IO, "Cannot write %s.", file)
                                              : gpu_ask(&question, take_results, counters, err);
     if (!code && counters->refusal.length)
         code = error_set(err, ERR_UNSUPPORTED, "%s", text_string(&counters->refusal));
     unlink(file);
     text_free(&chip);
-    text_free(&metrics);
     text_free(&list);
-    text_free(&paths);
+    text_free(&lines);
     return code;
 }
 
