@@ -106,6 +106,16 @@ class Counters(fakelib.Case):
         self.assertEqual(1, done.returncode, done.stderr)
         self.assertIn("launched other kernels in run 1 (launch 0 was first_time, not again)", done.stderr)
 
+    def test_a_report_that_exists(self):
+        """It is refused before the program runs the first time, and no folder stays."""
+        path = os.path.join(self.folder, "there.tacho")
+        with open(path, "w") as file:
+            file.write("mine")
+        done = self.ncu("launch", "a", metrics=FIVE, options=["-o", path])
+        self.assertEqual((1, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertIn("there.tacho", done.stderr)
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])
+
     def test_more_kernels_than_an_image_has_room_for(self):
         report = self.capture("threads", 1, 1200)
         self.check_values(report)

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/profile/output_name.h"
 #include "cmd/profile/profile_run.h"
 #include "ncu_command.h"
 #include "ncu_replay.h"
@@ -82,7 +83,7 @@ static void path_of_run(const struct job *job, size_t run, char *path, size_t ro
 }
 
 /* The values of the runs before this one are added to its report. */
-static void add_runs(struct job *job, const char *report)
+static void merge_runs(struct job *job, const char *report)
 {
     char paths[NCU_RUNS_MOST][300];
     const char *others[NCU_RUNS_MOST];
@@ -92,12 +93,21 @@ static void add_runs(struct job *job, const char *report)
         path_of_run(job, i, paths[i], sizeof paths[i]);
         others[i] = paths[i];
     }
-    if (job->run && *report && ncu_replay_merge(report, others, job->run, &err) != 0)
+    if (job->run && ncu_replay_merge(report, others, job->run, &err) != 0)
         job->failed = command_fail(job->self, &err);
-    for (size_t i = 0; i < job->run; i++)
-        unlink(paths[i]);
-    if (*job->runs)
-        rmdir(job->runs);
+}
+
+static void remove_runs(struct job *job)
+{
+    char path[300];
+
+    if (!*job->runs)
+        return;
+    for (size_t i = 0; i < job->groups.count; i++) {
+        path_of_run(job, i, path, sizeof path);
+        unlink(path);
+    }
+    rmdir(job->runs);
     *job->runs = 0;
 }
 
@@ -111,7 +121,8 @@ static void take_report(void *context, const struct collect_result *result, cons
         note(job, result->warnings[i]);
     if (!is_last)
         return;
-    add_runs(job, path);
+    merge_runs(job, path);
+    remove_runs(job);
     if (!job->failed && (!settings->export || settings->page || settings->csv))
         print_page(job, path);
     remove_temporary(job);
@@ -331,6 +342,21 @@ static int run_group(struct job *job, const char *const *program, size_t count)
     return status;
 }
 
+/* Whether the report can be made is known after the last run only, unless its file is there now. */
+static int check_export(const struct ncu_settings *settings, struct error *err)
+{
+    struct job_place place = job_place_own();
+    struct output_naming naming = { .pattern = settings->export, .place = &place, .number = 1 };
+    struct text path = { 0 };
+
+    if (settings->export && !settings->overwrite && output_name_free(&path, &naming, err) == 0 &&
+        access(text_string(&path), F_OK) == 0)
+        error_set(err, ERR_EXISTS, "'%.400s' exists already: choose another name, or overwrite it with -f",
+                  text_string(&path));
+    text_free(&path);
+    return err->code;
+}
+
 /* Once for each group of metrics; a run that a signal ends is the last. */
 static int run_groups(struct job *job, const char *const *program, size_t count)
 {
@@ -338,16 +364,17 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
     struct error err = { 0 };
     int status = 0;
 
-    if (make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0)
+    if (check_export(job->settings, &err) != 0 ||
+        make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0)
         return command_fail(job->self, &err);
     snprintf(sentence, sizeof sentence, "the program runs %zu times (--replay-mode application)", job->groups.count);
     note(job, sentence);
     for (; job->run < job->groups.count && status >= 0; job->run++)
         status = run_group(job, program, count);
+    remove_runs(job); /* the last run has made no report if they are still there */
     if (status < 0) {
         error_set(&err, ERR_UNSUPPORTED, "signal %d ended the program in run %zu of %zu", -status, job->run,
                   job->groups.count);
-        add_runs(job, "");
         return command_fail(job->self, &err);
     }
     return job->failed ? job->failed : status;
