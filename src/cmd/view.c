@@ -23,6 +23,7 @@ struct settings {
     int no_browser;
     const char *host;
     struct option_list allowed;
+    struct foreign_rep_settings input;
 };
 
 static int take_port(void *settings, const char *value, struct error *err)
@@ -47,6 +48,7 @@ static const struct option options[] = {
               "encrypted: prefer an ssh tunnel." },
     { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
       .help = "Also accept requests for this host name, such as the name of a proxy in front of the server." },
+    SET_OPTIONS(struct settings, input),
     { 0 },
 };
 /* clang-format on */
@@ -196,7 +198,7 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "no file given: tacho view FILE");
         return command_fail(self, &err);
     }
-    if ((code = open_input((struct input){ files, count }, NULL, &found, &report, &err)) != 0)
+    if ((code = open_input((struct input){ files, count }, &settings.input, &found, &report, &err)) != 0)
         goto free_name;
     input_name(&name, (struct input){ files, count });
     if ((code = view_open(report, &view, &err)) != 0)
@@ -215,6 +217,7 @@ free_name:
 static const struct entry examples[] = {
     { "tacho view report1.tacho", "Open the timeline in the browser." },
     { "tacho view run/", "Show all ranks of a job, whose reports are in this folder." },
+    { "tacho view --filter-rank 8-15 run/", "Show some ranks of a job." },
     { "tacho view --no-browser -p 8000 report1.tacho", "Serve the timeline at port 8000 and print its address." },
     { 0 },
 };

@@ -13,6 +13,7 @@
 #include "view/load/event_search.h"
 #include "view/load/focus.h"
 #include "view/load/lanes.h"
+#include "view/load/rank_map.h"
 #include "view/load/row_tree.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -106,7 +107,7 @@ static int cut_times(struct view *view)
     return 0;
 }
 
-static int read_rows(struct view *view, struct error *err)
+static int read_events(struct view *view, struct error *err)
 {
     int code;
 
@@ -114,8 +115,19 @@ static int read_rows(struct view *view, struct error *err)
     for (size_t i = 0; i < view_family_count; i++)
         if ((code = read_family(view, &view_families[i], err)) != 0)
             return code;
-    if ((code = derived_rows(view, err)) != 0 || (code = counter_sources_read(view, err)) != 0 ||
-        (code = tree_build(view, err)) != 0)
+    if ((code = derived_rows(view, err)) != 0)
+        return code;
+    return counter_sources_read(view, err);
+}
+
+static int read_rows(struct view *view, struct error *err)
+{
+    int code;
+
+    if ((code = job_rows_read(&view->ranks, view->report, err)) != 0)
+        return code;
+    code = rank_map_is_needed(view) ? rank_map_read(view, err) : read_events(view, err);
+    if (code != 0 || (code = tree_build(view, err)) != 0)
         return code;
     find_span(view);
     if (cut_times(view) != 0)

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "view/load/rank_map.h"
+#include "view/load/row_tree.h"
 #include "view/load/view_state.h"
 #include "view/timeline.h"
 
@@ -193,6 +195,55 @@ static void one_rank_has_no_groups(void **state)
     close_view();
 }
 
+/* The busy time of a rank in the map, in ns. */
+static double busy_ns(const struct view *map, int64_t rank)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < map->row_count; i++) {
+        const struct view_points *points = &map->rows[i].points;
+        if (map->rows[i].type != ROW_RANK_MAP || map->rows[i].rank != rank)
+            continue;
+        for (uint32_t p = 0; p + 1 < points->count; p++)
+            sum += points->value[p] / 100 * (double)(points->time_ns[p + 1] - points->time_ns[p]);
+    }
+    return sum;
+}
+
+/* Kernels that overlap, or are stored in another order than they ran, count once; a rank without kernels has a row,
+ * too; what the launcher did is in none. */
+static void map_has_the_work_of_each_rank(void **state)
+{
+    struct view *map = calloc(1, sizeof *map);
+    struct writer *writer = start();
+    struct error err;
+
+    for (int64_t rank = 0; rank < 3; rank++)
+        add_process(writer, 100 + rank, rank, "node");
+    add_process(writer, 200, NO_ID, "node");
+    made_kernel(writer, (struct made_kernel){ 0, 1024000, 200, 1, 0, 7, "launcher", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 500000, 700000, 100, 1, 0, 7, "later", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 100000, 300500, 100, 2, 0, 7, "first", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 200000, 400000, 100, 3, 0, 8, "beside", NULL, NULL });
+    made_kernel(writer, (struct made_kernel){ 1000000, 1024000, 101, 4, 0, 7, "last", NULL, NULL });
+    map->report = report = finish(writer);
+    map->row_keys.width = KEY_PARTS;
+    assert_int_equal(intern_add(&map->own_names, "", 0), 0);
+    assert_int_equal(job_rows_read(&map->ranks, report, &err), 0);
+    assert_false(rank_map_is_needed(map));
+    assert_int_equal(rank_map_read(map, &err), 0);
+    assert_int_equal(tree_build(map, &err), 0);
+    assert_int_equal(map->row_count, 1 + 2 * 3);
+    assert_float_equal(busy_ns(map, 0), 500000, 500);
+    assert_float_equal(busy_ns(map, 1), 24000, 500);
+    assert_float_equal(busy_ns(map, 2), 0, 0);
+    for (size_t i = 0; i < map->row_count; i++)
+        if (map->rows[i].type == ROW_RANK)
+            assert_int_equal(map->rows[map->rows[i].summary].type, ROW_RANK_MAP);
+    view_close(map);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +251,7 @@ int main(void)
         cmocka_unit_test(many_ranks_are_folded_to_their_summary),
         cmocka_unit_test(hosts_tell_the_error_of_their_clocks),
         cmocka_unit_test(one_rank_has_no_groups),
+        cmocka_unit_test(map_has_the_work_of_each_rank),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

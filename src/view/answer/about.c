@@ -139,6 +139,13 @@ static void add_warnings(struct view *view, struct text *out)
                         "limit.");
         add_warning(&line, out);
     }
+    if (view->is_map) {
+        text_addf(&line,
+                  "The job has %zu ranks and %llu events: the timeline shows how busy each rank was. For the "
+                  "events of some ranks, run tacho view --filter-rank 0-7.",
+                  view->ranks.rank_count, (unsigned long long)view->event_count);
+        add_warning(&line, out);
+    }
     if (view->is_unprojected) {
         text_add(&line, "NVTX ranges are not projected onto the GPUs: the capture has too many CUDA calls.");
         add_warning(&line, out);

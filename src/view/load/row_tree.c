@@ -123,6 +123,8 @@ static struct rank_place find_rank(const struct drafts *drafts, const int64_t *k
 {
     const struct job_rows *ranks = &drafts->view->ranks;
 
+    if (row_types[row->type].place == PLACE_RANK)
+        return (struct rank_place){ (int)key[KEY_A], key[KEY_B] };
     if (row->process >= 0)
         return job_rows_of_process(ranks, row->process);
     if (row->device >= 0)
@@ -241,9 +243,16 @@ static int place_on_cpu(struct drafts *drafts, const struct view_row *row, struc
     return add_group(drafts, ROW_CPUS, path, row);
 }
 
+static int place_in_rank(struct drafts *drafts, const struct view_row *row, struct path *path)
+{
+    push(path, SECTION_STEPS);
+    return 0;
+}
+
 static int (*const place_row[])(struct drafts *drafts, const struct view_row *row, struct path *path) = {
     [PLACE_TOP] = place_at_top,         [PLACE_GPU] = place_on_gpu,       [PLACE_CONTEXT] = place_in_context,
     [PLACE_PROCESS] = place_in_process, [PLACE_THREAD] = place_on_thread, [PLACE_CPU] = place_on_cpu,
+    [PLACE_RANK] = place_in_rank,
 };
 
 static int add_leaf(struct drafts *drafts, struct view_leaf *leaf)
@@ -364,7 +373,7 @@ static int make_rows(struct drafts *drafts)
             uint32_t key = drafts->list[i].leaf->key;
             view->row_of_key[key] = view->row_of_key[key] == VIEW_NO_ROW ? (int)i : view->row_of_key[key];
             take_leaf(row, drafts->list[i].leaf);
-            view->event_count += row->events.count + row->points.count;
+            view->event_count += view->is_map ? 0 : row->events.count + row->points.count;
         }
     }
     spread(view);
@@ -374,9 +383,9 @@ static int make_rows(struct drafts *drafts)
 /* ---- the row of a folded group --------------------------------------------------------------------------------- */
 
 /* The types of rows that are shown for a folded group, the best first. */
-static const enum row_type summaries[] = { ROW_STREAM,  ROW_TORCH,          ROW_NVTX,        ROW_CUDA_API,
-                                           ROW_PYTHON,  ROW_STATE,          ROW_OSRT,        ROW_LIBRARY,
-                                           ROW_SAMPLES, ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER };
+static const enum row_type summaries[] = { ROW_STREAM,  ROW_TORCH,          ROW_NVTX,         ROW_CUDA_API,
+                                           ROW_PYTHON,  ROW_STATE,          ROW_OSRT,         ROW_LIBRARY,
+                                           ROW_SAMPLES, ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER, ROW_RANK_MAP };
 enum { SUMMARIES = sizeof summaries / sizeof *summaries };
 
 static size_t summary_rank(enum row_type type)
@@ -413,8 +422,7 @@ int tree_build(struct view *view, struct error *err)
     struct drafts drafts = { .view = view, .groups.width = PATH };
     int code;
 
-    if ((code = gpu_devices_read(&drafts.devices, view->report, err)) != 0 ||
-        (code = job_rows_read(&view->ranks, view->report, err)) != 0 || (code = note_devices(&drafts)) != 0)
+    if ((code = gpu_devices_read(&drafts.devices, view->report, err)) != 0 || (code = note_devices(&drafts)) != 0)
         goto done;
     for (size_t i = 0; i < view->leaf_count; i++)
         if ((code = add_leaf(&drafts, &view->leaves[i])) != 0)

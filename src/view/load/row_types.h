@@ -5,12 +5,13 @@
 enum row_kind { KIND_GROUP, KIND_SLICES, KIND_TICKS, KIND_STATES, KIND_COUNTER, ROW_KINDS }; /* numbers as in a tile */
 
 /* The parent of a row, and the numbers that its key begins with: none at the TOP; device and process for GPU; device,
- * process and context for CONTEXT; the process, the thread, or the CPU. */
-enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU };
+ * process and context for CONTEXT; the process, the thread, or the CPU; host and rank for RANK. */
+enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREAD, PLACE_CPU, PLACE_RANK };
 
 /* X(id, name in answers, kind, place, label): in the order in which rows stand below the same parent. A label of NULL
  * is made in row_labels.c from the numbers that the key has behind those of the place. */
 #define ROW_TYPES(X)                                                                                          \
+    X(RANK_MAP, "map", KIND_COUNTER, PLACE_RANK, NULL)                                                         \
     X(STEPS, "steps", KIND_SLICES, PLACE_TOP, "Steps")                                                         \
     X(STREAM, "stream", KIND_SLICES, PLACE_CONTEXT, NULL)                                                      \
     X(GPU_NVTX, "gpu-nvtx", KIND_SLICES, PLACE_CONTEXT, NULL)                                                  \

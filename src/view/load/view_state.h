@@ -119,6 +119,7 @@ struct view {
     char step_source[STEPS_SOURCE_BYTES]; /* where the steps come from, in words */
     struct view_overview *overview;       /* owned; NULL until it is asked for */
     int is_cut;                           /* some times lay further from the origin than VIEW_LAST_TIME */
+    int is_map;                           /* the job is so large that there are no events, only the work of each rank */
     int is_unprojected;                   /* there were too many calls for ranges to be projected onto the GPUs */
     struct text scratch;                  /* while it is being opened: answers come from several threads */
     struct answer_cache *cache; /* owned; results that answers keep from one request to the next; never NULL */
