@@ -3,8 +3,8 @@
  *
  * FAKE_SAMPLING, words with commas between them: refuse=N (Enable answers N), overflow=N (the GPU's buffer is full
  * once, after N samples), die (the process ends in the second decode), hang (that decode never returns), scale=X (a
- * counter is the number of the sample times X), absent=NAME (cupti_profiler.c). A second session is refused, and so is
- * an order of calls that CUPTI would not take. */
+ * counter is the number of the sample times X), late=MS (Enable takes so long), absent=NAME (cupti_profiler.c). A
+ * second session is refused, and so is an order of calls that CUPTI would not take. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,9 @@ struct of_device {
 };
 static int do_cuptiPmSamplingEnable(struct of_device *params)
 {
-    const char *refusal = word("refuse=");
+    const char *refusal = word("refuse="), *late = word("late=");
+    if (late)
+        usleep((useconds_t)atoi(late) * 1000);
     if (refusal)
         return atoi(refusal);
     if (params->device || gpu.is_enabled)

@@ -363,6 +363,14 @@ kill -9 $$
         self.assertGreater(told["nvml"]["samples"], 0, "readings are taken beside them")
         self.assertEqual(report.rows("SELECT DISTINCT typeName, typeId & 65535 FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'SYS%'"), [("", 0)])
 
+    def test_the_program_waits_for_counters(self):
+        """However long CUPTI takes to begin, the first sample is earlier than the first call of CUDA. A GPU that refuses holds nobody up."""
+        report, told = self.counters(sampling="late=400", count=6)
+        first = min(timestamp for timestamp, *_ in report.rows(VALUES, "SYS Clock Frequency [MHz]"))
+        self.assertLess(first, report.value("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME"))
+        report, told = self.counters(sampling="refuse=7", how=())
+        self.assertIn("another profiler", told["counters"]["refusal"])
+
     def test_rows_are_as_in_nsys(self):
         """Names, their order, types, ids and rounding, against an export of nsys on an H200 without NVLink."""
         with open(os.path.join(lib.SOURCE, "tests", "golden", "nsys", "gpu_metrics.json")) as file:

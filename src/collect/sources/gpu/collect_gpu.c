@@ -16,6 +16,7 @@
 #include "collect/sources/cuda/cuda_setup.h"
 #include "gpu_sampler.h"
 
+#define BEGIN_NS INT64_C(5000000000) /* that the program waits for counters at most */
 #define HOLD_NS 250000000 /* a switch of recording is read within this time */
 enum { LONGEST_LIST = 4000 };
 enum { READINGS, COUNTERS, STREAMS }; /* of NVML and GPM, and of CUPTI */
@@ -258,12 +259,17 @@ static void start(struct collector *collector, const char *devices)
         refuse(collector, "Out of memory for a thread.");
 }
 
+/* A program that is about to start has not called exec yet. CUPTI takes about a second to begin; whoever asks for
+ * counters of GPUs wants those of its first kernels too. */
 static void begin(struct collector *collector, pid_t pid)
 {
     const struct collect_gpu_options *options = &collector->options->gpu;
+    struct gpu_state *state = state_of(collector);
 
     if (options->devices == COLLECT_GPU_ALL || options->devices == COLLECT_GPU_LIST)
         start(collector, options->devices == COLLECT_GPU_LIST ? options->list : NULL);
+    if (pid && state->streams[COUNTERS].sampler)
+        gpu_sampler_await(state->streams[COUNTERS].sampler, BEGIN_NS);
 }
 
 static void list_gpus(const struct cuda_gpus *gpus, char out[LONGEST_LIST])

@@ -273,6 +273,20 @@ struct gpu_sampler *gpu_sampler_start(const struct gpu_sampler_setup *setup)
     return NULL;
 }
 
+void gpu_sampler_await(struct gpu_sampler *sampler, int64_t most_ns)
+{
+    int64_t end_ns = clock_monotonic_ns() + most_ns;
+    int is_over = 0;
+
+    while (!is_over && clock_monotonic_ns() < end_ns) {
+        pthread_mutex_lock(&sampler->lock);
+        is_over = sampler->pending.length || *sampler->failure;
+        pthread_mutex_unlock(&sampler->lock);
+        if (!is_over)
+            poll(NULL, 0, 1);
+    }
+}
+
 static void ask(struct gpu_sampler *sampler, enum request request)
 {
     uint64_t one = 1;

@@ -1,5 +1,6 @@
-/* The thread that runs tacho-gpu and takes its frames: the main thread never waits for that program. It is the thread's
- * child, not the main thread's, which reaps the children of the program that is profiled. */
+/* The thread that runs tacho-gpu and takes its frames: while the program that is profiled runs, the main thread never
+ * waits for tacho-gpu. It is the thread's child, not the main thread's, which reaps the children of the program that is
+ * profiled. */
 #ifndef TACHO_COLLECT_SOURCES_GPU_GPU_SAMPLER_H
 #define TACHO_COLLECT_SOURCES_GPU_GPU_SAMPLER_H
 
@@ -22,6 +23,9 @@ struct gpu_sampler_setup {
 
 /* NULL: there is no memory for a thread. */
 struct gpu_sampler *gpu_sampler_start(const struct gpu_sampler_setup *setup);
+
+/* Waits until tacho-gpu has sent its first frames, or has failed, or this time is over. */
+void gpu_sampler_await(struct gpu_sampler *sampler, int64_t most_ns);
 
 /* Reads other devices from now on: tacho-gpu is started again. */
 void gpu_sampler_set_devices(struct gpu_sampler *sampler, const char *devices);
