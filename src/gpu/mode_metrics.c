@@ -83,8 +83,10 @@ int gpu_mode_metrics(char **options)
             else
                 send_suffixes(&host, bases->names[i], (enum cupti_metric_type)type);
     }
+    struct counters_list unknown = { .host = &host };
     if (names)
-        send_unknown(&(struct counters_list){ .host = &host }, names);
+        send_unknown(&unknown, names);
+    counters_list_free(&unknown);
     counters_host_close(&host);
     return 0;
 }

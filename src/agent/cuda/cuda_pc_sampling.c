@@ -42,7 +42,7 @@ static struct {
     _Atomic uint32_t busy;
     _Atomic uint32_t refused;
     struct cupti_pc_functions cupti;
-    int is_ready;                    /* the functions were found */
+    _Atomic uint32_t is_ready;       /* the functions were found; threads that load modules look for them, too */
     uint32_t reasons[REASONS_MAX], reason_count;
     char reason_names[REASONS_MAX][CUPTI_STALL_NAME_BYTES];
     char *reason_texts[REASONS_MAX]; /* pointers to these */

@@ -22,7 +22,7 @@ extern char **environ;
 
 #define PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
 
-enum { OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000 };
+enum { OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000, KILLED_MS = 2000 };
 
 static void find_program(char path[INSTALL_PLACE_BYTES])
 {
@@ -230,6 +230,8 @@ int gpu_link_end_within(struct gpu_link *link, int patience_ms)
     for (int waited_ms = 0; link->pid && waitpid(link->pid, &status, WNOHANG) == 0; waited_ms++) {
         if (waited_ms == patience_ms)
             kill(link->pid, SIGKILL);
+        if (waited_ms == patience_ms + KILLED_MS)
+            break; /* it hangs in the driver, where no signal reaches it */
         poll(NULL, 0, 1);
     }
     link->pid = 0;

@@ -39,8 +39,9 @@ int gpu_frame_texts(const struct gpu_frame *frame, const void *payload, size_t h
 /* Asks the program to end: its last frames follow. */
 void gpu_link_finish(struct gpu_link *link);
 
-/* Hangs up and waits for the end of the program: its wait status; -1: it did not run. A library of the driver may hang
- * in its own exit: after so many milliseconds, or two seconds, the program is killed. */
+/* Hangs up and waits for the end of the program: its wait status; -1: it did not run, or does not end. A library of the
+ * driver may hang in its own exit: after so many milliseconds, or two seconds, the program is killed, and two seconds
+ * later it is left alone. */
 int gpu_link_end_within(struct gpu_link *link, int patience_ms);
 int gpu_link_end(struct gpu_link *link);
 

@@ -17,14 +17,14 @@ enum { CLOCK_SESSION_NS = 3 };                /* ENUM_NSYS_GENERIC_EVENT_SOURCE 
 enum { FIELD_UNSIGNED = 1, FIELD_BYTES = 8 }; /* ENUM_NSYS_GENERIC_EVENT_FIELD_TYPE */
 enum { ORIGINS = GPU_ORIGIN_COUNTERS + 1 };
 
+/* The counters have nsys's number and name. */
 static const struct {
     int64_t number;
     const char *name;
 } types[ORIGINS] = {
-    [GPU_ORIGIN_NVML] = { 0x40, "NVML" }, [GPU_ORIGIN_GPM] = { 0x41, "GPM" }, [GPU_ORIGIN_COUNTERS] = { 0, "" }, /* as
-                                                                                                                    in
-                                                                                                                    nsys
-                                                                                                                  */
+    [GPU_ORIGIN_NVML] = { 0x40, "NVML" },
+    [GPU_ORIGIN_GPM] = { 0x41, "GPM" },
+    [GPU_ORIGIN_COUNTERS] = { 0, "" },
 };
 
 /* The readings of one source on one GPU. */

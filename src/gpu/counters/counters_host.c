@@ -109,7 +109,7 @@ int counters_host_config(const struct counters_host *host, const char **names, s
     config->image = calloc(1, size.bytes ? size.bytes : 1);
     config->bytes = size.bytes;
     if (!config->image)
-        return -1;
+        return CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
     struct cupti_host_config make = { .host = host->object, .bytes = size.bytes, .image = config->image };
     struct cupti_host_passes passes = { .bytes = size.bytes, .image = config->image };
     result = call(CUPTI_CALL_host_config, &make);

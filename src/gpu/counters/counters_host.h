@@ -47,7 +47,7 @@ int counters_host_has(const struct counters_host *host, const char *name, struct
 const char *counters_host_some_suffix(enum cupti_metric_type type);
 
 /* Makes the config image of these metrics and counts the passes. `image` is the caller's to free. A host takes one
- * configuration. Returns CUPTI's result, or -1 when memory is short. */
+ * configuration. Returns CUPTI's result. */
 struct counters_config {
     uint8_t *image;
     size_t bytes, passes;

@@ -169,8 +169,8 @@ static void write_stream(struct collector *collector, struct gpu_stream *stream,
         struct gpu_frame frame;
         memcpy(&frame, stream->frames.bytes + stream->at, sizeof frame);
         const void *payload = stream->frames.bytes + stream->at + sizeof frame;
-        if (gpu_rows_time(state->rows, &frame, payload) > until_ns ||
-            stream->at + sizeof frame + frame.bytes > stream->frames.length)
+        if (stream->at + sizeof frame + frame.bytes > stream->frames.length ||
+            gpu_rows_time(state->rows, &frame, payload) > until_ns)
             break;
         take_frame(state, &frame, payload, collector->is_recording ? &open : NULL);
         stream->at += sizeof frame + frame.bytes;

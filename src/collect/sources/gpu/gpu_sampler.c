@@ -182,8 +182,10 @@ static void note_end(struct gpu_sampler *sampler, int status)
     if (WIFSIGNALED(status))
         snprintf(why, sizeof why, "tacho-gpu was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else
+    else if (WIFEXITED(status))
         snprintf(why, sizeof why, "tacho-gpu ended with status %d", WEXITSTATUS(status));
+    else
+        snprintf(why, sizeof why, "tacho-gpu hangs in the driver and cannot be killed");
     pthread_mutex_lock(&sampler->lock);
     if (!*sampler->failure && (WIFSIGNALED(status) || !sampler->is_refused))
         memcpy(sampler->failure, why, sizeof why);

@@ -36,8 +36,10 @@ uint64_t gpu_sampler_take(struct gpu_sampler *sampler, struct text *frames);
 /* Why tacho-gpu has ended or sends nothing, as a sentence; NULL: it works, or has said why itself. */
 const char *gpu_sampler_failure(struct gpu_sampler *sampler);
 
-/* gpu_sampler_stop() ends tacho-gpu without a wait, gpu_sampler_join() waits for its end; after half a second it is
- * killed. The last frames can be taken then. gpu_sampler_free() does both. */
+/* gpu_sampler_stop() ends tacho-gpu without a wait, gpu_sampler_join() waits for its end: half a second without a
+ * frame, ten seconds while it is at work, then it is killed. The last frames can be taken then. gpu_sampler_free() does
+ * both.
+ */
 void gpu_sampler_stop(struct gpu_sampler *sampler);
 void gpu_sampler_join(struct gpu_sampler *sampler);
 void gpu_sampler_free(struct gpu_sampler *sampler);
