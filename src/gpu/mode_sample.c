@@ -84,8 +84,7 @@ static void tell_state(const struct sampling *sampling, const struct sampled_gpu
     frames_add(GPU_FRAME_SAMPLING, &state, sizeof state);
 }
 
-/* ---- The begin of a GPU -------------------------------------------------------------------------------------------
- */
+/* ---- The begin of a GPU ---------------------------------------------------------------------------------------- */
 
 static void refuse(const struct sampled_gpu *gpu, const char *call, int result)
 {

@@ -1,10 +1,9 @@
 /* Names and expressions of ncu's filters: an exact name, or regex:EXPRESSION, which is searched for in the name. For
  * the command, which checks them, and for the agent, which may not allocate: a pattern has all its memory inside.
  *
- * Expressions have . [a-z] [^a-z] [[:alpha:]] \d \w \s \D \W \S \b \B ^ $ (...) (?:...) | * + ? {m,n}, lazy quantifiers
- * and
- * \t \n \r \f \v. Characters are bytes. Matching takes time proportional to the length of the name times the size of
- * the expression. Back-references and look-around are not supported. */
+ * Expressions have . [a-z] [^a-z] [[:alpha:]] \d \w \s \D \W \S \b \B \< \> ^ $ (...) (?:...) | * + ? {m,n}, lazy
+ * quantifiers, and \t \n \r \f \v. Characters are bytes. Matching takes time proportional to the length of the name
+ * times the size of the expression. Back-references and look-around are not supported. */
 #ifndef TACHO_ABI_COUNTERS_NAME_PATTERN_H
 #define TACHO_ABI_COUNTERS_NAME_PATTERN_H
 

@@ -16,7 +16,6 @@ struct answer {
     struct text missing; /* a line each */
     struct text chips;   /* on one line */
     struct gpu_config config;
-    int has_metrics;     /* the table is that of metrics, not of chips */
     char refusal[GPU_MESSAGE_BYTES];
 };
 
@@ -95,8 +94,7 @@ failed:
     return code;
 }
 
-/* ---- For each chip ------------------------------------------------------------------------------------------------
- */
+/* ---- For each chip --------------------------------------------------------------------------------------------- */
 
 char *ncu_list_option(const char *name, const struct option_list *list)
 {
@@ -188,8 +186,7 @@ int ncu_query_metrics(struct text *out, const struct ncu_settings *settings, str
     return for_each_chip(out, settings, "metrics", err);
 }
 
-/* ---- Of the table -------------------------------------------------------------------------------------------------
- */
+/* ---- Of the table ---------------------------------------------------------------------------------------------- */
 
 static void add_section(struct text *out, const struct counter_section *section)
 {

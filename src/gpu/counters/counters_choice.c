@@ -89,9 +89,8 @@ static size_t keep_one_pass(struct counters_list *list, const char **names, size
 
     for (size_t i = 0; i < count; i++) {
         names[kept++] = names[i];
-        if (configure(list->host, names, kept, &config) != CUPTI_RESULT_SUCCESS || config.passes > 1) {
+        if (configure(list->host, names, kept, &config) != CUPTI_RESULT_SUCCESS || config.passes > 1)
             drop(list, names[--kept], NULL);
-        }
         free(config.image);
     }
     return kept;

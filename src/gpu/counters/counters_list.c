@@ -158,8 +158,7 @@ static void add_section(struct counters_list *list, const struct counter_section
         add_row(list, row, section->name);
 }
 
-/* ---- Metrics by name ----------------------------------------------------------------------------------------------
- */
+/* ---- Metrics by name ------------------------------------------------------------------------------------------- */
 
 /* The suffixes that ncu adds to a name without one. */
 static const char *const usual[CUPTI_METRIC_TYPES][5] = {
@@ -249,8 +248,7 @@ static void add_metric(struct counters_list *list, const char *name)
     }
 }
 
-/* ---- Lists of names ------------------------------------------------------------------------------------------------
- */
+/* ---- Lists of names -------------------------------------------------------------------------------------------- */
 
 static void for_each(struct counters_list *list, const char *names,
                      void (*add)(struct counters_list *list, const char *name))

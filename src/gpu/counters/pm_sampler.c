@@ -1,8 +1,8 @@
 /* The order of calls, and what CUPTI's pages leave out, is this:
  *
  *     Enable, SetConfig, GetCounterDataSize, CounterDataImageInitialize, Start,
- *     { DecodeData, GetCounterDataInfo, GetSampleInfo and EvaluateToGpuValues for each sample,
- * CounterDataImageInitialize }, Stop, the same once more, Disable
+ *     { DecodeData, GetCounterDataInfo, GetSampleInfo and EvaluateToGpuValues for each sample, initialize again },
+ *     Stop, the same once more, Disable
  *
  * A counter data image that is full may lose the rest of a decode, so it has room for more samples than should come
  * between two decodes, and a decode that stops because of it is repeated with an empty one. To empty it costs as much
@@ -206,8 +206,9 @@ static int has_values(const struct pm_sampler *sampler, const struct pm_sample *
     return 0;
 }
 
-/* ---- Evaluation: what most of the time goes into. It is done for all samples of an image at once, by threads. -----
- */
+/* ---- Evaluation ------------------------------------------------------------------------------------------------ */
+
+/* Most of the time goes into it. So threads evaluate all samples of an image at once. */
 
 struct evaluation {
     struct pm_sampler *sampler;
