@@ -1,5 +1,5 @@
 /* The rows of a job of several ranks: which group each is in, in what order, and what groups are called. */
-#include "made_report.h"
+#include "made_mpi.h"
 
 #include <stdio.h>
 
@@ -244,6 +244,125 @@ static void map_has_the_work_of_each_rank(void **state)
     report_close(report);
 }
 
+/* ---- links between ranks --------------------------------------------------------------------------------------- */
+
+static void add_p2p(struct writer *writer, int64_t rank, int64_t begin, int64_t end, int is_received)
+{
+    const char *name = is_received ? "MPI_Recv" : "MPI_Send";
+    struct row_MPI_P2P_EVENTS call = { 0 };
+    struct row_TACHO_MPI_MESSAGE row = { 0 };
+
+    ROW_SET(&call, MPI_P2P_EVENTS, start, begin);
+    ROW_SET(&call, MPI_P2P_EVENTS, end, end);
+    ROW_SET(&call, MPI_P2P_EVENTS, globalTid, made_rank_thread(rank));
+    ROW_SET(&call, MPI_P2P_EVENTS, textId, made_string(writer, name));
+    writer_append(writer, TABLE_MPI_P2P_EVENTS, &call);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, start, begin);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, end, end);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, TACHO_MPI_MESSAGE, textId, made_string(writer, name));
+    ROW_SET(&row, TACHO_MPI_MESSAGE, rank, rank);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, isReceived, is_received);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, peer, 1 - rank);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, tag, 5);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, size, 64);
+    ROW_SET(&row, TACHO_MPI_MESSAGE, communicator, made_string(writer, "world"));
+    writer_append(writer, TABLE_TACHO_MPI_MESSAGE, &row);
+}
+
+static void add_setup(struct writer *writer, int64_t rank)
+{
+    struct row_MPI_OTHER_EVENTS row = { 0 };
+
+    ROW_SET(&row, MPI_OTHER_EVENTS, start, 0);
+    ROW_SET(&row, MPI_OTHER_EVENTS, end, 10);
+    ROW_SET(&row, MPI_OTHER_EVENTS, globalTid, made_rank_thread(rank));
+    ROW_SET(&row, MPI_OTHER_EVENTS, textId, made_string(writer, "MPI_Init"));
+    writer_append(writer, TABLE_MPI_OTHER_EVENTS, &row);
+}
+
+/* The row of a rank's calls of MPI, and the number of the call that starts then. */
+static int mpi_row(int64_t rank)
+{
+    for (size_t i = 0; i < view->row_count; i++)
+        if (view->rows[i].type == ROW_THREAD_OTHER && view->rows[i].rank == rank)
+            return (int)i;
+    fail_msg("rank %lld has no row of MPI", (long long)rank);
+    return -1;
+}
+
+static uint32_t call_at(int64_t rank, int64_t start_ns)
+{
+    const struct view_events *events = &view->rows[mpi_row(rank)].events;
+
+    for (uint32_t i = 0; i < events->count; i++)
+        if (events->start_ns[i] == start_ns)
+            return i;
+    fail_msg("rank %lld has no call at %lld", (long long)rank, (long long)start_ns);
+    return 0;
+}
+
+/* Asks for a call of a rank, and expects a text in the answer. */
+static void expect(int64_t rank, int64_t start_ns, const char *expected, int is_there)
+{
+    struct text answer = { 0 };
+    const char *type;
+    struct error err;
+    char request[64];
+
+    snprintf(request, sizeof request, "event?row=%d&event=%u", mpi_row(rank), call_at(rank, start_ns));
+    if (view_answer(view, request, NULL, 0, &answer, &type, &err) != 0)
+        fail_msg("%s", err.text);
+    if ((strstr(text_string(&answer), expected) != NULL) != is_there)
+        fail_msg("%s is %sin %s", expected, is_there ? "not " : "", text_string(&answer));
+    text_free(&answer);
+}
+
+static void expect_link(int64_t rank, int64_t start_ns, const char *kind, int64_t to_rank, int64_t to_start_ns)
+{
+    char words[160];
+    struct text link = { 0 };
+
+    snprintf(words, sizeof words, "\"row\":%d,\"event\":%u,", mpi_row(to_rank), call_at(to_rank, to_start_ns));
+    text_addf(&link, "{\"kind\":\"%s\",\"label\":\"%s\",%s", kind,
+              strcmp(kind, "collective") == 0   ? "the same collective on another rank"
+              : strcmp(kind, "message-to") == 0 ? "message received here"
+                                                : "message sent here",
+              words);
+    expect(rank, start_ns, text_string(&link), 1);
+    text_free(&link);
+}
+
+/* In the second of two allreduces rank 1 comes last, by 300 µs; the message between them leads from the send to the
+ * receive. */
+static void collectives_and_messages_lead_to_other_ranks(void **state)
+{
+    enum { US = 1000 };
+    struct writer *writer = start();
+
+    for (int64_t rank = 0; rank < 2; rank++) {
+        add_process(writer, 100 + rank, rank, "node");
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1", 2, "world");
+        add_setup(writer, rank);
+        made_collective(writer, (struct made_collective){ rank, 100 * US + rank, 200 * US, "MPI_Allreduce", 10, 8, 0 });
+        made_collective(writer,
+                        (struct made_collective){ rank, (500 + 300 * rank) * US, 900 * US, "MPI_Allreduce", 10, 8, 0 });
+    }
+    add_p2p(writer, 0, 300 * US, 310 * US, 0);
+    add_p2p(writer, 1, 250 * US, 320 * US, 1);
+    open_view(writer);
+    expect_link(0, 500 * US, "collective", 1, 800 * US);
+    expect_link(1, 800 * US, "collective", 0, 500 * US);
+    expect_link(0, 100 * US, "collective", 1, 100 * US + 1);
+    expect(0, 500 * US, "\"collective\":{\"ranks\":2,\"last\":{\"rank\":1,\"lateness\":300000,", 1);
+    expect_link(0, 300 * US, "message-to", 1, 250 * US);
+    expect_link(1, 250 * US, "message-from", 0, 300 * US);
+    expect(0, 300 * US, "\"collective\":null", 1);
+    expect(0, 500 * US, "\"message", 0);
+    close_view();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +371,7 @@ int main(void)
         cmocka_unit_test(hosts_tell_the_error_of_their_clocks),
         cmocka_unit_test(one_rank_has_no_groups),
         cmocka_unit_test(map_has_the_work_of_each_rank),
+        cmocka_unit_test(collectives_and_messages_lead_to_other_ranks),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -36,6 +36,7 @@ void answer_cache_free(struct answer_cache *cache)
     advice_list_free(&cache->advice_rules);
     answer_cache_forget_adviser(cache);
     gpu_metrics_share_free(&cache->metrics);
+    rank_links_free(&cache->rank_links);
     query_close(cache->query);
     free(cache);
 }

@@ -10,6 +10,7 @@
 #include "key_ranges.h"
 #include "name_counts.h"
 #include "name_search.h"
+#include "view/links/rank_links.h"
 
 struct adviser;
 struct query;
@@ -24,6 +25,7 @@ struct answer_cache {
     size_t rules_run;
     struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
     struct gpu_metrics_share metrics;        /* until all of them have */
+    struct rank_links rank_links;            /* VIEW_LANE_EVENT */
     struct query *query;                     /* NULL before the first statement */
 };
 

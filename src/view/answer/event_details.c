@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "answer_cache.h"
 #include "answers.h"
 #include "base/json_write.h"
 #include "event_fields.h"
@@ -10,6 +11,7 @@
 #include "operator_pairs.h"
 #include "related_events.h"
 #include "row_answers.h"
+#include "view/links/rank_links.h"
 
 enum { LONGEST_NAME = 1 << 20 };
 
@@ -18,12 +20,13 @@ struct asking {
     struct view_place self;
     struct related_correlated ids;  /* its own */
     struct event_list calls;        /* that launched it, if it is work on a GPU */
-    struct view_place call;         /* the first of them, or NO_PLACE */
+    struct view_place call;         /* the first of them, or VIEW_NO_PLACE */
     int64_t thread, from_ns, to_ns; /* its own, or those of the call: find_around() looks there; thread -1: nowhere */
     struct event_list around;
-    struct view_place torch_op;     /* the innermost operator around it, or NO_PLACE */
+    struct view_place torch_op;     /* the innermost operator around it, or VIEW_NO_PLACE */
     struct operator_facts facts;    /* its own */
     struct view_place forward;      /* the forward operator, if it is a backward one or lies in one */
+    struct rank_instance instance;  /* of a collective */
     struct text links;
 };
 
@@ -32,6 +35,7 @@ static void asking_free(struct asking *asking)
     related_correlated_free(&asking->ids);
     event_list_free(&asking->calls);
     event_list_free(&asking->around);
+    event_list_free(&asking->instance.calls);
     text_free(&asking->links);
 }
 
@@ -48,7 +52,7 @@ static int is_on_gpu(const struct asking *asking)
 static int find_range(struct asking *asking, struct error *err)
 {
     uint32_t table_row = place_table_row(asking->view, asking->self);
-    struct view_place range = NO_PLACE;
+    struct view_place range = VIEW_NO_PLACE;
     int code = view_locate(asking->view, place_table(asking->view, asking->self), &table_row, 1, &range, err);
 
     if (code != 0)
@@ -105,7 +109,7 @@ free_operators:
 static int find_around(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
-    struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, found = NO_PLACE;
+    struct view_place inner = asking->call.row != VIEW_NO_ROW ? asking->call : asking->self, found = VIEW_NO_PLACE;
     int code;
 
     if (asking->thread < 0 && asking->ids.count && (code = find_operator_by_id(asking, &found, err)) != 0)
@@ -148,7 +152,7 @@ static int find_operator(struct asking *asking, struct error *err)
             (code = operator_pairs_find(&forwards, view, &facts, place, err)) != 0)
             goto free_forwards;
     }
-    asking->forward = forwards.count ? forwards.list[0] : NO_PLACE;
+    asking->forward = forwards.count ? forwards.list[0] : VIEW_NO_PLACE;
 free_forwards:
     event_list_free(&forwards);
     return code;
@@ -255,7 +259,8 @@ static int link_lock(struct asking *asking, struct error *err)
                                take_holder, &thread, err)) != 0 ||
         !thread)
         return code;
-    if ((code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, NO_PLACE, err)) != 0)
+    if ((code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, VIEW_NO_PLACE,
+                                  err)) != 0)
         goto done;
     if (around.count && (code = event_list_add(&holder, around.list[around.count - 1], err)) != 0)
         goto done;
@@ -263,6 +268,24 @@ static int link_lock(struct asking *asking, struct error *err)
 done:
     event_list_free(&around);
     event_list_free(&holder);
+    return code;
+}
+
+static int link_ranks(struct asking *asking, struct error *err)
+{
+    struct rank_links *links = &asking->view->cache->rank_links;
+    struct event_list received = { 0 }, sent = { 0 };
+    int code;
+
+    if ((code = rank_links_instance(&asking->instance, links, asking->view, asking->self, err)) != 0 ||
+        (code = rank_links_messages(&received, &sent, links, asking->view, asking->self, err)) != 0)
+        goto done;
+    add_links(asking, &asking->instance.calls, "collective", "the same collective on another rank");
+    add_links(asking, &received, "message-to", "message received here");
+    add_links(asking, &sent, "message-from", "message sent here");
+done:
+    event_list_free(&received);
+    event_list_free(&sent);
     return code;
 }
 
@@ -279,10 +302,12 @@ static const struct {
 
 static int find_links(struct asking *asking, struct error *err)
 {
+    int code;
+
     for (size_t i = 0; i < sizeof linkers / sizeof *linkers; i++)
-        if (asking->view->rows[asking->self.row].type == linkers[i].type)
-            return linkers[i].add(asking, err);
-    return 0;
+        if (asking->view->rows[asking->self.row].type == linkers[i].type && (code = linkers[i].add(asking, err)) != 0)
+            return code;
+    return link_ranks(asking, err);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
@@ -299,6 +324,26 @@ static void add_around(struct asking *asking, struct text *out)
         text_add(out, "null");
     else
         view_add_event(asking->view, out, asking->torch_op.row, asking->torch_op.event);
+}
+
+static void add_collective(struct asking *asking, struct text *out)
+{
+    const struct rank_instance *instance = &asking->instance;
+
+    text_add(out, ",\"collective\":");
+    if (!instance->rank_count) {
+        text_add(out, "null");
+        return;
+    }
+    text_addf(out, "{\"ranks\":%zu,\"last\":", instance->rank_count);
+    if (instance->last.row == VIEW_NO_ROW)
+        text_add(out, "null}");
+    else {
+        text_addf(out, "{\"rank\":%lld,\"lateness\":%lld,", (long long)instance->last_rank,
+                  (long long)instance->lateness_ns);
+        view_add_event_members(asking->view, out, instance->last.row, instance->last.event);
+        text_add(out, "}}");
+    }
 }
 
 static int add_answer(struct asking *asking, struct text *out, struct error *err)
@@ -329,6 +374,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     if ((code = event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self,
                                        err)) != 0)
         return code;
+    add_collective(asking, out);
     text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
     if (text_failed(&asking->links))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the links");
@@ -338,7 +384,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct asking asking = {
-        .view = view, .self = NO_PLACE, .call = NO_PLACE, .torch_op = NO_PLACE, .forward = NO_PLACE
+        .view = view, .self = VIEW_NO_PLACE, .call = VIEW_NO_PLACE, .torch_op = VIEW_NO_PLACE, .forward = VIEW_NO_PLACE
     };
     int64_t event = 0;
     int code;

@@ -329,7 +329,7 @@ static int look_at_markers(struct lines *lines, const struct event_frames_wanted
 static struct view_place nearest_sample(const struct view *view, const struct event_frames_wanted *wanted,
                                         int64_t *distance_ns)
 {
-    struct view_place best = NO_PLACE;
+    struct view_place best = VIEW_NO_PLACE;
 
     *distance_ns = NEAREST_SAMPLE_NS + 1;
     for (size_t r = 0; r < view->row_count; r++) {

@@ -2,7 +2,7 @@
 #ifndef TACHO_VIEW_ANSWER_EVENT_FRAMES_H
 #define TACHO_VIEW_ANSWER_EVENT_FRAMES_H
 
-#include "event_list.h"
+#include "view/links/event_list.h"
 
 /* One frame of an answer, the FRAME of docs/view-api.md. Texts may hold any bytes; a missing one has the length 0. */
 struct event_frame {
@@ -22,8 +22,8 @@ int event_frames_add_stack(struct view *view, struct text *out, struct view_plac
 /* The event whose lines are looked for. */
 struct event_frames_wanted {
     struct view_place self;
-    struct view_place call;          /* that launched it, or NO_PLACE */
-    struct view_place forward;       /* of a backward operator, or NO_PLACE */
+    struct view_place call;          /* that launched it, or VIEW_NO_PLACE */
+    struct view_place forward;       /* of a backward operator, or VIEW_NO_PLACE */
     const struct event_list *around; /* outermost first */
     int64_t thread, from_ns, to_ns;  /* of the call, if there is one */
 };

@@ -3,7 +3,7 @@
 #ifndef TACHO_VIEW_ANSWER_OPERATOR_PAIRS_H
 #define TACHO_VIEW_ANSWER_OPERATOR_PAIRS_H
 
-#include "event_list.h"
+#include "view/links/event_list.h"
 
 struct operator_facts {
     int is_operator;  /* 0: a range, an annotation, or an event that is not of PyTorch */

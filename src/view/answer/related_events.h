@@ -3,7 +3,7 @@
 #ifndef TACHO_VIEW_ANSWER_RELATED_EVENTS_H
 #define TACHO_VIEW_ANSWER_RELATED_EVENTS_H
 
-#include "event_list.h"
+#include "view/links/event_list.h"
 
 struct related_correlated { /* {0} is empty */
     int64_t process;        /* a global id */

@@ -23,6 +23,7 @@ export interface Row {
   tid?: number;
   device?: number;
   stream?: number;
+  rank?: number;
 }
 
 export interface About {
@@ -97,6 +98,8 @@ export interface EventDetails extends Event {
   operator: Event | null;
   python: { frames: Frame[]; from: string } | null;
   stack: { frames: Frame[] } | null;
+  /** The instance of a collective on all ranks; last: the one to come last, where that can be told. */
+  collective: { ranks: number; last: (Event & { rank: number; lateness: number }) | null } | null;
   links: (Event & { kind: string; label: string })[];
 }
 

@@ -22,6 +22,9 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
   "waits-for": "Waits for",
   "awaited-by": "Awaited by",
   "lock-holder": "Lock held by",
+  collective: "On other ranks",
+  "message-to": "Received by",
+  "message-from": "Sent by",
 };
 
 /** "registersPerThread" and "process_id" as words; an id that is shown by its name is no id. */
@@ -76,6 +79,8 @@ export class DetailsPanel extends Panel {
       make("span", { class: "selectable" }, moment(details.from)),
       ...(row ? [" on ", make("span", {}, line(pathOf(this.app.state.rows, row.id)))] : []),
     );
+    const last = details.collective?.last;
+    if (last) facts.append(`; rank ${last.rank} came last, ${duration(last.lateness)} after the first`);
     const fields = this.fields(details);
     const links = this.links(details);
     const columns = make("div", { class: "details-columns" }, ...[links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));

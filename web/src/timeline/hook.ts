@@ -30,6 +30,8 @@ interface Seen {
   events: DrawnEvent[];
   dense: { row: number; lane: number; count: number; x: number; w: number }[];
   arrows: { kind: string; fromX: number; fromY: number; toX: number; toY: number }[];
+  /** The selected collective on the ranks in sight. */
+  instance: { row: number; x: number; y: number; width: number; height: number; last: boolean }[];
   marks: { kind: string; title: string; x: number; y: number; w: number }[];
   /** Stretches in sight of which there is but an overview. */
   outlined: { from: number; to: number }[];
@@ -69,6 +71,7 @@ function look(timeline: Timeline): Seen {
     events: [],
     dense: [],
     arrows: timeline.picture.arrows().map(({ kind, fromX, fromY, toX, toY }) => ({ kind, fromX: box.left + fromX, fromY: box.top + fromY, toX: box.left + toX, toY: box.top + toY })),
+    instance: timeline.picture.instance().map((call) => ({ ...call, x: box.left + call.x, y: box.top + call.y })),
     marks: timeline.marks.filter(({ from, to }) => to >= lens.from && from <= lens.to).map(({ kind, title, from, to }) => ({ kind, title, x: box.left + lens.x(from), y: box.top + RULER - 3, w: (to - from) * lens.scale })),
     outlined: timeline.picture.outlined.map(({ from, to }) => ({ from: Math.max(from, lens.from), to: Math.min(to, lens.to) })).filter(({ from, to }) => from < to),
     frames: timeline.frames,

@@ -1,5 +1,5 @@
 // Arrows from the selected event to what it is linked with: a call and its kernels, a record and its wait, forward and
-// backward. A folded row answers for the rows inside it; what is out of sight is pointed at from the edge.
+// backward, a send and its receive. A folded row answers for the rows inside it; what is out of sight is pointed at from the edge.
 
 import type { EventDetails } from "../engine/engine";
 import type { Surface } from "../ui/surface";
@@ -11,7 +11,9 @@ export const MOST_LINKS = 150;
 const HEAD = 5;
 
 /** Links whose arrow goes to the selected event, since the other comes first. */
-const INWARD = new Set(["launched-by", "waits-for", "forward", "lock-holder"]);
+const INWARD = new Set(["launched-by", "waits-for", "forward", "lock-holder", "message-from"]);
+/** Links that are marked where they are: no arrow leads from one rank of a collective to the others. */
+export const MARKED = "collective";
 
 export interface Place {
   y: number;
@@ -33,7 +35,7 @@ export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number,
   const here = place(details.row, details.event, details.from, details.to);
   if (!here) return [];
   const arrows: Arrow[] = [];
-  for (const link of details.links.slice(0, MOST_LINKS)) {
+  for (const link of details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS)) {
     const there = place(link.row, link.event, link.from, link.to);
     if (!there || (here.outside && there.outside)) continue;
     const inward = INWARD.has(link.kind);

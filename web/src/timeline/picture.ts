@@ -11,7 +11,7 @@ import type { Heading } from "./heading";
 import { laneOf } from "./hit";
 import type { Line } from "./layout";
 import type { Lens } from "./lens";
-import { arrowsOf, drawArrows, MOST_LINKS, type Arrow, type Place } from "./links";
+import { arrowsOf, drawArrows, MARKED, MOST_LINKS, type Arrow, type Place } from "./links";
 import { drawMarks, drawRowMarks } from "./marks";
 import { FONT, Painter, type Scene } from "./paint";
 import type { Shown } from "./row_list";
@@ -107,8 +107,33 @@ export class Picture {
 
   private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
     this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
-    for (const link of details.links.slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    for (const link of details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    for (const { x, y, width, height, last } of this.instance()) {
+      surface.strokeStyle = last ? this.timeline.palette.warning : this.timeline.palette.accent;
+      surface.lineWidth = last ? 2 : 1;
+      surface.strokeRect(x, y, width, height);
+    }
     drawArrows(surface, this.arrows(), this.timeline.palette);
+  }
+
+  /** The boxes around the selected collective on all ranks in sight, from the corner of the canvas; that of the rank that came last is drawn
+   * last. A folded row answers for the rows inside it. */
+  instance(): { row: number; x: number; y: number; width: number; height: number; last: boolean }[] {
+    const { details } = this.timeline.app.state;
+    const { lens, height } = this.timeline;
+    if (!details?.collective) return [];
+    const { last } = details.collective;
+    const calls = [...details.links.filter(({ kind, row, event }) => kind === MARKED && (row !== last?.row || event !== last.event)), ...(last ? [last] : [])];
+    return calls.flatMap((call) => {
+      const line = this.timeline.lineFor(call.row);
+      if (!line || call.to < lens.from || call.from > lens.to) return [];
+      const lane = line.drawn?.id === call.row ? laneOf(this.timeline.tiles, call.row, call.event, call.from, call.to, lens) : null;
+      const box = this.laneBox(line, lane);
+      const top = RULER + (line.pinned ? 0 : this.timeline.layout.pinnedHeight);
+      if (!box || box.y + box.height < top || box.y > height) return [];
+      const x = Math.max(-3, lens.x(call.from));
+      return [{ row: call.row, x, y: box.y, width: Math.max(2, Math.min(lens.width + 3, lens.x(call.to)) - x), height: box.height, last: call === last }];
+    });
   }
 
   /** The arrows of the selected event, from the corner of the canvas. */

@@ -1,6 +1,6 @@
 /* Lists of events, and the events that hold a moment of a thread. */
-#ifndef TACHO_VIEW_ANSWER_EVENT_LIST_H
-#define TACHO_VIEW_ANSWER_EVENT_LIST_H
+#ifndef TACHO_VIEW_LINKS_EVENT_LIST_H
+#define TACHO_VIEW_LINKS_EVENT_LIST_H
 
 #include "view/load/event_locate.h"
 #include "view/load/event_search.h"
@@ -55,10 +55,10 @@ static inline uint32_t place_table_row(const struct view *view, struct view_plac
 {
     return view->rows[place.row].events.table_row[place.event];
 }
-#define NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
+#define VIEW_NO_PLACE (struct view_place){ VIEW_NO_ROW, 0 }
 
 /* Adds the events of a thread (calls, ranges, operators, functions) that contain all of a stretch of time, outermost
- * first. Leaves out `self` (which may be NO_PLACE) and the events within it. Keeps the innermost MOST_PLACES. */
+ * first. Leaves out `self` (which may be VIEW_NO_PLACE) and the events within it. Keeps the innermost MOST_PLACES. */
 int event_list_around(struct event_list *places, struct view *view, int64_t thread, int64_t from_ns, int64_t to_ns,
                       struct view_place self, struct error *err);
 
