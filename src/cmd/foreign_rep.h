@@ -15,6 +15,7 @@ struct foreign_rep_settings {
     const char *ranks, *hosts; /* of a set: those to read; NULL: all */
     const char *by;            /* a row of each rank or host: a single report is a set, too */
     const char *clock;         /* of a set: what brings clocks together; NULL: the best that there is */
+    int is_quiet;              /* of a set: another process says what is wrong with it */
 };
 
 /* The rows of these options for a command's table: FOREIGN_REP_OPTIONS(struct settings, input). */

@@ -121,27 +121,6 @@ static void allow_descriptors(void)
     }
 }
 
-/* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
-static int open_set(struct input input, enum clock_choice clock, const struct set_filter *filter, struct report **out,
-                    struct error *err)
-{
-    struct text notes = { 0 };
-    const struct set_request request = { .operands = input.paths,
-                                         .operand_count = input.count,
-                                         .open = open_member,
-                                         .clock = clock,
-                                         .filter = filter,
-                                         .notes = &notes };
-    allow_descriptors();
-    int code = set_open(&request, out, err);
-
-    if (code != 0)
-        text_clear(&notes);
-    say_lines(&notes);
-    text_free(&notes);
-    return code;
-}
-
 static enum clock_choice choose_clock(const char *name)
 {
     static const struct {
@@ -155,6 +134,27 @@ static enum clock_choice choose_clock(const char *name)
         if (strcmp(name, known[i].name) == 0)
             return known[i].choice;
     return CLOCK_CHOICE_BEST;
+}
+
+/* What is wrong with single files of a set is no reason to answer nothing; it is said on stderr. */
+static int open_set(struct input input, const struct foreign_rep_settings *settings, const struct set_filter *filter,
+                    struct report **out, struct error *err)
+{
+    struct text notes = { 0 };
+    const struct set_request request = { .operands = input.paths,
+                                         .operand_count = input.count,
+                                         .open = open_member,
+                                         .clock = choose_clock(settings->clock),
+                                         .filter = filter,
+                                         .notes = &notes };
+    allow_descriptors();
+    int code = set_open(&request, out, err);
+
+    if (code != 0 || settings->is_quiet)
+        text_clear(&notes);
+    say_lines(&notes);
+    text_free(&notes);
+    return code;
 }
 
 void input_name(struct text *out, struct input input)
@@ -193,7 +193,7 @@ int open_input(struct input input, const struct foreign_rep_settings *settings, 
         return set_divide(text_string(found), &filter, wanted->by != NULL, out, err);
     }
     input_name(found, input);
-    return open_set(input, choose_clock(wanted->clock), &filter, out, err);
+    return open_set(input, wanted, &filter, out, err);
 }
 
 int open_as_set(struct input input, const struct foreign_rep_settings *settings, struct report **out, struct error *err)
@@ -201,7 +201,7 @@ int open_as_set(struct input input, const struct foreign_rep_settings *settings,
     const struct set_filter filter = { settings->ranks, settings->hosts };
     int code = set_filter_check(&filter, err);
 
-    return code != 0 ? code : open_set(input, choose_clock(settings->clock), &filter, out, err);
+    return code != 0 ? code : open_set(input, settings, &filter, out, err);
 }
 
 int open_report_as(const char *path, struct text *found, struct report **out, struct error *err)

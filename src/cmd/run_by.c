@@ -2,6 +2,7 @@
  * all. */
 #include "run_by.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,10 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
     struct table_by_part *parts = NULL;
     int code;
 
+    if (by->by == SET_BY_NONE && by->share && run_share_divides(by->share, analysis))
+        return run_share_analysis(by->share, analysis, request, out, err);
+    if (by->share && !analysis_missing(analysis, report))
+        fprintf(stderr, "tacho: %s cannot be divided; one process computes it\n", analysis->name);
     if (by->by == SET_BY_NONE)
         return analysis_run(analysis, report, request, out, err);
     if (by->by == SET_BY_HOST)

@@ -1,13 +1,15 @@
-/* Runs a report once for each rank or host of a set: --by. */
+/* Runs a report once for each rank or host of a set: --by; or as one of several processes: --share. */
 #ifndef TACHO_CMD_RUN_BY_H
 #define TACHO_CMD_RUN_BY_H
 
+#include "run_share.h"
 #include "selection.h"
 #include "set/set_groups.h"
 
 struct run_by {
     enum set_by by;
     const struct selection_part_settings *part; /* resolved for each of them */
+    struct run_share *share;                    /* NULL: this process does all */
 };
 
 /* The names for --by, and what one of them stands for; NULL: SET_BY_NONE. */

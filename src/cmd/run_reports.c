@@ -255,10 +255,33 @@ free_text:
     return code;
 }
 
+static int computes_share(const struct job *job)
+{
+    return job->human->by.share && job->human->by.share->phase == PHASE_COLLECT;
+}
+
+/* Computes a report on a share of the set, with the options that its table will have. */
+static int compute_job(struct job *job, struct error *err)
+{
+    struct analysis_option options[WANTED_MOST_OPTIONS + 2];
+    struct run_share *share = job->human->by.share;
+    struct table *table;
+
+    if (job->human->by.by || !run_share_divides(share, job->wanted->analysis))
+        return 0;
+    if (output_is_human(job->destination)) {
+        job->request.options = options;
+        job->request.option_count = selection_options(job->wanted, options);
+    }
+    return run_share_analysis(share, job->wanted->analysis, &job->request, &table, err);
+}
+
 static int show_job(struct job *job, struct error *err)
 {
     struct analysis_option options[WANTED_MOST_OPTIONS + 1];
 
+    if (computes_share(job))
+        return compute_job(job, err);
     if (output_is_human(job->destination))
         return print_for_people(job, err);
     limit_rows(job, options);
@@ -279,7 +302,7 @@ static int show_report(struct report *report, struct run_human *human, const str
 
     if (code != 0)
         goto free_part;
-    if (part.steps.count)
+    if (part.steps.count && !(human->by.share && human->by.share->phase == PHASE_COLLECT))
         note_part(delivery, &part);
     for (size_t i = 0; i < jobs; i++) {
         const struct selection_item *one = run_human_item(human, wanted, i);
@@ -369,6 +392,44 @@ static int show_open(struct report *report, struct run_human *human, const struc
     return code != 0 ? code : end_for_people(human, err);
 }
 
+struct computation {
+    struct report *report;
+    struct run_human *human;
+    const struct run_reports_settings *settings;
+    const struct run_reports_registry *registry;
+    const struct selection_list *wanted;
+};
+
+static int compute_reports(void *context, struct error *err)
+{
+    const struct computation *work = context;
+
+    if (work->wanted && work->wanted->count)
+        return show_report(work->report, work->human, work->settings, work->wanted, err);
+    int code = show_defaults(work->report, work->human, work->settings, work->registry, err);
+    text_clear(&work->human->lacking); /* which is told when they are shown */
+    return code;
+}
+
+/* Runs the reports with other processes. Returns 1 if one of them prints. */
+static int show_shared(const struct computation *work, const char *operand, struct error *err)
+{
+    struct run_share share;
+    struct computation own = *work;
+    int code = run_share_open(&share, &work->settings->share, work->report, operand, err);
+
+    if (code != 0)
+        goto close_share;
+    work->human->by.share = &share;
+    if ((code = run_share_compute(&share, compute_reports, &own, err)) != 0)
+        goto close_share;
+    code = show_open(work->report, work->human, work->settings, work->registry, work->wanted, err);
+close_share:
+    work->human->by.share = NULL;
+    run_share_close(&share);
+    return code;
+}
+
 static int show_input(const struct command *self, struct input input, const struct run_reports_settings *settings,
                       const struct run_reports_registry *registry, const struct selection_list *wanted,
                       const struct output_delivery *delivery)
@@ -389,8 +450,16 @@ static int show_input(const struct command *self, struct input input, const stru
     if ((code = open_input(input, &settings->input, &found, &report, &err)) != 0)
         goto free_name;
     human.path = text_string(&found);
-    code = show_open(report, &human, settings, registry, wanted, &err);
-    close_report(report, text_string(&found));
+    code = settings->share.what
+               ? show_shared(&(struct computation){ report, &human, settings, registry, wanted }, input.paths[0], &err)
+               : show_open(report, &human, settings, registry, wanted, &err);
+    if (code == 1) {
+        tell_damage(report, text_string(&found)); /* of its share; the process that prints says the rest */
+        report_close(report);
+        code = 0;
+    } else {
+        close_report(report, text_string(&found));
+    }
 free_name:
     run_human_free(&human);
     text_free(&found);

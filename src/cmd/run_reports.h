@@ -7,6 +7,7 @@
 #include "command.h"
 #include "foreign_rep.h"
 #include "output.h"
+#include "run_share.h"
 #include "selection.h"
 
 /* The settings of such a command, filled by its options. */
@@ -17,6 +18,7 @@ struct run_reports_settings {
     struct selection_part_settings part;
     struct foreign_rep_settings input;
     int each; /* several files one by one */
+    struct run_share_settings share;
 };
 
 /* The reports or rules that exist, and those that run when no name is given. */

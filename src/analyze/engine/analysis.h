@@ -10,6 +10,7 @@
 
 struct text;
 struct adviser;
+struct summary_shape;
 
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
  * contain". */
@@ -36,6 +37,9 @@ struct analysis {
     size_t default_rows;               /* rows that the default list shows, with a count of the others; 0: all */
     /* Returns a table without rows if the tables are there but hold nothing for this analysis. */
     int (*run)(struct report *report, const struct analysis_request *request, struct table **out, struct error *err);
+    /* The shape of its table if that comes from summary_deliver(): parts of a set can then be summarized by several
+     * processes, and merged (summary_partial.h). NULL: one process reads the whole set. */
+    const struct summary_shape *divides;
     const char *advice, *praise; /* of a rule: how to act on its rows, and the good news if there are none; else
                                   * NULL */
     const char *meaning;         /* of a rule without a function for that: what a row means, as the begin of a
@@ -68,5 +72,10 @@ int analysis_is_default(const struct analysis *analysis, struct report *report);
  * in err. */
 int analysis_run(const struct analysis *analysis, struct report *report, const struct analysis_request *request,
                  struct table **out, struct error *err);
+
+/* The table that analysis_run() returns for the whole set, from the partial results of all its parts. Only for an
+ * analysis that divides. */
+int analysis_merge(const struct analysis *analysis, struct report *whole, const struct analysis_request *request,
+                   const struct analysis_partial *partials, size_t count, struct table **out, struct error *err);
 
 #endif

@@ -25,12 +25,26 @@ struct analysis_filter {
                                 * shall show, or NULL */
 };
 
+/* The bytes of a partial result (summary_partial.h). */
+struct analysis_partial {
+    const char *bytes;
+    size_t length;
+};
+
+/* Asks an analysis that can be divided for its result over some parts of a set, as bytes and not as a table. */
+struct text;
+struct analysis_share {
+    struct report *whole; /* the set; what holds for all of its parts is read here */
+    struct text *partial; /* the result is appended */
+};
+
 struct analysis_request {
     const struct analysis_option *options;
     size_t option_count;
     const struct report_span *span;       /* events that overlap it; NULL: the whole report */
     const struct analysis_filter *filter; /* NULL: all events */
     struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
+    const struct analysis_share *share;   /* NULL: a table is wanted */
 };
 
 #endif

@@ -20,6 +20,9 @@ struct summary_shape {
     /* Names the group; the texts must live until the next call. */
     void (*label)(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS]);
     int of_sizes; /* the numbers are bytes */
+    /* Tells groups with the same texts apart where several processes summarize parts of a set; NULL: there are none.
+     * The text must live until the next call. */
+    struct summary_text (*identify)(void *context, const struct group *group);
 };
 
 /* One row a group, largest total first, then by name. */

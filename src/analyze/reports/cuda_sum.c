@@ -97,6 +97,16 @@ static void join_versions(void *context, struct group_key *key)
     key->part[KEY_NAME] = shown < 0 ? 0 : shown;
 }
 
+/* So they stay apart when parts of a set are merged. */
+static struct summary_text identify_version(void *context, const struct group *group)
+{
+    const struct cuda_labels *labels = context;
+    struct summary_text name;
+
+    name.bytes = report_string(labels->report, group->key.part[KEY_NAME], &name.length);
+    return name;
+}
+
 enum { CALLS = 1, KERNELS = 2, MEMORY = 4 };
 
 struct source_choice {
@@ -181,64 +191,60 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
+static const struct source_choice api_choice = { CALLS, { "Num Calls", { "Name" }, label, 0, identify_version } };
+static const struct source_choice kernel_choice = { KERNELS, { "Instances", { "Name" }, label, 0, NULL } };
+static const struct source_choice dimension_choice = {
+    KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0, NULL }
+};
+static const struct source_choice memory_time_choice = { MEMORY, { "Count", { "Operation" }, label, 0, NULL } };
+static const struct source_choice memory_size_choice = { MEMORY, { "Count", { "Operation" }, label, 1, NULL } };
+static const struct source_choice gpu_choice = {
+    KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0, NULL }
+};
+static const struct source_choice all_choice = {
+    CALLS | KERNELS | MEMORY, { "Instances", { "Category", "Operation" }, label_with_category, 0, NULL }
+};
+
 static int cuda_api_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    static const struct source_choice choice = { CALLS, { "Num Calls", { "Name" }, label, 0 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &api_choice, out, err);
 }
 
 static int cuda_gpu_kern_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    static const struct source_choice choice = { KERNELS, { "Instances", { "Name" }, label, 0 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &kernel_choice, out, err);
 }
 
 static int cuda_gpu_kern_gb_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                 struct error *err)
 {
-    static const struct source_choice choice = {
-        KERNELS, { "Instances", { "GridXYZ", "BlockXYZ", "Name" }, label_with_dimensions, 0 }
-    };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &dimension_choice, out, err);
 }
 
 static int cuda_gpu_mem_time_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    static const struct source_choice choice = { MEMORY, { "Count", { "Operation" }, label, 0 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &memory_time_choice, out, err);
 }
 
 static int cuda_gpu_mem_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
                                  struct error *err)
 {
-    static const struct source_choice choice = { MEMORY, { "Count", { "Operation" }, label, 1 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &memory_size_choice, out, err);
 }
 
 static int cuda_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                         struct error *err)
 {
-    static const struct source_choice choice = { KERNELS | MEMORY,
-                                                 { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &gpu_choice, out, err);
 }
 
 static int cuda_api_gpu_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    static const struct source_choice choice = { CALLS | KERNELS | MEMORY,
-                                                 { "Instances", { "Category", "Operation" }, label_with_category, 0 } };
-
-    return summarize(report, request, &choice, out, err);
+    return summarize(report, request, &all_choice, out, err);
 }
 
 static const char *const all_tables[] = {
@@ -259,6 +265,7 @@ const struct analysis analysis_cuda_api_sum = {
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .by_default = 3,
     .run = cuda_api_sum,
+    .divides = &api_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_kern_sum = {
@@ -271,6 +278,7 @@ const struct analysis analysis_cuda_gpu_kern_sum = {
     .needs = { { "CUDA kernel data", gpu_kernel_tables } },
     .by_default = 4,
     .run = cuda_gpu_kern_sum,
+    .divides = &kernel_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_kern_gb_sum = {
@@ -281,6 +289,7 @@ const struct analysis analysis_cuda_gpu_kern_gb_sum = {
     .help = "Kernel time by name, grid and block size.",
     .needs = { { "CUDA kernel data", gpu_kernel_tables } },
     .run = cuda_gpu_kern_gb_sum,
+    .divides = &dimension_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_mem_time_sum = {
@@ -292,6 +301,7 @@ const struct analysis analysis_cuda_gpu_mem_time_sum = {
     .needs = { { "GPU memory data", gpu_memory_tables } },
     .by_default = 5,
     .run = cuda_gpu_mem_time_sum,
+    .divides = &memory_time_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_mem_size_sum = {
@@ -303,6 +313,7 @@ const struct analysis analysis_cuda_gpu_mem_size_sum = {
     .needs = { { "GPU memory data", gpu_memory_tables } },
     .by_default = 6,
     .run = cuda_gpu_mem_size_sum,
+    .divides = &memory_size_choice.shape,
 };
 
 const struct analysis analysis_cuda_gpu_sum = {
@@ -313,6 +324,7 @@ const struct analysis analysis_cuda_gpu_sum = {
     .help = "GPU time: kernels by name, memory copies and fills by kind.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = cuda_gpu_sum,
+    .divides = &gpu_choice.shape,
 };
 
 const struct analysis analysis_cuda_api_gpu_sum = {
@@ -323,4 +335,5 @@ const struct analysis analysis_cuda_api_gpu_sum = {
     .help = "CUDA API time and GPU time in one table. The two overlap, so the shares refer to their sum.",
     .needs = { { "CUDA trace data", all_tables } },
     .run = cuda_api_gpu_sum,
+    .divides = &all_choice.shape,
 };

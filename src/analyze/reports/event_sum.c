@@ -2,6 +2,7 @@
 #include "event_sum.h"
 
 #include "analyze/engine/keys.h"
+#include "analyze/engine/summary_partial.h"
 #include "analyze/model/gpu.h"
 
 enum column_role {
@@ -182,7 +183,8 @@ static int scan_sources(struct report *report, const struct analysis_request *re
             continue;
         scan->source = &summary->sources[i];
         scan->extra = summary->extra && summary->extra->table == scan->source->table ? summary->extra : NULL;
-        scan->last_ns = table->last_ns;
+        scan->last_ns = request->share ? report_table(request->share->whole, scan->source->table)->last_ns
+                                       : table->last_ns;
         choose_columns(scan, table);
         int code = report_scan(report, table, scan->columns, scan->column_count, request->span, visit, scan, err);
         if (code == ERR_NO_MEMORY)
@@ -209,7 +211,7 @@ int event_summarize(struct report *report, const struct analysis_request *reques
         goto done;
     if ((code = groups_finish(scan.groups, summary->map, summary->context, &groups, &count, err)) != 0)
         goto done;
-    code = summary_table(summary->shape, groups, count, summary->context, out, err);
+    code = summary_deliver(request, summary->shape, groups, count, summary->context, out, err);
 done:
     filter_close(&scan.filter);
     groups_delete(scan.groups);

@@ -40,10 +40,10 @@ static void label_khr(void *context, const struct group *group, struct summary_t
     texts[0] = (struct summary_text){ text_string(&labels->number), labels->number.length };
 }
 
-static const struct summary_shape ranges_shape = { "Instances", { "Range" }, event_label_name, 0 };
-static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_khr, 0 };
-static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0 };
-static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0 };
+static const struct summary_shape ranges_shape = { "Instances", { "Range" }, event_label_name, 0, NULL };
+static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_khr, 0, NULL };
+static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
+static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0, NULL };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -171,6 +171,7 @@ const struct analysis analysis_opengl_khr_range_sum = {
     .by_default = 8,
     .overlap = "ranges contain each other",
     .run = opengl_khr_range_sum,
+    .divides = &khr_shape,
 };
 
 const struct analysis analysis_opengl_khr_gpu_range_sum = {
@@ -183,6 +184,7 @@ const struct analysis analysis_opengl_khr_gpu_range_sum = {
     .by_default = 9,
     .overlap = "ranges contain each other",
     .run = opengl_khr_gpu_range_sum,
+    .divides = &khr_shape,
 };
 
 const struct analysis analysis_vulkan_marker_sum = {
@@ -195,6 +197,7 @@ const struct analysis analysis_vulkan_marker_sum = {
     .by_default = 10,
     .overlap = "ranges contain each other",
     .run = vulkan_marker_sum,
+    .divides = &ranges_shape,
 };
 
 const struct analysis analysis_vulkan_gpu_marker_sum = {
@@ -207,6 +210,7 @@ const struct analysis analysis_vulkan_gpu_marker_sum = {
     .by_default = 11,
     .overlap = "ranges contain each other",
     .run = vulkan_gpu_marker_sum,
+    .divides = &ranges_shape,
 };
 
 const struct analysis analysis_vulkan_api_sum = {
@@ -217,6 +221,7 @@ const struct analysis analysis_vulkan_api_sum = {
     .help = "Vulkan API time by function.",
     .needs = { { "Vulkan API data", vulkan_call_tables } },
     .run = vulkan_api_sum,
+    .divides = &calls_shape,
 };
 
 const struct analysis analysis_nvvideo_api_sum = {
@@ -226,6 +231,7 @@ const struct analysis analysis_nvvideo_api_sum = {
     .help = "Time in API calls of the video encoder, the video decoder and the JPEG decoder, by function.",
     .needs = { { "NvVideo API data", video_tables } },
     .run = nvvideo_api_sum,
+    .divides = &video_shape,
 };
 
 const struct analysis analysis_dx11_pix_sum = {
@@ -238,6 +244,7 @@ const struct analysis analysis_dx11_pix_sum = {
     .by_default = 12,
     .overlap = "ranges contain each other",
     .run = dx11_pix_sum,
+    .divides = &ranges_shape,
 };
 
 const struct analysis analysis_dx12_gpu_marker_sum = {
@@ -250,6 +257,7 @@ const struct analysis analysis_dx12_gpu_marker_sum = {
     .by_default = 13,
     .overlap = "ranges contain each other",
     .run = dx12_gpu_marker_sum,
+    .divides = &ranges_shape,
 };
 
 const struct analysis analysis_dx12_pix_sum = {
@@ -262,4 +270,5 @@ const struct analysis analysis_dx12_pix_sum = {
     .by_default = 14,
     .overlap = "ranges contain each other",
     .run = dx12_pix_sum,
+    .divides = &ranges_shape,
 };

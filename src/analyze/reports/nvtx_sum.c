@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/engine/group.h"
-#include "analyze/engine/summary_table.h"
+#include "analyze/engine/summary_partial.h"
 #include "analyze/model/nvtx_fold.h"
 #include "analyze/model/ranges.h"
 #include "analyze/registry.h"
@@ -31,7 +31,7 @@ struct range_scan {
     struct nvtx_domains domains;
     struct open_range *open; /* owned */
     size_t open_count, open_capacity;
-    int64_t last_ns;
+    int64_t last_ns;         /* of the table, of the whole set if this is a part of one */
 };
 
 static int add_domain(struct range_scan *scan, const struct report_block *block, size_t row)
@@ -56,13 +56,10 @@ static int visit(void *context, int worker, const struct report_block *block)
 {
     struct range_scan *scan = context;
     const int64_t *starts = block->values[NVTX_START], *ends = block->values[NVTX_END];
-    int64_t last_ns = INT64_MIN;
 
     for (size_t row = 0; row < block->rows; row++) {
         int is_open = block_is_null(block, NVTX_END, row);
         int64_t end = is_open ? starts[row] : ends[row];
-        if (end > last_ns)
-            last_ns = end;
         int style = range_style(block->values[NVTX_TYPE][row]) & scan->styles;
         if (!style) {
             if (block->values[NVTX_TYPE][row] == EVENT_NVTX_DOMAIN_CREATE && add_domain(scan, block, row) != 0)
@@ -79,10 +76,6 @@ static int visit(void *context, int worker, const struct report_block *block)
         if (code != 0)
             return code;
     }
-    pthread_mutex_lock(&scan->lock);
-    if (last_ns > scan->last_ns)
-        scan->last_ns = last_ns;
-    pthread_mutex_unlock(&scan->lock);
     return 0;
 }
 
@@ -108,6 +101,17 @@ static void label_with_style(void *context, const struct group *group, struct su
 
     texts[0] = (struct summary_text){ style, strlen(style) };
     texts[1] = name_of_group(context, group);
+}
+
+/* "a:b" may be the range b in the domain a, or a range of that name in none. */
+static struct summary_text identify(void *context, const struct group *group)
+{
+    const struct range_labels *labels = context;
+    struct summary_text domain = { "", 0 };
+
+    if (group->key.part[KEY_DOMAIN] != NVTX_NO_NAME)
+        domain.bytes = report_string(labels->fold->report, group->key.part[KEY_DOMAIN], &domain.length);
+    return domain;
 }
 
 /* Replaces the number of a domain by its name, and folds that of the range. */
@@ -147,10 +151,12 @@ static int group_ranges(struct range_scan *scan, struct report *report, struct e
 static int summarize(struct report *report, const struct analysis_request *request, int styles,
                      const struct summary_shape *shape, struct table **out, struct error *err)
 {
-    struct range_scan scan = { .groups = groups_new(report_workers(report)),
-                               .styles = styles,
-                               .lock = PTHREAD_MUTEX_INITIALIZER,
-                               .last_ns = INT64_MIN };
+    struct range_scan scan = {
+        .groups = groups_new(report_workers(report)),
+        .styles = styles,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .last_ns = report_table(request->share ? request->share->whole : report, "NVTX_EVENTS")->last_ns
+    };
     struct range_labels labels = { .fold = &scan.fold };
     struct group *groups;
     size_t count;
@@ -172,7 +178,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of ranges");
         goto done;
     }
-    code = summary_table(shape, groups, count, &labels, out, err);
+    code = summary_deliver(request, shape, groups, count, &labels, out, err);
 done:
     filter_close(&scan.filter);
     nvtx_fold_close(&scan.fold);
@@ -183,28 +189,25 @@ done:
     return code;
 }
 
+static const struct summary_shape all_shape = { "Instances", { "Style", "Range" }, label_with_style, 0, identify };
+static const struct summary_shape ranges_shape = { "Instances", { "Range" }, label, 0, identify };
+
 static int nvtx_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", { "Style", "Range" }, label_with_style, 0 };
-
-    return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &shape, out, err);
+    return summarize(report, request, RANGE_PUSHPOP | RANGE_STARTEND, &all_shape, out, err);
 }
 
 static int nvtx_pushpop_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
-
-    return summarize(report, request, RANGE_PUSHPOP, &shape, out, err);
+    return summarize(report, request, RANGE_PUSHPOP, &ranges_shape, out, err);
 }
 
 static int nvtx_startend_sum(struct report *report, const struct analysis_request *request, struct table **out,
                              struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", { "Range" }, label, 0 };
-
-    return summarize(report, request, RANGE_STARTEND, &shape, out, err);
+    return summarize(report, request, RANGE_STARTEND, &ranges_shape, out, err);
 }
 
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
@@ -220,6 +223,7 @@ const struct analysis analysis_nvtx_sum = {
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_sum,
+    .divides = &all_shape,
 };
 
 const struct analysis analysis_nvtx_pushpop_sum = {
@@ -232,6 +236,7 @@ const struct analysis analysis_nvtx_pushpop_sum = {
     .overlap = "ranges contain each other",
     .for_people = NVTX_FOLD_FOR_PEOPLE,
     .run = nvtx_pushpop_sum,
+    .divides = &ranges_shape,
 };
 
 const struct analysis analysis_nvtx_startend_sum = {
@@ -243,4 +248,5 @@ const struct analysis analysis_nvtx_startend_sum = {
     .needs = { { "NV Tools Extension (NVTX) data", tables } },
     .overlap = "ranges contain each other",
     .run = nvtx_startend_sum,
+    .divides = &ranges_shape,
 };

@@ -3,7 +3,7 @@
 #include "analyze/registry.h"
 #include "event_sum.h"
 
-static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label_name, 0 };
+static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
 
 static int osrt_sum(struct report *report, const struct analysis_request *request, struct table **out,
                     struct error *err)
@@ -35,6 +35,7 @@ const struct analysis analysis_osrt_sum = {
     .needs = { { "OS Runtime trace data", osrt_tables } },
     .by_default = 2,
     .run = osrt_sum,
+    .divides = &shape,
 };
 
 static const char *const syscall_tables[] = { "SYSCALL", NULL };
@@ -46,4 +47,5 @@ const struct analysis analysis_syscall_sum = {
     .needs = { { "syscall data", syscall_tables } },
     .by_default = 20,
     .run = syscall_sum,
+    .divides = &shape,
 };

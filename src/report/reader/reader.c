@@ -126,6 +126,13 @@ int report_was_read(const struct report_table *table)
     return ((const struct reader_table *)table)->is_read;
 }
 
+void report_mark_read(struct report *report, const char *table)
+{
+    for (size_t i = 0; i < report->table_count; i++)
+        if (strcmp(report->tables[i]->public.name, table) == 0)
+            report->tables[i]->is_read = 1;
+}
+
 int report_column(const struct report_table *table, const char *name)
 {
     for (size_t i = 0; i < table->column_count; i++)

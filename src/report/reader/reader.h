@@ -58,6 +58,8 @@ const struct report_table *report_table_at(const struct report *report, size_t i
 const struct report_table *report_table(const struct report *report, const char *name);
 /* Whether rows of the table were asked for since the report was opened: what an answer is made of. */
 int report_was_read(const struct report_table *table);
+/* Says so of a table that was read elsewhere: by another process, or in a choice of parts. */
+void report_mark_read(struct report *report, const char *table);
 /* -1 if the table has no such column. */
 int report_column(const struct report_table *table, const char *name);
 

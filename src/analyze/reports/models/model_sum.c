@@ -2,8 +2,8 @@
 #include "analyze/registry.h"
 #include "analyze/reports/event_sum.h"
 
-static const struct summary_shape events_shape = { "Count", { "Name" }, event_label_name, 0 };
-static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0 };
+static const struct summary_shape events_shape = { "Count", { "Name" }, event_label_name, 0, NULL };
+static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -87,6 +87,7 @@ const struct analysis analysis_openmp_sum = {
     .needs = { { "OpenMP event data", openmp_tables } },
     .by_default = 7,
     .run = openmp_sum,
+    .divides = &events_shape,
 };
 
 const struct analysis analysis_openacc_sum = {
@@ -98,6 +99,7 @@ const struct analysis analysis_openacc_sum = {
     .needs = { { "OpenACC event data", openacc_tables } },
     .by_default = 19,
     .run = openacc_sum,
+    .divides = &events_shape,
 };
 
 const struct analysis analysis_ucx_sum = {
@@ -108,6 +110,7 @@ const struct analysis analysis_ucx_sum = {
     .needs = { { "UCX event data", ucx_tables } },
     .overlap = "ucp_worker_progress contains the calls that callbacks make",
     .run = ucx_sum,
+    .divides = &calls_shape,
 };
 
 const struct analysis analysis_oshmem_sum = {
@@ -117,4 +120,5 @@ const struct analysis analysis_oshmem_sum = {
     .help = "Time in calls into OpenSHMEM, by function.",
     .needs = { { "OpenSHMEM event data", oshmem_tables } },
     .run = oshmem_sum,
+    .divides = &calls_shape,
 };

@@ -27,27 +27,30 @@ static void label(void *context, const struct group *group, struct summary_text 
     texts[1].bytes = report_string(context, group->key.part[KEY_NAME], &texts[1].length);
 }
 
+static const struct summary_shape times_shape = { "Instances", { "Source", "Name" }, label, 0, NULL };
+static const struct summary_shape sizes_shape = { "Count", { "Source", "Name" }, label, 1, NULL };
+
 static int mpi_event_sum(struct report *report, const struct analysis_request *request, struct table **out,
                          struct error *err)
 {
-    static const struct summary_shape shape = { "Instances", { "Source", "Name" }, label, 0 };
     struct event_source sources[SOURCES] = { 0 };
 
     for (int i = 0; i < SOURCES; i++)
         sources[i] = (struct event_source){ .table = mpi_tables[i], .kind = i, .name = "textId" };
-    struct event_summary summary = { .sources = sources, .source_count = SOURCES, .shape = &shape, .context = report };
+    struct event_summary summary = {
+        .sources = sources, .source_count = SOURCES, .shape = &times_shape, .context = report
+    };
     return event_summarize(report, request, &summary, out, err);
 }
 
 static int mpi_msg_size_sum(struct report *report, const struct analysis_request *request, struct table **out,
                             struct error *err)
 {
-    static const struct summary_shape shape = { "Count", { "Source", "Name" }, label, 1 };
     static const struct event_source sources[] = {
         { .table = "MPI_P2P_EVENTS", .kind = P2P, .name = "textId", .value = "size" },
         { .table = "MPI_COLLECTIVES_EVENTS", .kind = COLLECTIVES, .name = "textId", .value = "size" },
     };
-    struct event_summary summary = { .sources = sources, .source_count = 2, .shape = &shape, .context = report };
+    struct event_summary summary = { .sources = sources, .source_count = 2, .shape = &sizes_shape, .context = report };
 
     return event_summarize(report, request, &summary, out, err);
 }
@@ -212,6 +215,7 @@ const struct analysis analysis_mpi_event_sum = {
     .help = "MPI time by function, with the kind of the call.",
     .needs = { { "MPI event data", mpi_tables } },
     .run = mpi_event_sum,
+    .divides = &times_shape,
 };
 
 const struct analysis analysis_mpi_event_trace = {
@@ -230,4 +234,5 @@ const struct analysis analysis_mpi_msg_size_sum = {
     .help = "Sizes of MPI messages by function.",
     .needs = { { "MPI message data", message_tables } },
     .run = mpi_msg_size_sum,
+    .divides = &sizes_shape,
 };

@@ -11,7 +11,7 @@
 #include "base/intern.h"
 #include "base/saturating.h"
 
-static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label_name, 0 };
+static const struct summary_shape shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
 
 /* ---- MPI --------------------------------------------------------------------------------------------------------*/
 
@@ -255,6 +255,7 @@ const struct analysis analysis_mpi_sum = {
     .help = "MPI time by function. mpi_event_sum also has the kind of the call.",
     .needs = { { "MPI event data", mpi_tables } },
     .run = mpi_sum,
+    .divides = &shape,
 };
 
 const struct analysis analysis_nccl_sum = {

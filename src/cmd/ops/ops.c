@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/human.h"
+#include "cmd/command.h"
+#include "cmd/open_report.h"
+#include "cmd/output.h"
 #include "cmd/print/print_human.h"
-#include "command.h"
-#include "open_report.h"
-#include "output.h"
-#include "selection.h"
+#include "cmd/selection.h"
 
 enum { TABLE_ROWS = 100, NOT_GIVEN = -2 };
 

@@ -1,8 +1,11 @@
 /* tacho stats: tables of a report, on the terminal or for other programs. */
+#include <string.h>
+
 #include "analyze/registry.h"
-#include "open_report.h"
-#include "run_by.h"
-#include "run_reports.h"
+#include "base/hash.h"
+#include "cmd/open_report.h"
+#include "cmd/run_by.h"
+#include "cmd/run_reports.h"
 
 struct settings {
     struct run_reports_settings show;
@@ -40,6 +43,7 @@ static const struct option options[] = {
     { .name = "by", .kind = OPTION_CHOICE, .offset = FIELD(show.input.by), .choices = run_by_names,
       .help = "Print a row for each rank (rank) or host (host), and the least, the median and the greatest of them." },
     EACH_OPTION(struct settings, show.each),
+    SHARE_OPTIONS(struct settings, show.share),
     { .name = "help-reports", .kind = OPTION_TEXT, .offset = FIELD(help_reports), .value = "[NAME|ALL]",
       .choices = help_names,
       .help = "List the reports; with NAME or ALL, explain them." },
@@ -66,15 +70,27 @@ static int add_defaults(struct selection_list *list, struct report *report, int 
 
 const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", "No rows in", add_defaults };
 
+/* The words of the command line that say what is asked for, but not by which process. */
+static uint64_t hash_request(int argc, char **argv)
+{
+    uint64_t hash = 0;
+
+    for (int i = 1; i < argc; i++)
+        if (!text_begins_with(argv[i], "--share"))
+            hash = hash_bytes_seeded(argv[i], strlen(argv[i]), hash);
+    return hash;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct settings settings = { .show.share.request = hash_request(argc, argv) };
     const char *files[argc];
     size_t file_count;
     int status;
 
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
+    settings.show.input.is_quiet = !run_share_is_first(&settings.show.share);
     if (settings.help_reports || settings.help_formats)
         return run_reports_help(self, &stats_registry, settings.help_reports, settings.help_formats);
     return run_reports_files(self, &settings.show, &stats_registry, files, file_count);
@@ -89,6 +105,8 @@ static const struct entry examples[] = {
     { "tacho stats --filter-nvtx step/3 report1.tacho",
       "Count only events that overlap the fourth range called 'step'." },
     { "tacho stats --by rank -r mpi_event_sum run/", "Print how the times in MPI calls differ between the ranks." },
+    { "tacho stats -r cuda_gpu_kern_sum --share run/",
+      "Behind srun -n 8 or mpirun -n 8: divide the reports of a large job among eight processes." },
     { "tacho stats run/", "Print the tables of a job, whose reports are in this folder." },
     { 0 },
 };

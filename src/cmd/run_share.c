@@ -1,0 +1,334 @@
+/* Divides reports among processes, and puts their results together; see run_share.h. */
+#include "run_share.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "abi/jobs/job_place.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "report/reader/unite.h"
+#include "set/set.h"
+
+enum { LENGTH_BYTES = 8 };
+
+const char *const *run_share_choices(void)
+{
+    static const char *const none[] = { NULL };
+
+    return none;
+}
+
+/* ---- place ----------------------------------------------------------------------------------------------------- */
+
+static int bad_share(const char *text, struct error *err)
+{
+    return error_set(err, ERR_BAD_ARGUMENT,
+                     "--share takes the number of processes (8), a share of them from 0 (3/8), or merge/8, not '%s'",
+                     text);
+}
+
+static int parse_count(const char *text, size_t *out)
+{
+    char *end;
+    unsigned long long number = strtoull(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || number > REPORT_MOST_PARTS)
+        return 0;
+    *out = (size_t)number;
+    return 1;
+}
+
+/* K/N and merge/N */
+static int parse_named(struct set_share *place, const char *text, const char *slash, struct error *err)
+{
+    char first[16] = "";
+
+    if (slash - text < (ptrdiff_t)sizeof first)
+        memcpy(first, text, (size_t)(slash - text));
+    place->role = strcmp(first, "merge") == 0 ? SHARE_MERGE : SHARE_ALONE;
+    if (!parse_count(slash + 1, &place->count) || !place->count ||
+        (place->role == SHARE_ALONE && (!parse_count(first, &place->index) || place->index >= place->count)))
+        return bad_share(text, err);
+    return 0;
+}
+
+static int find_place(struct set_share *place, const struct run_share_settings *settings, struct job_place *job,
+                      struct error *err)
+{
+    const char *slash = strchr(settings->what, '/');
+    size_t count = 0;
+
+    *job = job_place_own();
+    if (slash)
+        return parse_named(place, settings->what, slash, err);
+    if (*settings->what && (!parse_count(settings->what, &count) || !count))
+        return bad_share(settings->what, err);
+    if (!job->launcher)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--share divides the work among processes of a launcher, and none started this one: "
+                         "srun -n 8 tacho stats --share …, or mpirun");
+    if (!count && job->world_size < 1)
+        return error_set(err, ERR_BAD_ARGUMENT, "%s does not say how many processes it started: --share=N",
+                         job->launcher);
+    place->role = SHARE_OF_JOB;
+    place->index = (size_t)job->rank;
+    place->count = count ? count : (size_t)job->world_size;
+    if (place->index >= place->count || place->count > REPORT_MOST_PARTS)
+        return error_set(err, ERR_BAD_ARGUMENT, "rank %zu is not one of %zu processes", place->index, place->count);
+    return 0;
+}
+
+int run_share_is_first(const struct run_share_settings *settings)
+{
+    struct set_share place = { 0 };
+    struct job_place job;
+    struct error err;
+
+    return !settings->what || find_place(&place, settings, &job, &err) != 0 || place.index == 0;
+}
+
+/* ---- folder ---------------------------------------------------------------------------------------------------- */
+
+/* In the folder of the reports; a job's name may have bytes that a file's has not. */
+static void add_folder(struct text *out, const char *operand, const char *job)
+{
+    struct stat file;
+    const char *slash = strrchr(operand, '/');
+
+    if (stat(operand, &file) == 0 && S_ISDIR(file.st_mode))
+        text_addf(out, "%s/", operand);
+    else if (slash)
+        text_add_bytes(out, operand, (size_t)(slash - operand + 1));
+    text_add(out, ".tacho-share");
+    if (*job)
+        text_add_char(out, '-');
+    for (; *job; job++)
+        text_add_char(out,
+                      strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-", *job) ? *job : '_');
+}
+
+/* The same in all processes, and another if the request, the program or a report is another. */
+static uint64_t make_key(const struct run_share *share, uint64_t request)
+{
+    struct text about = { 0 };
+
+    text_addf(&about, "1 " TACHO_VERSION " %zu %016" PRIx64 "\n", share->exchange.count, request);
+    for (size_t i = 0; i < report_part_count(share->whole); i++) {
+        const char *path = report_part_at(share->whole, i)->name, *name = strrchr(path, '/');
+        struct stat file = { 0 };
+        if (stat(path, &file) == 0)
+            text_addf(&about, "%s %lld %lld.%09ld\n", name ? name + 1 : path, (long long)file.st_size,
+                      (long long)file.st_mtim.tv_sec, (long)file.st_mtim.tv_nsec);
+    }
+    uint64_t key = hash_bytes(text_string(&about), about.length);
+    text_free(&about);
+    return key;
+}
+
+static int read_wait(struct set_share *place, const char *text, struct error *err)
+{
+    size_t seconds;
+
+    place->wait_s = -1;
+    if (!text)
+        return 0;
+    if (!parse_count(text, &seconds))
+        return error_set(err, ERR_BAD_ARGUMENT, "--share-wait takes seconds, at most %d, not '%s'", REPORT_MOST_PARTS,
+                         text);
+    place->wait_s = (int64_t)seconds;
+    return 0;
+}
+
+int run_share_open(struct run_share *share, const struct run_share_settings *settings, struct report *whole,
+                   const char *operand, struct error *err)
+{
+    struct job_place job;
+    int code;
+
+    *share = (struct run_share){ .whole = whole };
+    if ((code = find_place(&share->exchange, settings, &job, err)) != 0 ||
+        (code = read_wait(&share->exchange, settings->wait, err)) != 0)
+        return code;
+    share->exchange.is_of_one_run = share->exchange.role == SHARE_OF_JOB && job.launcher && job.job[0] != '\0';
+    if (settings->folder)
+        text_add(&share->folder, settings->folder);
+    else
+        add_folder(&share->folder, operand, share->exchange.is_of_one_run ? job.job : "");
+    share->shares = calloc(share->exchange.count, sizeof *share->shares);
+    share->at = calloc(share->exchange.count, sizeof *share->at);
+    if (!share->shares || !share->at || text_failed(&share->folder))
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    share->exchange.folder = text_string(&share->folder);
+    share->exchange.key = make_key(share, settings->request);
+    return set_share_begin(&share->exchange, err);
+}
+
+void run_share_close(struct run_share *share)
+{
+    for (size_t i = 0; share->shares && i < share->exchange.count; i++)
+        text_free(&share->shares[i]);
+    free(share->shares);
+    free(share->at);
+    text_free(&share->folder);
+}
+
+/* ---- shares ---------------------------------------------------------------------------------------------------- */
+
+/* Reports are dealt out one by one, so that shares are of the same size if ranks are. */
+static int choose_parts(struct run_share *share, size_t index, struct error *err)
+{
+    size_t parts = report_part_count(share->whole), count = 0;
+    struct report_choice *choices = calloc(parts + 1, sizeof *choices);
+    int code = 0;
+
+    if (!choices)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t part = index; part < parts; part += share->exchange.count)
+        choices[count++].part = part;
+    share->chosen = NULL;
+    share->computed = index;
+    if (count)
+        code = report_choose(share->whole, choices, count, &share->chosen, err);
+    free(choices);
+    return code;
+}
+
+static int compute_share(struct run_share *share, size_t index, int (*compute)(void *context, struct error *err),
+                         void *context, struct error *err)
+{
+    int code = choose_parts(share, index, err);
+
+    if (code != 0)
+        return code;
+    code = compute(context, err);
+    if (share->chosen)
+        report_close(share->chosen);
+    share->chosen = NULL;
+    if (code != 0)
+        return code;
+    return text_failed(&share->shares[index]) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+}
+
+/* Brings the shares of all other processes here. */
+static int collect(struct run_share *share, int (*compute)(void *context, struct error *err), void *context,
+                   struct error *err)
+{
+    const struct set_share *exchange = &share->exchange;
+    int code;
+
+    for (size_t i = 0; i < exchange->count; i++) {
+        if (exchange->role == SHARE_OF_JOB && i == exchange->index)
+            continue;
+        const char *why = set_share_wait(exchange, i);
+        if (!why && set_share_get(exchange, i, &share->shares[i], err) == 0)
+            continue;
+        text_clear(&share->shares[i]);
+        fprintf(stderr, "tacho: share %zu of %zu: its process %s; computed here\n", i, exchange->count,
+                why ? why : "left a damaged file");
+        if ((code = compute_share(share, i, compute, context, err)) != 0)
+            return code;
+    }
+    return 0;
+}
+
+int run_share_compute(struct run_share *share, int (*compute)(void *context, struct error *err), void *context,
+                      struct error *err)
+{
+    const struct set_share *exchange = &share->exchange;
+    int code;
+
+    if (exchange->role != SHARE_MERGE && (code = compute_share(share, exchange->index, compute, context, err)) != 0)
+        return code;
+    if (!set_share_collects(exchange)) {
+        code = set_share_put(exchange, exchange->index, &share->shares[exchange->index], err);
+        return code != 0 ? code : 1;
+    }
+    if ((code = collect(share, compute, context, err)) != 0)
+        return code;
+    set_share_end(exchange);
+    share->phase = PHASE_MERGE;
+    return 0;
+}
+
+/* ---- reports --------------------------------------------------------------------------------------------------- */
+
+int run_share_divides(const struct run_share *share, const struct analysis *analysis)
+{
+    return analysis->divides && report_part_count(share->whole) > 0;
+}
+
+/* A share without data has a result without bytes. */
+static int compute_report(struct run_share *share, const struct analysis *analysis,
+                          const struct analysis_request *request, struct error *err)
+{
+    struct text partial = { 0 }, *out = &share->shares[share->computed];
+    const struct analysis_share part = { share->whole, &partial };
+    struct analysis_request own = *request;
+    struct table *table = NULL;
+    int code = share->chosen ? 0 : ERR_NO_DATA;
+
+    own.share = &part;
+    if (share->chosen)
+        code = analysis_run(analysis, share->chosen, &own, &table, err);
+    table_delete(table);
+    if (code != 0 && code != ERR_NO_DATA)
+        goto free_partial;
+    uint64_t length = partial.length;
+    text_add_bytes(out, &length, LENGTH_BYTES);
+    text_add_bytes(out, text_string(&partial), partial.length);
+    code = 0;
+free_partial:
+    text_free(&partial);
+    return code;
+}
+
+static int next_partial(struct run_share *share, size_t index, struct analysis_partial *out)
+{
+    const struct text *from = &share->shares[index];
+    size_t at = share->at[index];
+    uint64_t length;
+
+    if (from->length - at < LENGTH_BYTES)
+        return 0;
+    memcpy(&length, from->bytes + at, LENGTH_BYTES);
+    at += LENGTH_BYTES;
+    if (length > from->length - at)
+        return 0;
+    *out = (struct analysis_partial){ from->bytes + at, (size_t)length };
+    share->at[index] = at + (size_t)length;
+    return 1;
+}
+
+/* What was lost concerns the tables that other processes have read. */
+static void mark_needs(struct report *whole, const struct analysis *analysis)
+{
+    for (const struct analysis_need *need = analysis->needs; need->data; need++)
+        for (const char *const *name = need->tables; *name; name++)
+            report_mark_read(whole, *name);
+}
+
+int run_share_analysis(struct run_share *share, const struct analysis *analysis, const struct analysis_request *request,
+                       struct table **out, struct error *err)
+{
+    size_t count = share->exchange.count;
+
+    *out = NULL;
+    if (share->phase == PHASE_COLLECT)
+        return compute_report(share, analysis, request, err);
+    struct analysis_partial *partials = calloc(count, sizeof *partials);
+    if (!partials)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (!next_partial(share, i, &partials[i])) {
+            free(partials);
+            return error_set(err, ERR_CORRUPT, "share %zu of %zu is damaged", i, count);
+        }
+    mark_needs(share->whole, analysis);
+    int code = analysis_merge(analysis, share->whole, request, partials, count, out, err);
+    free(partials);
+    return code;
+}

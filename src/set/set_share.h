@@ -1,0 +1,52 @@
+/* Lets the processes of a job divide work on a set of reports, through a folder that all of them can write to.
+ *
+ * Each share is a file, written under another name and renamed. The first process that has finished its own share
+ * collects: it waits for the files of the others, does the shares that do not come, and is thus the last to end. All
+ * names begin with a key of the request and of the reports, so that a file that an earlier run left behind is either
+ * of another name or right. No messages, no ports, no locks: a name that is created exclusively decides who collects.
+ */
+#ifndef TACHO_SET_SET_SHARE_H
+#define TACHO_SET_SET_SHARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum set_share_role {
+    SHARE_OF_JOB, /* one of the processes that a launcher started */
+    SHARE_ALONE,  /* makes one share; someone else collects */
+    SHARE_MERGE,  /* collects, and has no share of its own */
+};
+
+struct set_share {
+    enum set_share_role role;
+    size_t index, count; /* the share of this process; of SHARE_MERGE none */
+    const char *folder;
+    int is_of_one_run;   /* the folder belongs to this run of the job alone */
+    uint64_t key;
+    int64_t wait_s;      /* for shares whose process may still come; -1: as long as seems right */
+    int64_t begin_ns;    /* set by set_share_begin() */
+};
+
+/* Makes the folder and announces this process. Returns 1 if the work was done without it. */
+int set_share_begin(struct set_share *share, struct error *err);
+
+/* Writes the file of a share; a hash is added to the bytes. */
+int set_share_put(const struct set_share *share, size_t index, struct text *bytes, struct error *err);
+/* Reads the file of a share into an empty text; an error if it is not whole. */
+int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err);
+
+/* Whether this process collects. If not, it puts its share, and in this order: the one that collects is then sure to
+ * wait for it. */
+int set_share_collects(const struct set_share *share);
+
+/* Waits until the file of this share is there, its process is known to have ended, or is not to be expected any more.
+ * NULL: it is there; else what became of its process: "did not start". */
+const char *set_share_wait(const struct set_share *share, size_t index);
+
+/* Removes all that was written, by the process that collects. */
+void set_share_end(const struct set_share *share);
+
+#endif

@@ -1,0 +1,169 @@
+"""`tacho stats --share`: processes that divide the reports of a folder print the bytes that one process prints.
+
+The truth is `tacho stats` of one process over the same folder: six reports made of nsys's files, with calls of MPI, equal and different
+durations, and a range that never ends."""
+
+import glob
+import gzip
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from lib import HERE, TACHO, check, output, status
+
+REPORTS = "cuda_gpu_kern_sum,cuda_gpu_kern_gb_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,cuda_gpu_sum,cuda_api_gpu_sum," \
+          "nvtx_sum,nvtx_pushpop_sum,osrt_sum,mpi_event_sum,mpi_msg_size_sum,mpi_sum,cuda_gpu_kern_sum:nvtx-name,nvtx_sum:rows=3"
+NAMES = ("mix", "resnet18", "wait_stream")
+RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
+
+
+def make_files():
+    """Each file twice, with calls of MPI that differ; a range that never ends is in one of them."""
+    os.mkdir("run")
+    for number, name in enumerate(NAMES * 2):
+        path = f"run/{name}{number}.sqlite"
+        with open(path, "wb") as out:
+            out.write(gzip.open(f"{HERE}/nsys/{name}.sqlite.gz").read())
+        database = sqlite3.connect(path)
+        thread, start = database.execute("SELECT globalTid, min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
+        database.execute("INSERT INTO StringIds SELECT max(id) + 1, 'MPI_Allreduce' FROM StringIds")
+        text, = database.execute("SELECT max(id) FROM StringIds").fetchone()
+        database.execute("CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, size INTEGER, recvSize INTEGER)")
+        database.executemany("INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?, ?, ?, ?, 0, NULL, ?, NULL)",
+                             [(start + i * 1000, start + i * 1000 + 100 + (i * 7919 + number) % 523, thread, text, 8 * (i % 5)) for i in range(200)])
+        if number == 4:
+            database.execute("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (?, NULL, 59, 'open', ?)", (start, thread))
+        database.commit()
+        database.close()
+        output("import", "-q", "-o", path.replace(".sqlite", ".tacho"), path)
+        os.unlink(path)
+
+
+def environment(**variables):
+    return {**{name: value for name, value in os.environ.items() if name not in RANK_VARIABLES}, **variables}
+
+
+def stats(*words, **variables):
+    return subprocess.run([TACHO, "stats", *words], env=environment(**variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+
+
+def truth(*words):
+    done = stats(*words, "run")
+    check("one process", 0, done.returncode)
+    check("has an answer", True, len(done.stdout) > 1000)
+    return done.stdout
+
+
+def launch(count, *words, without=(), **variables):
+    """The processes of a job, as a launcher starts them."""
+    return [subprocess.Popen([TACHO, "stats", "--share", *words, "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env=environment(PMI_RANK=str(rank), PMI_SIZE=str(count), **variables)) for rank in range(count) if rank not in without]
+
+
+def finish(processes):
+    done = [process.communicate() for process in processes]
+    return [out for out, _ in done if out], b"".join(err for _, err in done).decode(), [process.returncode for process in processes]
+
+
+def left_over():
+    return [name for name in os.listdir("run") if name.startswith(".tacho-share")]
+
+
+def check_job():
+    for words in (["-r", REPORTS, "-f", "csv"], ["-r", REPORTS, "-f", "json"], [], ["-r", "osrt_sum,nvtx_sum", "--filter-time", "0/2s"]):
+        expected = truth(*words)
+        for count in (1, 3, 8):
+            printed, said, codes = finish(launch(count, *words))
+            check(f"{count} processes, {words}: one prints, what one process prints", [expected], printed)
+            check(f"{count} processes: all end well, {said}", {0}, set(codes))
+            check("nothing is left", [], left_over())
+
+
+def check_launchers():
+    expected = truth("-r", REPORTS, "-f", "csv")
+    for mpirun in ("mpirun.openmpi", "mpirun.mpich", "srun"):
+        if not shutil.which(mpirun):
+            print(f"skipped: no {mpirun}")
+            continue
+        more = {"mpirun.openmpi": ["--oversubscribe", "--allow-run-as-root"]}.get(mpirun, [])
+        done = subprocess.run([mpirun, *more, "-n", "3", TACHO, "stats", "--share", "-r", REPORTS, "-f", "csv", "run"], env=environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        check(f"{mpirun}: {done.stderr.decode()}", (0, expected), (done.returncode, done.stdout))
+    check("nothing is left", [], left_over())
+
+
+def check_absent():
+    """A process that never comes, and one that is killed before it writes its share: both are named, and done by the last one."""
+    words = ["-r", REPORTS, "-f", "csv"]
+    expected = truth(*words)
+    printed, said, codes = finish(launch(3, "--share-wait", "1", *words, without=(1,)))
+    check("without one", ([expected], [0, 0]), (printed, codes))
+    check("it is named", True, "share 1 of 3: its process did not start; computed here" in said)
+    victim, = launch(3, *words, without=(0, 1))
+    while not glob.glob("run/.tacho-share/*.2.begun") and victim.poll() is None:
+        time.sleep(0.0005)
+    victim.send_signal(signal.SIGKILL)
+    victim.communicate()
+    check("it was killed while it worked or waited", -signal.SIGKILL, victim.returncode)
+    printed, said, codes = finish(launch(3, *words, without=(2,)))
+    check("with one that was killed", ([expected], [0, 0]), (printed, codes))
+    check("it is named", True, "share 2 of 3: its process ended early; computed here" in said)
+    check("nothing is left", [], left_over())
+
+
+def check_by_hand():
+    """Shares that someone else coordinates."""
+    words = ["-r", REPORTS, "-f", "csv", "--share-folder", "shares", "run"]
+    expected = truth("-r", REPORTS, "-f", "csv")
+    for share in ("2/3", "0/3"):
+        done = stats(f"--share={share}", *words)
+        check(f"share {share} prints nothing", (0, b""), (done.returncode, done.stdout))
+    done = stats("--share=merge/3", *words)
+    check("merged", (0, expected), (done.returncode, done.stdout))
+    check("the missing one is named", True, b"share 1 of 3: its process did not start; computed here" in done.stderr)
+    check("the folder is removed", False, os.path.exists("shares"))
+    for share in ("0/2", "1/2"):
+        stats(f"--share={share}", *words)
+    for path in glob.glob("shares/*.share"):
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) // 2)
+    done = stats("--share=merge/2", *words)
+    check("damaged shares are computed again", (0, expected), (done.returncode, done.stdout))
+    check("and named", 2, len([line for line in done.stderr.splitlines() if b"left a damaged file; computed here" in line]))
+
+
+def check_refusals():
+    for words, variables, part in (
+            (["--share"], {}, "none started this one"),
+            (["--share"], {"JOB_COMPLETION_INDEX": "1"}, "Kubernetes does not say how many processes it started: --share=N"),
+            (["--share=3/3"], {}, "--share takes the number of processes"),
+            (["--share=many"], {}, "--share takes the number of processes"),
+            (["--share=4"], {"JOB_COMPLETION_INDEX": "4"}, "rank 4 is not one of 4 processes"),
+            (["--share=0/2", "--share-folder", "/proc/none"], {}, "cannot create the folder '/proc/none'"),
+            (["--share=0/2", "--share-folder", "run/mix0.tacho"], {}, "--share-folder")):
+        done = stats(*words, "-r", "osrt_sum", "run", **variables)
+        check(f"{words}: no answer", (True, b""), (done.returncode != 0, done.stdout))
+        check(f"{words}: one sentence: {done.stderr.decode()}", True, part in done.stderr.decode() and done.stderr.count(b"\n") <= 2)
+    done = stats("--share=1", "-r", "cuda_gpu_trace", "-f", "csv", "run", JOB_COMPLETION_INDEX="0")
+    check("a report that cannot be divided", (truth("-r", "cuda_gpu_trace", "-f", "csv"), True),
+          (done.stdout, b"cuda_gpu_trace cannot be divided; one process computes it" in done.stderr))
+
+
+def main():
+    make_files()
+    check_job()
+    check_absent()
+    check_by_hand()
+    check_refusals()
+    check_launchers()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    main()
+sys.exit(status())
