@@ -380,17 +380,20 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
     return job->failed ? job->failed : status;
 }
 
-/* Without tacho-gpu or a GPU, one run says why nothing is counted. */
+/* One run, or one for each group of metrics. Without tacho-gpu or a GPU, one run says why nothing is counted. */
 static int run(struct job *job, const char *const *program, size_t count)
 {
     const char *mode = job->settings->replay_mode;
     struct error err = { 0 };
-    int is_replayed = mode && strcmp(mode, "application") == 0;
 
-    if (is_replayed && ncu_replay_groups(&job->groups, job->settings, &err) == 0 && job->groups.count > 1)
-        return run_groups(job, program, count);
-    ncu_replay_free(&job->groups);
-    return run_profile(job, program, count);
+    if (!mode || strcmp(mode, "application") != 0)
+        return run_profile(job, program, count);
+    int code = ncu_replay_groups(&job->groups, job->settings, &err);
+    if (code != 0 || job->groups.count <= 1)
+        ncu_replay_free(&job->groups);
+    if (code == ERR_BAD_ARGUMENT)
+        return command_fail(job->self, &err);
+    return job->groups.count ? run_groups(job, program, count) : run_profile(job, program, count);
 }
 
 int ncu_run_program(const struct command *self, const struct ncu_settings *settings, const char *const *program,

@@ -94,7 +94,8 @@ int ncu_replay_groups(struct ncu_groups *groups, const struct ncu_settings *sett
             goto failed;
     }
     if (metrics)
-        code = error_set(err, ERR_UNSUPPORTED, "these metrics need more than %d runs of the program", NCU_RUNS_MOST);
+        code = error_set(err, ERR_BAD_ARGUMENT,
+                         "these metrics need more than %d runs of the program: count fewer of them", NCU_RUNS_MOST);
 failed:
     free(sets);
     free(sections);

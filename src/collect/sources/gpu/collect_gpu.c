@@ -3,6 +3,7 @@
  * Where the user did not ask for them, they are read from the moment at which CUDA shows its GPUs to a process, and
  * only of these. Frames wait here for a while before they become rows: a capture range that has ended is known a little
  * later. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static int read_digits(const char *text, unsigned char *bytes, size_t count)
     for (size_t i = 0; i < count; i++) {
         unsigned byte;
         text += *text == '-';
-        if (sscanf(text, "%2x", &byte) != 1)
+        if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]) || sscanf(text, "%2x", &byte) != 1)
             return -1;
         bytes[i] = (unsigned char)byte;
         text += 2;
@@ -252,10 +253,16 @@ static void start(struct collector *collector, const char *devices)
         refuse(collector, "There is no NVIDIA driver on this machine: /dev/nvidiactl is missing.");
         return;
     }
+    int has_counters = options->counters_hz != 0;
+    if (has_counters && strlen(options->counters) + sizeof "wanted=" > GPU_SAMPLER_OPTION_BYTES) {
+        gpu_rows_refuse(state->rows, GPU_ORIGIN_COUNTERS, GPU_ALL,
+                        "The list of counters is longer than 4,000 characters: sample fewer of them.");
+        has_counters = 0;
+    }
     state->streams[READINGS].sampler = start_readings(options, devices);
-    if (options->counters_hz)
+    if (has_counters)
         state->streams[COUNTERS].sampler = start_counters(options, devices);
-    if (!state->streams[READINGS].sampler || (options->counters_hz && !state->streams[COUNTERS].sampler))
+    if (!state->streams[READINGS].sampler || (has_counters && !state->streams[COUNTERS].sampler))
         refuse(collector, "Out of memory for a thread.");
 }
 

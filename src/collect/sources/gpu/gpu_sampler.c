@@ -75,7 +75,7 @@ static void keep(struct gpu_sampler *sampler, const struct gpu_frame *frame, con
     sampler->is_refused |= frame->type == GPU_FRAME_REFUSAL;
     if (sampler->pending.length + frame->bytes > PENDING_MOST || text_failed(&sampler->pending)) {
         sampler->dropped += frame->type == GPU_FRAME_VALUES;
-        if (frame->type == GPU_FRAME_SAMPLES)
+        if (frame->type == GPU_FRAME_SAMPLES && frame->bytes >= sizeof(struct gpu_samples))
             sampler->dropped += ((const struct gpu_samples *)payload)->count;
     } else if (frame->type != GPU_FRAME_ROUND) {
         text_add_bytes(&sampler->pending, frame, sizeof *frame);
