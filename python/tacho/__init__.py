@@ -9,10 +9,11 @@ from ._native import TachoError
 from ._notebook import load_ipython_extension
 from ._profile import autograd_profile, profile, supported_activities, tensorboard_trace_handler
 from ._report import Report, load
+from ._reports import Reports
 from ._schedule import ProfilerAction, ProfilerActivity, schedule
 from ._table import Table
 
 __version__ = "0.1.0"
-__all__ = ["FunctionEventAvg", "KeyAverages", "ProfilerAction", "ProfilerActivity", "Report", "Table", "TachoError", "autograd_profile",
-           "load", "load_ipython_extension", "mark", "pop", "profile", "push", "range", "record_function", "schedule",
+__all__ = ["FunctionEventAvg", "KeyAverages", "ProfilerAction", "ProfilerActivity", "Report", "Reports", "Table", "TachoError",
+           "autograd_profile", "load", "load_ipython_extension", "mark", "pop", "profile", "push", "range", "record_function", "schedule",
            "supported_activities", "tensorboard_trace_handler"]
