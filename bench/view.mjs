@@ -2,7 +2,7 @@
 // How quick the timeline is: the server's start, the first picture, each step of a walk through the report, frames while it moves,
 // and what it all takes of memory; then the same of a page that stands alone.
 //
-//   node bench/view.mjs [--events 10000000] [--steps 200] [--alone 1000000] [--json FILE]
+//   node bench/view.mjs [--events 10000000 | --file REPORT-OR-FOLDER] [--steps 200] [--alone 1000000] [--json FILE]
 //
 // Reports are made by bench/report/make_events.c with a fixed seed: of N events 40 % are kernels, 40 % the calls that launched them,
 // 20 % nested ranges, on 4 threads and 8 streams. Takes Tacho from TACHO (build/bin/tacho), the maker of reports from PROGRAMS
@@ -24,7 +24,7 @@ const maker = join(process.env.PROGRAMS ?? join(build, "bench"), "make_events");
 const { serve, openPage, finish } = await import("../tests/web/lib.mjs");
 
 const { values: asked } = parseArgs({
-  options: { events: { type: "string", default: "10000000" }, steps: { type: "string", default: "200" }, alone: { type: "string", default: "1000000" }, json: { type: "string" } },
+  options: { file: { type: "string" }, events: { type: "string", default: "10000000" }, steps: { type: "string", default: "200" }, alone: { type: "string", default: "1000000" }, json: { type: "string" } },
 });
 
 const folder = mkdtempSync(join(tmpdir(), "tacho-bench-view-"));
@@ -60,7 +60,7 @@ function safe(read) {
 /** Since the page was asked for, in ms, once nothing moves, nothing is asked for, and there is something to see. Runs in the page. */
 const settled = () => {
   const seen = window.tachoTest?.seen();
-  return seen !== undefined && !seen.moving && seen.pending === 0 && seen.events.length + seen.dense.length > 0 ? performance.now() : false;
+  return seen !== undefined && !seen.moving && seen.pending === 0 && seen.tileBytes > 0 && seen.rows.length > 0 ? performance.now() : false;
 };
 /** Presses a key and measures until the picture is whole again: the glide of 150 ms, and what was still to be answered at its end. Runs in
  * the page. */
@@ -102,13 +102,19 @@ async function measurePage(address, steps) {
   return figuresOfPage;
 }
 
+/** Of a report, or of the folder of a job's reports. */
+function bytesOf(path) {
+  const about = statSync(path);
+  return about.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + statSync(join(path, name)).size, 0) : about.size;
+}
+
 async function measureServer(events) {
-  const path = make(events);
+  const path = asked.file ?? make(events);
   const begin = performance.now();
   const server = await serve(path);
   const ready = performance.now() - begin;
   const page = await measurePage(server.address, Number(asked.steps));
-  return { events, report_mb: statSync(path).size / 1e6, server_ready_ms: ready, ...page, server_memory_mb: memoryOf(server.child.pid, "VmHWM") };
+  return { ...(asked.file ? { file: path } : { events }), report_mb: bytesOf(path) / 1e6, server_ready_ms: ready, ...page, server_memory_mb: memoryOf(server.child.pid, "VmHWM") };
 }
 
 async function measureAlone(events) {
