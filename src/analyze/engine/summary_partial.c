@@ -36,11 +36,30 @@ static uint64_t unfold_sign(uint64_t folded)
     return folded >> 1 ^ (folded & 1 ? UINT64_MAX : 0);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-    return (x > y) - (x < y);
+/* Sorts numbers from min on, digit by digit: durations have few of them, and there are many durations. Both lists have
+ * room for all; the one that is returned has the result. */
+static int64_t *sort_values(int64_t *values, int64_t *other, size_t count, int64_t min, int64_t max)
+{
+    uint64_t span = (uint64_t)max - (uint64_t)min;
+
+    for (unsigned shift = 0; shift < 64 && span >> shift; shift += DIGIT_BITS) {
+        size_t places[DIGITS] = { 0 }, before = 0;
+        for (size_t i = 0; i < count; i++)
+            places[((uint64_t)values[i] - (uint64_t)min) >> shift & (DIGITS - 1)]++;
+        for (size_t digit = 0; digit < DIGITS; digit++) {
+            size_t those = places[digit];
+            places[digit] = before;
+            before += those;
+        }
+        for (size_t i = 0; i < count; i++)
+            other[places[((uint64_t)values[i] - (uint64_t)min) >> shift & (DIGITS - 1)]++] = values[i];
+        int64_t *sorted = other;
+        other = values;
+        values = sorted;
+    }
+    return values;
 }
 
 static uint64_t count_runs(const int64_t *values, size_t count)
@@ -55,16 +74,16 @@ static uint64_t count_runs(const int64_t *values, size_t count)
 static int put_values(struct text *out, const struct group *group)
 {
     size_t count = 0;
-    int64_t *values = array_alloc(group->figures.count + 1, sizeof *values);
+    int64_t *room = array_alloc(2 * group->figures.count + 1, sizeof *room), *values = room;
     uint64_t before = 0;
 
-    if (!values)
+    if (!room)
         return ERR_NO_MEMORY;
     for (const struct statistics_piece *piece = group->pieces; piece; piece = piece->next) {
         memcpy(values + count, piece->values, piece->used * sizeof *values);
         count += piece->used;
     }
-    qsort(values, count, sizeof *values, compare_numbers);
+    values = sort_values(values, values + count, count, group->figures.min, group->figures.max);
     put_number(out, count_runs(values, count));
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && values[next] == values[i]; next++)
@@ -73,7 +92,7 @@ static int put_values(struct text *out, const struct group *group)
         put_number(out, next - i);
         before = (uint64_t)values[i];
     }
-    free(values);
+    free(room);
     return 0;
 }
 
