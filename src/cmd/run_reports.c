@@ -440,7 +440,7 @@ static int show_input(const struct command *self, struct input input, const stru
                                .known = registry->known,
                                .part = &settings->part,
                                .delivery = delivery,
-                               .by = { run_by_find(settings->input.by), &settings->part },
+                               .by = { .by = run_by_find(settings->input.by), .part = &settings->part },
                                .input = input };
     struct report *report;
     struct error err = { 0 };
