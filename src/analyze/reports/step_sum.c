@@ -7,13 +7,6 @@
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
 
-static const char *const step_tables[] = { "TACHO_TORCH_STEP",
-                                           "TACHO_TORCH_OP",
-                                           "NVTX_EVENTS",
-                                           "CUPTI_ACTIVITY_KIND_KERNEL",
-                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                           NULL };
-
 struct step_summary {
     struct report *report;
     struct steps found;          /* owned, unless the request brought its own */
@@ -291,7 +284,7 @@ const struct analysis analysis_step_sum = {
             "--step-range or --step-op. Of the GPU work that the step launched: GPU Busy, Kernel, Copy, Communication "
             "(NCCL kernels) and its Overlap with other kernels. Of the step's own time: GPU Idle (no work ran), Data "
             "Loading, Optimizer, and CPU Only (operators on the CPU, nothing on a GPU). Overlapping work counts once.",
-    .needs = { { "steps", step_tables } },
+    .needs = { { "steps", steps_tables } },
     .run = step_sum,
 };
 
@@ -301,7 +294,7 @@ const struct analysis analysis_step_stats = {
     .usage = "",
     .help = "The columns of step_sum over all steps of a process: share of the time of the steps, total, mean, median, "
             "minimum, maximum and standard deviation.",
-    .needs = { { "steps", step_tables } },
+    .needs = { { "steps", steps_tables } },
     .overlap = "quantities overlap",
     .run = step_stats,
 };

@@ -9,6 +9,13 @@
 #include "base/saturating.h"
 #include "steps_read_state.h"
 
+const char *const steps_tables[] = { "TACHO_TORCH_STEP",
+                                     "TACHO_TORCH_OP",
+                                     "NVTX_EVENTS",
+                                     "CUPTI_ACTIVITY_KIND_KERNEL",
+                                     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                     NULL };
+
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 /* The number at the end of its name, or -1. */

@@ -4,6 +4,9 @@
 
 #include "analyze/model/steps.h"
 
+/* The tables any of which may have steps; NULL ends them. */
+extern const char *const steps_tables[];
+
 /* Defines the steps. If range and op are NULL, they are the first of these that the report has: steps that --advise
  * recorded, of which the others than traced ones are not chosen, steps of PyTorch's profiler, ranges and annotations
  * named ProfilerStep#N, ranges and annotations named "iteration N" or "step N"; and if they may be guessed, calls of

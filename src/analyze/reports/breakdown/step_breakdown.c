@@ -320,12 +320,6 @@ done:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const step_tables[] = { "TACHO_TORCH_STEP",
-                                           "TACHO_TORCH_OP",
-                                           "NVTX_EVENTS",
-                                           "CUPTI_ACTIVITY_KIND_KERNEL",
-                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                           NULL };
 const struct analysis analysis_step_breakdown = {
     .name = "step_breakdown",
     .title = "Step Breakdown",
@@ -334,7 +328,7 @@ const struct analysis analysis_step_breakdown = {
             "process; Exposed Communication: only kernels of NCCL; Exposed Copies: only copies and fills. The other "
             "parts are idle time of the GPUs by its cause, as in gpu_idle_sum. Communication, which is no part, is "
             "all time in which a kernel of NCCL ran.",
-    .needs = { { "steps", step_tables }, { "GPU trace data", gpu_busy_tables } },
+    .needs = { { "steps", steps_tables }, { "GPU trace data", gpu_busy_tables } },
     .is_of_gpus = 1,
     .run = step_breakdown,
 };

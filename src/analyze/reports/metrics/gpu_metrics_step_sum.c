@@ -5,13 +5,6 @@
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
 
-static const char *const step_tables[] = { "TACHO_TORCH_STEP",
-                                           "TACHO_TORCH_OP",
-                                           "NVTX_EVENTS",
-                                           "CUPTI_ACTIVITY_KIND_KERNEL",
-                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                           NULL };
-
 struct step_work {
     const struct steps *steps;
     struct steps found; /* owned, unless the request brought its own */
@@ -87,7 +80,7 @@ const struct analysis analysis_gpu_metrics_step_sum = {
     .help = "GPU metrics while the work ran (kernels, copies, fills, graphs) that each step launched. Steps are those "
             "of step_sum." GPU_METRICS_BY_HELP,
     .needs = { { "GPU metrics", gpu_metrics_tables },
-               { "steps", step_tables },
+               { "steps", steps_tables },
                { "CUDA trace data", gpu_call_tables } },
     .overlap = "steps that ran side by side share their samples",
     .run = gpu_metrics_step_sum,

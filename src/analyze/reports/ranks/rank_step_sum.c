@@ -193,13 +193,6 @@ free_all:
     return table_hand_over(table, code, out, err);
 }
 
-static const char *const step_tables[] = { "TACHO_TORCH_STEP",
-                                           "TACHO_TORCH_OP",
-                                           "NVTX_EVENTS",
-                                           "CUPTI_ACTIVITY_KIND_KERNEL",
-                                           "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-                                           NULL };
-
 const struct analysis analysis_rank_step_sum = {
     .name = "rank_step_sum",
     .title = "Steps of All Ranks",
@@ -208,7 +201,7 @@ const struct analysis analysis_rank_step_sum = {
             "that was. With 'ranks', a row for each step and rank, with its time over the median of all ranks. Steps "
             "of the ranks are matched by their numbers. Where ranks wait for each other in every step, all of them "
             "take as long as the slowest: collective_sum tells who was late.",
-    .needs = { { "steps", step_tables } },
+    .needs = { { "steps", steps_tables } },
     .overlap = "the same steps of several ranks run at the same time",
     .run = rank_step_sum,
 };
