@@ -1,6 +1,7 @@
 /* Opens the files of a set, puts them in the order of their ranks, and gives each its system, GPUs and clock. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "set.h"
 #include "set_clocks.h"
@@ -10,7 +11,7 @@
 #include "set_member.h"
 #include "set_notes.h"
 
-#define MOST_DESCRIPTORS 256
+#define MOST_DESCRIPTORS 4096
 
 struct opening {
     const struct set_request *request;
@@ -80,14 +81,24 @@ static int is_named(const struct set_request *request, const char *path)
     return 0;
 }
 
+/* Opening a file again for each read is slow on file systems of clusters. Half of what the process may have is left
+ * for others. */
+static int may_keep_descriptors(size_t files)
+{
+    struct rlimit limit;
+
+    return files <= MOST_DESCRIPTORS && getrlimit(RLIMIT_NOFILE, &limit) == 0 && files <= limit.rlim_cur / 2;
+}
+
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
 {
+    int keeps_descriptors = may_keep_descriptors(files->count);
     struct error first = { 0 };
 
     for (size_t i = 0; i < files->count; i++) {
         struct error cause = { 0 };
         size_t before = opening->count;
-        int code = open_one(opening, files->paths[i], files->count <= MOST_DESCRIPTORS, &cause);
+        int code = open_one(opening, files->paths[i], keeps_descriptors, &cause);
         if (code == ERR_NO_MEMORY || code == ERR_CANCELLED || (code != 0 && opening->count > before) ||
             (code == ERR_NOT_FOUND && is_named(opening->request, files->paths[i])))
             return error_set(err, code, "%s", cause.text);

@@ -52,6 +52,7 @@ void report_close(struct report *report)
         free(report->tables[i]->chunks);
     }
     free(report->tables);
+    intern_free(&report->table_names);
     free(report->definitions);
     free(report->found);
     reader_scratches_delete(report);
@@ -115,10 +116,9 @@ struct report_span report_times(const struct report *report)
 
 const struct report_table *report_table(const struct report *report, const char *name)
 {
-    for (size_t i = 0; i < report->table_count; i++)
-        if (!strcmp(report->tables[i]->public.name, name))
-            return known(report, report->tables[i]);
-    return NULL;
+    const struct reader_table *table = reader_table_find(report, name, strlen(name));
+
+    return table ? known(report, table) : NULL;
 }
 
 int report_was_read(const struct report_table *table)
@@ -128,9 +128,10 @@ int report_was_read(const struct report_table *table)
 
 void report_mark_read(struct report *report, const char *table)
 {
-    for (size_t i = 0; i < report->table_count; i++)
-        if (strcmp(report->tables[i]->public.name, table) == 0)
-            report->tables[i]->is_read = 1;
+    struct reader_table *found = reader_table_find(report, table, strlen(table));
+
+    if (found)
+        found->is_read = 1;
 }
 
 int report_column(const struct report_table *table, const char *name)

@@ -112,11 +112,13 @@ struct report {
     struct arena arena;
     struct reader_table **tables;       /* each in the arena, so that pointers to it stay valid */
     size_t table_count, table_capacity;
+    struct intern table_names;          /* borrowed from them; a number is an index of tables */
     struct reader_definition **definitions;
     size_t definition_count, definition_capacity;
-    struct reader_found_chunk *found; /* in file order */
+    struct reader_found_chunk *found;   /* in file order */
     size_t found_count, found_capacity;
-    size_t schema_bytes;              /* bytes of definitions read so far */
+    size_t schema_bytes;                /* bytes of definitions read so far */
+    uint64_t schema_hash;               /* of the first schema chunk; 0: none was read */
     int has_index, complete, recovered;
     uint64_t cut_bytes;
     _Atomic uint64_t damaged_chunks, damaged_bytes;
@@ -144,6 +146,11 @@ int report_find_chunks(struct report *report, struct error *err);
 
 /* table_definitions.c: fills definitions and tables from the chunks found. */
 int report_make_tables(struct report *report, struct error *err);
+/* Adds an empty table; its name must live as long as the report, which has none of that name. NULL if out of
+ * memory. */
+struct reader_table *reader_table_add(struct report *report, const char *name);
+/* NULL: there is no table of that name. */
+struct reader_table *reader_table_find(const struct report *report, const char *name, size_t length);
 
 /* strings.c */
 int report_make_strings(struct report *report, struct error *err);

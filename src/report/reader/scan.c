@@ -659,10 +659,17 @@ static void check_one(void *argument, int worker, size_t i)
     reader_scratch_give(report, scratch);
 }
 
+/* Loops inside of this one run alone, so that parts are what is done in parallel. */
+static void check_part(void *argument, int worker, size_t i)
+{
+    (void)worker;
+    report_check(((struct report *)argument)->parts[i].report);
+}
+
 void report_check(struct report *report)
 {
-    for (size_t p = 0; p < report->part_count; p++)
-        report_check(report->parts[p].report);
+    if (report->parts)
+        report->host.parallel_for(report->host.context, report->part_count, check_part, report);
     if (!report->has_index || report->parts) /* then opening has checked it */
         return;
     for (size_t i = 0; i < report->table_count; i++) {

@@ -30,25 +30,34 @@ static struct name take_name(struct format_cursor *cursor)
 
 static int same_name(const char *known, struct name name)
 {
-    return strlen(known) == name.length && !memcmp(known, name.bytes, name.length);
+    return *known == (char)*name.bytes && !strncmp(known, (const char *)name.bytes, name.length) && !known[name.length];
+}
+
+struct reader_table *reader_table_add(struct report *report, const char *name)
+{
+    struct reader_table *table = arena_alloc_zero(&report->arena, sizeof *table);
+    if (!table || array_reserve(&report->tables, &report->table_capacity, report->table_count + 1, sizeof table) != 0 ||
+        intern_add_borrowed(&report->table_names, name, strlen(name)) != (int64_t)report->table_count)
+        return NULL;
+    table->public.name = name;
+    table->public.first_ns = INT64_MAX;
+    table->public.last_ns = INT64_MIN;
+    report->tables[report->table_count++] = table;
+    return table;
+}
+
+struct reader_table *reader_table_find(const struct report *report, const char *name, size_t length)
+{
+    int64_t number = intern_find(&report->table_names, name, length);
+    return number < 0 ? NULL : report->tables[number];
 }
 
 /* The table of that name, created if there is none; NULL if out of memory. */
 static struct reader_table *add_table(struct report *report, struct name name)
 {
-    for (size_t i = 0; i < report->table_count; i++)
-        if (same_name(report->tables[i]->public.name, name))
-            return report->tables[i];
-    struct reader_table *table = arena_alloc_zero(&report->arena, sizeof *table);
-    char *copy = arena_copy(&report->arena, name.bytes, name.length);
-    if (!table || !copy ||
-        array_reserve(&report->tables, &report->table_capacity, report->table_count + 1, sizeof table) != 0)
-        return NULL;
-    table->public.name = copy;
-    table->public.first_ns = INT64_MAX;
-    table->public.last_ns = INT64_MIN;
-    report->tables[report->table_count++] = table;
-    return table;
+    struct reader_table *table = reader_table_find(report, (const char *)name.bytes, name.length);
+    char *copy = table ? NULL : arena_copy(&report->arena, name.bytes, name.length);
+    return copy ? reader_table_add(report, copy) : table;
 }
 
 /* The table's column of that name, added if it is new; -1 if an older definition gave it another type. */
@@ -88,6 +97,9 @@ static void skip_columns(struct format_cursor *cursor, uint64_t columns)
 
 static void parse_columns(struct report *report, struct format_cursor *cursor, struct reader_definition *definition)
 {
+    struct reader_table *table = definition->table;
+    if (array_reserve(&table->columns, &table->column_capacity, definition->column_count, sizeof *table->columns) != 0)
+        cursor->failed = 1;
     for (size_t i = 0; i < definition->column_count; i++) {
         struct name name = take_name(cursor);
         uint8_t type = cursor_u8(cursor);
@@ -137,6 +149,8 @@ static int read_schema(struct report *report, struct reader_scratch *scratch, co
     int code;
     if ((code = reader_chunk_read_at(report, found->offset, found->size, scratch, &header)) != 0)
         return code;
+    if (report->schema_hash && header.payload_hash == report->schema_hash) /* the second copy of the first one */
+        return 0;
     const uint8_t *payload = scratch->chunk + CHUNK_HEADER_SIZE;
     struct format_cursor cursor = { payload, payload + header.payload_size, 0 };
     struct format_cursor sizes = { 0 };
@@ -158,7 +172,10 @@ static int read_schema(struct report *report, struct reader_scratch *scratch, co
         goto free_text;
     for (uint32_t i = 0; i < header.rows && !definitions.failed; i++)
         parse_definition(report, &definitions);
-    code = definitions.failed ? ERR_CORRUPT : 0;
+    if (definitions.failed)
+        code = ERR_CORRUPT;
+    else if (!report->schema_hash)
+        report->schema_hash = header.payload_hash;
 free_text:
     free(text);
     return code;

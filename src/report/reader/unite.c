@@ -20,17 +20,12 @@ enum { ADDED_COLUMNS = sizeof added_columns / sizeof *added_columns };
 
 struct reader_table *set_add_table(struct report *set, const char *name)
 {
-    for (size_t t = 0; t < set->table_count; t++)
-        if (strcmp(set->tables[t]->public.name, name) == 0)
-            return set->tables[t];
-    struct reader_table *table = arena_alloc_zero(&set->arena, sizeof *table);
-    if (!table || array_reserve(&set->tables, &set->table_capacity, set->table_count + 1, sizeof table) != 0)
-        return NULL;
-    table->public.name = name;
-    table->public.first_ns = INT64_MAX;
-    table->public.last_ns = INT64_MIN;
-    set->tables[set->table_count++] = table;
-    if (strcmp(name, STRING_TABLE) == 0)
+    struct reader_table *table = reader_table_find(set, name, strlen(name));
+
+    if (table)
+        return table;
+    table = reader_table_add(set, name);
+    if (table && strcmp(name, STRING_TABLE) == 0)
         set->string_table = table;
     return table;
 }
@@ -50,6 +45,12 @@ int set_add_column(struct reader_table *table, const char *name, enum column_typ
     return 0;
 }
 
+/* Most parts have the columns of a table in the same order. */
+static int is_column_at(const struct report_table *table, size_t at, const char *name)
+{
+    return at < table->column_count && strcmp(table->columns[at].name, name) == 0;
+}
+
 /* Names belong to the parts, which live as long as the set. */
 static int add_columns_of(struct report *set, const struct report *part)
 {
@@ -59,7 +60,8 @@ static int add_columns_of(struct report *set, const struct report *part)
         if (!table)
             return ERR_NO_MEMORY;
         for (size_t c = 0; c < from->column_count; c++)
-            if (set_add_column(table, from->columns[c].name, from->columns[c].type) != 0)
+            if (!is_column_at(&table->public, c, from->columns[c].name) &&
+                set_add_column(table, from->columns[c].name, from->columns[c].type) != 0)
                 return ERR_NO_MEMORY;
     }
     return 0;
@@ -76,9 +78,9 @@ static int add_own_columns(struct report *set)
 }
 
 /* Of a column that the part has with another type, nothing can be read. */
-static int part_column(const struct report_table *from, const struct report_column *column)
+static int part_column(const struct report_table *from, const struct report_column *column, size_t at)
 {
-    int found = report_column(from, column->name);
+    int found = is_column_at(from, at, column->name) ? (int)at : report_column(from, column->name);
 
     if (found >= 0)
         return from->columns[found].type == column->type ? found : PART_HAS_NOT;
@@ -98,7 +100,7 @@ static struct reader_part_table *map_table(struct report *set, struct reader_par
     if (!map || !columns)
         return NULL;
     for (size_t c = 0; c < to->column_count; c++)
-        columns[c] = part_column(from, &to->columns[c]);
+        columns[c] = part_column(from, &to->columns[c], c);
     *map = (struct reader_part_table){
         .part = part, .column_count = to->column_count, .meanings = table->meanings, .columns = columns
     };
@@ -148,12 +150,15 @@ static int add_rows(struct report *set)
 {
     for (size_t p = 0; p < set->part_count; p++) {
         struct reader_part *part = &set->parts[p];
-        for (size_t t = 0; t < set->table_count; t++) {
-            struct reader_table *from = (struct reader_table *)report_table(part->report, set->tables[t]->public.name);
-            if (!from || !from->chunk_count || is_left_out(set, part, set->tables[t]))
+        for (size_t t = 0; t < part->report->table_count; t++) {
+            struct reader_table *from = part->report->tables[t];
+            if (!from->chunk_count)
                 continue;
-            const struct reader_part_table *map = map_table(set, part, set->tables[t], &from->public);
-            if (!map || add_chunks(set->tables[t], map, from) != 0)
+            struct reader_table *table = set_add_table(set, from->public.name); /* it is there */
+            if (is_left_out(set, part, table))
+                continue;
+            const struct reader_part_table *map = map_table(set, part, table, &from->public);
+            if (!map || add_chunks(table, map, from) != 0)
                 return ERR_NO_MEMORY;
         }
     }
