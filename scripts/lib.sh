@@ -26,6 +26,8 @@ packages_profiled="perl nodejs rsync openssl openssh-client curl xz-utils busybo
 packages_mpi="openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3-mpi4py"
 # LLVM's OpenMP runtime, in versions of which only one can be installed: unpacked beside it.
 packages_libomp="libomp5-13 libomp5-14 libomp5-15 libomp5-16 libomp5-19"
+# Slurm's daemons and srun, unpacked beside the system: installed, they would be services of this machine.
+packages_slurm="slurmctld slurmd slurm-client slurm-wlm-basic-plugins"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
 # Python's packages that the tests use tables and notebooks with.
@@ -195,6 +197,17 @@ unpack_libomp() {
             cp "usr/lib/llvm-$version/lib/libomp.so.5" "$folder/$version/") || say "apt-get could not download $package. Its part of trace/openmp is skipped."
         rm -rf "$work"
     done
+}
+
+# unpack_slurm FOLDER: Slurm's programs and plugins, for trace/ranks_slurm, once.
+unpack_slurm() {
+    local folder=$1 work
+    [ ! -e "$folder/usr/bin/srun" ] && [ -n "$(known_packages $packages_slurm)" ] || return 0
+    work=$(mktemp -d)
+    mkdir -p "$folder"
+    (cd "$work" && apt-get -qq -o APT::Sandbox::User= download $packages_slurm && for package in ./*.deb; do dpkg-deb -x "$package" "$folder" || exit 1; done) ||
+        say "apt-get could not download $packages_slurm. trace/ranks_slurm is skipped."
+    rm -rf "$work"
 }
 
 # What the timeline page is built with. Node may well come from elsewhere than the distribution, so the tools count, not the

@@ -86,7 +86,7 @@ def check_job():
 
 def check_launchers():
     expected = truth("-r", REPORTS, "-f", "csv")
-    for mpirun in ("mpirun.openmpi", "mpirun.mpich", "srun"):
+    for mpirun in ("mpirun.openmpi", "mpirun.mpich"):
         if not shutil.which(mpirun):
             print(f"skipped: no {mpirun}")
             continue
