@@ -30,8 +30,8 @@ packages_libomp="libomp5-13 libomp5-14 libomp5-15 libomp5-16 libomp5-19"
 packages_slurm="slurmctld slurmd slurm-client slurm-wlm-basic-plugins"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
-# Python's packages that the tests use tables and notebooks with.
-packages_python="python3-numpy python3-pandas python3-nbclient python3-ipykernel"
+# Python's packages that the tests use tables, notebooks and workers with.
+packages_python="python3-numpy python3-pandas python3-nbclient python3-ipykernel python3-distributed"
 # Browsers that the tests look at the timeline with.
 packages_browsers="chromium firefox-esr"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
