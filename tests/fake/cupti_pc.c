@@ -3,10 +3,11 @@
  *
  * A call with a wrong size, out of order, or with too little room is refused and counted (pc_errors). So is a context
  * that is destroyed while it is sampled. Settings: pc_refusal (a CUptiResult: Enable answers it), pc_full (so many
- * times, the GPU's buffer is full and its samples are lost). */
+ * times, the GPU's buffer is full and its samples are lost), pc_slow (so many calls take long). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cupti.h"
 
@@ -316,6 +317,8 @@ static int do_cuptiPCSamplingGetData(struct get *params)
 {
     if (!gpu.is_configured || params->context != gpu.context)
         return wrong();
+    if (fake_take("pc_slow"))
+        usleep(300000);
     if (gpu.first < gpu.count && gpu.launches[gpu.first].done_ns <= fake_now() && fake_take("pc_full")) {
         gpu.first++;
         params->data->count = params->data->remaining = params->data->total = 0;

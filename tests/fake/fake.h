@@ -38,6 +38,9 @@
     X(free_share, 90)            /* so many per cent of a GPU's memory are free */                                    \
     X(raise, 0)                  /* so many next launches raise SIGUSR1, before they do anything */                   \
     X(meet, 0)                   /* so many next launches return only once all of them have begun */                 \
+    X(disable_ms, 0)             /* the range profiler takes so long to be disabled */                                \
+    X(disables, 0)               /* counted: times that it began to be */                                             \
+    X(pc_slow, 0)                /* so many next calls that fetch PC samples take 300 ms */                           \
     X(pc_refusal, 0)             /* a CUptiResult: PC sampling is refused with it */                                  \
     X(pc_full, 0)                /* so many times the GPU's buffer of PC samples is full */                          \
     X(pc_errors, 0)              /* counted: calls of PC sampling that CUPTI would refuse */                          \

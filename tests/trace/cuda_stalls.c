@@ -1,6 +1,9 @@
-/* Launches the kernels of a real cubin: cuda_stalls CUBIN COUNT [destroy|forever|unload|range]. destroy: the context is
- * destroyed at the end; forever: a last kernel never ends; unload: the module is unloaded before the end; range: only
- * the second half lies between cudaProfilerStart() and cudaProfilerStop(). */
+/* Launches the kernels of a real cubin: cuda_stalls CUBIN COUNT [destroy|busy|forever|unload|range]. destroy: the
+ * context is destroyed at the end; busy: while a thread that is not the program's is in CUPTI for it; forever: a last
+ * kernel never ends; unload: the module is unloaded before the end; range: only the second half lies between
+ * cudaProfilerStart() and cudaProfilerStop(). */
+#include <unistd.h>
+
 #include "cuda_truth.h"
 
 static char *read_file(const char *path)
@@ -43,7 +46,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(how, "unload") == 0)
         MUST(cuModuleUnload(module));
-    if (strcmp(how, "destroy") == 0)
+    for (fake_set("pc_slow", strcmp(how, "busy") == 0 && fake_get("subscribers")); fake_get("pc_slow");)
+        usleep(1000);
+    if (strcmp(how, "destroy") == 0 || strcmp(how, "busy") == 0)
         MUST(cuCtxDestroy_v2(context));
     if (strcmp(how, "forever") == 0) {
         fake_set("duration_ns", 3600000000000);

@@ -73,7 +73,7 @@ class Stalls(fakelib.Case):
         self.assertEqual([row[0] for row in self.sampling(report)], ["serialized"])
 
     def test_context_and_module_that_go_away(self):
-        for how in ("destroy", "unload"):
+        for how in ("destroy", "busy", "unload"):
             with self.subTest(how):
                 self.assertEqual(self.at_lines(self.sample(5, how)), self.times(5))
 

@@ -6,9 +6,12 @@
  * cuptiPCSamplingGetData() moves them out into another one, `read`. Only after Disable does the agent look into the
  * first. Records in `read` need their sizes and room again before each call.
  *
- * One thread at a time calls CUPTI here (`busy`). A callback waits for it no longer than PATIENCE_MS, because the
- * holder may wait for a lock of CUPTI that the program's thread has; then the context is left alone from there on. If
- * CUPTI refuses anything, one sentence says so and tracing goes on. */
+ * One thread at a time calls CUPTI here (`busy`), and only that thread changes what is sampled. A callback waits for it
+ * no longer than PATIENCE_MS, because the holder may wait for a lock of CUPTI that the program's thread has. A context
+ * that is about to be destroyed is marked first (`end`): the holder makes no further call for it, and its
+ * destruction waits for END_MS. If the holder is in a call of CUPTI for even longer, the context is destroyed under
+ * that call, which CUPTI must bear, and whoever is next forgets it. If CUPTI refuses anything, one sentence says so and
+ * tracing goes on. */
 #include <string.h>
 
 #include "abi/cupti_pc_sampling.h"
@@ -18,6 +21,7 @@
 #include "cuda_agent.h"
 
 #define PATIENCE_MS 100
+#define END_MS 1000
 #define PCS 4096u               /* instructions in a buffer */
 #define REASONS_MAX 96u         /* an H200 has 36 */
 #define BATCHES_MAX 64u         /* calls in a row: a GPU may produce samples as fast as they are fetched */
@@ -31,8 +35,11 @@ struct buffer {
     struct cupti_stall_samples stalls[PCS][REASONS_MAX];
 };
 
+enum context_end { CONTEXT_STAYS, CONTEXT_ENDS, CONTEXT_DESTROYED };
+
 struct sampled {
     _Atomic(void *) context; /* NULL: none on this GPU */
+    _Atomic uint32_t end;    /* of that context: enum context_end */
     uint32_t id, device;
     int is_running;
     struct buffer *configured, *read;
@@ -64,9 +71,27 @@ int cuda_pc_wanted(void)
     return cuda.settings.pc_mode != 0 && !atomic_load_explicit(&pc.refused, memory_order_relaxed);
 }
 
+/* The context to make calls for; NULL: there is none, or it will be destroyed. */
+static void *live(const struct sampled *sampled)
+{
+    return atomic_load(&sampled->end) == CONTEXT_STAYS ? sampled->context : NULL;
+}
+
+static void forget(struct sampled *sampled)
+{
+    sampled->context = NULL;
+    sampled->is_running = 0;
+    atomic_store(&sampled->end, CONTEXT_STAYS);
+}
+
 static int enter(void)
 {
-    return cuda_lock_within(&pc.busy, PATIENCE_MS);
+    if (!cuda_lock_within(&pc.busy, PATIENCE_MS))
+        return 0;
+    for (uint32_t i = 0; i < GPUS_MAX; i++)
+        if (atomic_load(&pc.gpus[i].end) == CONTEXT_DESTROYED)
+            forget(&pc.gpus[i]);
+    return 1;
 }
 
 static void leave(void)
@@ -185,10 +210,11 @@ static void tell_sampled(const struct sampled *sampled)
 
 static void run(struct sampled *sampled, int on)
 {
-    if (!sampled->context || sampled->is_running == on)
+    void *context = live(sampled);
+    if (!context || sampled->is_running == on)
         return;
-    int result = on ? CALL(PCSamplingStart, OF(cupti_pc_context, sampled->context))
-                    : CALL(PCSamplingStop, OF(cupti_pc_context, sampled->context));
+    int result = on ? CALL(PCSamplingStart, OF(cupti_pc_context, context))
+                    : CALL(PCSamplingStop, OF(cupti_pc_context, context));
     if (result == CUPTI_RESULT_SUCCESS)
         sampled->is_running = on;
     else
@@ -288,9 +314,10 @@ static void tell_buffer(const struct sampled *sampled, struct buffer *buffer, in
 
 static void fetch(struct sampled *sampled)
 {
-    for (uint32_t i = 0; sampled->context && i < BATCHES_MAX; i++) {
+    void *context;
+    for (uint32_t i = 0; (context = live(sampled)) && i < BATCHES_MAX; i++) {
         struct cupti_pc_data *data = &sampled->read->data;
-        int result = CALL(PCSamplingGetData, OF(cupti_pc_get, sampled->context, .data = data));
+        int result = CALL(PCSamplingGetData, OF(cupti_pc_get, context, .data = data));
         int is_full = result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
         if (result != CUPTI_RESULT_SUCCESS && !is_full)
             return;
@@ -345,17 +372,17 @@ void cuda_pc_context_destroyed(void *context)
     struct sampled *sampled = pc.is_ready ? sampled_of(context) : NULL;
     if (!sampled)
         return;
-    if (!enter()) { /* whoever is busy with it sees that it is gone */
-        sampled->context = NULL;
-        sampled->is_running = 0;
+    atomic_store(&sampled->end, CONTEXT_ENDS);
+    if (!cuda_lock_within(&pc.busy, END_MS)) {
+        atomic_store(&sampled->end, CONTEXT_DESTROYED);
         return;
     }
+    atomic_store(&sampled->end, CONTEXT_STAYS); /* until the end of this function */
     run(sampled, 0);
     fetch(sampled);
     if (CALL(PCSamplingDisable, OF(cupti_pc_context, context)) == CUPTI_RESULT_SUCCESS)
         tell_buffer(sampled, sampled->configured, 0);
-    sampled->context = NULL;
-    sampled->is_running = 0;
+    forget(sampled);
     leave();
 }
 
