@@ -3,11 +3,13 @@
  * so on. Sizes and members are from the vendor's headers, not from ours.
  *
  * FAKE_RANGES, words with commas between them: refuse=N (Enable answers N), start=N (Start does), decode=N (DecodeData
- * does), lose (a range of each image is missing). As CUPTI 13.0 may, it crashes in a graph that is launched while it is
- * enabled. An order of calls that CUPTI would not take is refused. */
+ * does), config=N (the second SetConfig does), lose (a range of each image is missing). As CUPTI 13.0 may, it crashes
+ * in a graph that is launched while it is enabled. Until it is disabled, or gets another one, it writes into its image.
+ * An order of calls that CUPTI would not take is refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cupti.h"
 
@@ -82,6 +84,10 @@ static int do_cuptiRangeProfilerDisable(struct of_profiler *params)
 {
     if (params->profiler != &profiler || profiler.is_on)
         return INVALID_OPERATION;
+    fake_add("disables", 1);
+    usleep((useconds_t)fake_get("disable_ms") * 1000);
+    if (profiler.is_configured)
+        *(volatile char *)profiler.data = *profiler.data;
     profiler.context = NULL;
     return OK;
 }
@@ -134,6 +140,8 @@ static int do_cuptiRangeProfilerSetConfig(struct configuration *params)
     if (profiler.is_on || params->range != 1 || passes < 1 || (params->replay == 1 && passes > 1) ||
         params->ranges > RANGES)
         return INVALID_PARAMETER;
+    if (profiler.is_configured && word("config="))
+        return atoi(word("config="));
     profiler.is_configured = 1;
     profiler.is_decoded = 0;
     profiler.config = params->config;

@@ -1,9 +1,10 @@
 /* Gives the GPU one thing of each kind, and says what: cuda_work
- * kernels|copies|waits|graph|memory|modules|names|devices|calls|lingering|threads|clock|launch|killed|jump|thread-end|
- * meeting|once */
+ * kernels|copies|waits|graph|graph-beside|memory|modules|names|devices|calls|lingering|threads|clock|launch|killed|
+ * jump|thread-end|same-tid|meeting|once */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cuda_truth.h"
@@ -154,6 +155,31 @@ static void graph(void)
     MUST(cudaStreamSynchronize(stream));
     MUST(cudaGraphExecDestroy(exec));
     MUST(cudaGraphDestroy(made));
+}
+
+static void *launch_only(void *name)
+{
+    launch(name, NULL);
+    return NULL;
+}
+
+/* A graph, while the range profiler is being disabled at the launch of another thread. */
+static void graph_beside(void)
+{
+    void *stream, *made, *exec;
+    pthread_t thread;
+    MUST(cudaStreamCreate(&stream));
+    MUST(cudaStreamBeginCapture(stream, 0));
+    launch("node", stream);
+    MUST(cudaStreamEndCapture(stream, &made));
+    MUST(cudaGraphInstantiateWithFlags(&exec, made, 0));
+    pthread_create(&thread, NULL, launch_only, "refused");
+    while (fake_get("subscribers") && !fake_get("disables"))
+        usleep(1000);
+    MUST(cudaGraphLaunch(exec, stream));
+    truth("graph", "\"nodes\": 1");
+    MUST(cudaStreamSynchronize(stream));
+    pthread_join(thread, NULL);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -387,9 +413,10 @@ static void end_thread(int signal)
     pthread_exit(NULL);
 }
 
-static void *left_in_launch(void *unused)
+static void *left_in_launch(void *tid)
 {
-    (void)unused;
+    if (tid)
+        *(long *)tid = syscall(SYS_gettid);
     launch("left", NULL);
     return NULL;
 }
@@ -406,6 +433,64 @@ static void thread_end(void)
     pthread_join(thread, NULL);
     for (int i = 0; i < 3; i++)
         launch_named("later");
+}
+
+static pthread_mutex_t stays = PTHREAD_MUTEX_INITIALIZER;
+
+static void *get_tid(void *tid)
+{
+    *(long *)tid = syscall(SYS_gettid);
+    pthread_mutex_lock(&stays);
+    pthread_mutex_unlock(&stays);
+    return NULL;
+}
+
+static void *launch_later(void *unused)
+{
+    (void)unused;
+    launch_named("later");
+    return NULL;
+}
+
+/* A thread that runs this and has this tid, in a pid namespace that no other process changes. */
+static pthread_t thread_with_tid(long tid, void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+    FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+    usleep(200000); /* the kernel tells when threads started in hundredths of a second */
+    if (!last || fprintf(last, "%ld", tid - 1) < 0 || fclose(last) != 0)
+        exit(99);
+    pthread_create(&thread, NULL, run, argument);
+    return thread;
+}
+
+/* In the middle of a launch its thread ends, and another one gets its tid: it only lives, or it launches, too. */
+static void same_tid(int launches)
+{
+    struct sigaction action = { .sa_handler = end_thread };
+    pthread_t thread;
+    long tid = 0, other = 0;
+    launch_named("first");
+    MUST(cudaDeviceSynchronize());
+    usleep(300000); /* until the agent knows that it has ended, and flushes rarely: to flush, it takes the lock over */
+    sigaction(SIGUSR1, &action, NULL);
+    fake_set("raise", 1);
+    pthread_create(&thread, NULL, left_in_launch, &tid);
+    pthread_join(thread, NULL);
+    pthread_mutex_lock(&stays);
+    thread = launches ? thread_with_tid(tid, launch_later, NULL) : thread_with_tid(tid, get_tid, &other);
+    if (launches)
+        pthread_join(thread, NULL);
+    else
+        while (!*(volatile long *)&other)
+            usleep(1000);
+    if (!launches && other != tid)
+        exit(98);
+    for (int i = launches; i < 3; i++)
+        launch_named("later");
+    pthread_mutex_unlock(&stays);
+    if (!launches)
+        pthread_join(thread, NULL);
 }
 
 static void killed(void)
@@ -458,10 +543,11 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } modes[] = {
-        { "kernels", kernels }, { "copies", copies },       { "waits", waits }, { "graph", graph },
-        { "memory", memory },   { "modules", modules },     { "names", names }, { "devices", devices },
-        { "calls", calls },     { "lingering", lingering }, { "jump", jump },   { "thread-end", thread_end },
-        { "killed", killed },   { "meeting", meeting },
+        { "kernels", kernels },     { "copies", copies },   { "waits", waits },
+        { "graph", graph },         { "memory", memory },   { "modules", modules },
+        { "names", names },         { "devices", devices }, { "calls", calls },
+        { "lingering", lingering }, { "jump", jump },       { "thread-end", thread_end },
+        { "killed", killed },       { "meeting", meeting }, { "graph-beside", graph_beside },
     };
     const char *mode = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
@@ -471,6 +557,8 @@ int main(int argc, char **argv)
         threads(atoi(argv[2]), atoi(argv[3]));
     if (strcmp(mode, "clock") == 0)
         clock_drifts(atoi(argv[2]));
+    if (strcmp(mode, "same-tid") == 0)
+        same_tid(atoi(argv[2]));
     for (int i = 2; i < argc && strcmp(mode, "launch") == 0; i++)
         launch_named(argv[i]);
     if (strcmp(mode, "once") == 0) /* another kernel when the file is there */

@@ -152,6 +152,19 @@ class Counters(fakelib.Case):
                 self.assertEqual(["later"] * 3, self.with_values(report)[-3:])
                 self.assertEqual({"first": 1, "later": 3}, fakelib.kernels(report), "the launch was not left")
 
+    def test_a_thread_with_the_tid_of_one_that_was_in_a_launch(self):
+        """It is not taken for the owner of that launch: not by others, nor by itself."""
+        command = ["unshare", "-rpf", "--mount-proc"]
+        if subprocess.run([*command, "sh", "-c", "echo 50 >/proc/sys/kernel/ns_last_pid"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("the next pid cannot be chosen here")
+        environment = self.environment({"nested": 1}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"))
+        for launches in (0, 1):
+            with self.subTest(launches=launches):
+                report = self.profile(*command, lib.program("cuda_work"), "same-tid", str(launches), options=["-t", "cuda", "--gpu-counters=light", "--cuda-flush-interval=60000"],
+                                      env=environment)
+                self.assertEqual([], [text for text in self.diagnostics(report) if "ten seconds" in text])
+                self.assertEqual(["later"] * 3, self.with_values(report)[-3:])
+
     def test_kernels_that_wait_for_each_other(self):
         """While a kernel is counted on a GPU, launches on another GPU that are not counted do not wait for it."""
         report = self.capture("meeting", settings={"devices": 2}, options=["--gpu-counters-filter=device=0"])
@@ -222,6 +235,20 @@ class Counters(fakelib.Case):
         """After an image that cannot be decoded, a graph follows: the stand-in crashes in one while its profiler is enabled."""
         report = self.capture("graph", ranges="decode=999", options=["--gpu-counters-filter=count=1\nfilter-mode=per-launch-config"])
         self.assertEqual(1, sum("Kernels are not counted" in text for text in self.diagnostics(report)))
+
+    def test_a_graph_beside_a_refusal(self):
+        """Until the profiler is disabled, graphs of other threads wait for that: the stand-in crashes in one that does not."""
+        report = self.capture("graph-beside", ranges="start=7", settings={"disable_ms": 300})
+        self.assertEqual(1, sum("Kernels are not counted" in text for text in self.diagnostics(report)))
+        self.assertEqual(1, len(self.truth("graph")))
+
+    def test_an_image_that_is_refused(self):
+        """The stand-in, which has the image before it, still writes into that when it is disabled."""
+        report = self.capture("threads", 1, 600, ranges="config=8")
+        self.check_values(report)
+        self.assertEqual(512, report.value("SELECT count(*) FROM TACHO_KERNEL_COUNTERS"))
+        self.assertEqual(1, sum("Kernels are not counted" in text for text in self.diagnostics(report)))
+        self.assertEqual(600, report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
 
     def test_a_lost_range_is_no_guess(self):
         report = self.capture("kernels", ranges="lose")

@@ -199,6 +199,7 @@ int cuda_thread_start(void); /* 0, or -1; the caller has blocked the program's s
 void cuda_block_signals(sigset_t *before);
 void cuda_restore_signals(const sigset_t *before);
 void cuda_thread_wake(void);
+uint64_t cuda_stat_number(const char *path, int index, char *state); /* a word of /proc/…/stat after the name; or 0 */
 void cuda_thread_finish(uint64_t patience_ns); /* the last flush; returns when it is done, or after patience_ns */
 
 /* ---- cuda_exit.c ----------------------------------------------------------------------------------------------- */
@@ -227,6 +228,9 @@ int cuda_pc_crc(const struct cupti_module_data *module, uint64_t *crc); /* the n
 /* ---- cuda_counters.c ----------------------------------------------------------------------------------------- */
 /* True while launches may still be counted. */
 int counters_are_wanted(void);
+
+/* True then, and until the profiler is disabled: launches of graphs must not meet it. */
+int counters_are_in_use(void);
 
 /* Of every launch, at its entry and at its exit. */
 void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call);

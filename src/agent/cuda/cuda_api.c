@@ -139,7 +139,7 @@ static int has_callback(const struct cuda_api *api)
 {
     if (!api->known)
         return 0;
-    return api->wait || api->unloads || (api->launch && counters_are_wanted()) ||
+    return api->wait || api->unloads || (api->launch && counters_are_in_use()) ||
            (cuda.settings.backtrace_groups >> api->group & 1) || cuda_api_is_ours(api) ||
            (atomic_load_explicit(&cuda.stage, memory_order_relaxed) == CUDA_STAGE_ALL && !api->of_cupti);
 }

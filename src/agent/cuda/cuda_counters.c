@@ -17,7 +17,8 @@
  * its ranges or crashes in one.
  *
  * A launch may never return: its thread ends, or a signal handler jumps out of it. Whoever wants the lock next sees
- * that the owner is gone, or that it launches again from a frame that is not inside the first, and ends the image.
+ * that the owner is gone, or that it launches again from a frame that is not inside the first, and ends the image. A
+ * thread with the tid of the owner that started after the lock was taken is another one.
  *
  * All of this runs in the program's threads. From CUPTI, callbacks call the range profiler, which is made for it. Of
  * CUDA they call cuCtxSynchronize(), because CUPTI 13.0 may fail to start while copies are on their way, and functions
@@ -59,6 +60,31 @@ int counters_are_wanted(void)
     return (cuda.settings.flags & WIRE_CUDA_COUNTERS) && !atomic_load_explicit(&counters.is_over, memory_order_acquire);
 }
 
+static int has_any_context(void)
+{
+    for (size_t i = 0; i < COUNTERS_CONTEXTS_MOST; i++)
+        if (atomic_load(&counters.contexts[i].handle))
+            return 1;
+    return 0;
+}
+
+/* True if the profiler is enabled in some context, or a launch that has the lock may be about to enable it. */
+static int may_be_enabled(void)
+{
+    return !atomic_load(&counters.is_lost) && (atomic_load(&counters.is_launching) || has_any_context());
+}
+
+/* After a refusal the profiler stays enabled until the lock's owner has disabled it. */
+int counters_are_in_use(void)
+{
+    return (cuda.settings.flags & WIRE_CUDA_COUNTERS) && (counters_are_wanted() || may_be_enabled());
+}
+
+static int may_count(void)
+{
+    return counters_are_wanted() && agent_attached() && agent_recording(WIRE_BIT(CUDA));
+}
+
 static int read_once(void)
 {
     struct cupti_profiler_initialize initialize = { 0 };
@@ -87,9 +113,36 @@ static int is_late(void)
 
 /* ---- The lock -------------------------------------------------------------------------------------------------- */
 
+/* Of the calling thread, if it takes the lock now: its tid, and the time since boot in hundredths of a second above. */
+static uint64_t new_owner(void)
+{
+    return sys_clock_ns(CLOCK_BOOTTIME) / 10000000 << 32 | (uint32_t)sys_gettid();
+}
+
+/* A thread that counts no launch has the tid of an owner that ended. */
 static int is_owner(void)
 {
-    return atomic_load_explicit(&counters.owner, memory_order_relaxed) == (uint32_t)sys_gettid();
+    struct agent_thread *thread = agent_self;
+    return (uint32_t)atomic_load_explicit(&counters.owner, memory_order_relaxed) == (uint32_t)sys_gettid() &&
+           (!agent_is_thread(thread) || cuda_of(thread)->counted);
+}
+
+/* True if its thread has ended; another thread that started later may have its tid. */
+__attribute__((noinline)) static int is_gone(uint64_t owner)
+{
+    enum { START = 19, LONG_TICKS = 10 }; /* so long most launches do not take */
+    char path[64] = "/proc/self/task/";
+
+    if (sys_call3(SYS_tgkill, agent.pid, (uint32_t)owner, 0) == -ESRCH)
+        return 1;
+    if ((uint32_t)(new_owner() >> 32) - (uint32_t)(owner >> 32) < LONG_TICKS)
+        return 0;
+    small_text_add_number(path, sizeof path, (uint32_t)owner);
+    small_text_add(path, sizeof path, "/stat");
+    /* /proc may be that of another pid namespace */
+    int is_own = (uint32_t)owner == (uint32_t)sys_gettid();
+    uint64_t start = cuda_stat_number(is_own ? "/proc/thread-self/stat" : path, START, NULL);
+    return start && (int32_t)((uint32_t)start - (uint32_t)(owner >> 32)) > 0;
 }
 
 /* The launch that was being counted will not return. Whether its kernel ran is not known: if it did not, the image has
@@ -105,9 +158,8 @@ static void abandon_launch(void)
 /* Takes the lock of a thread that has ended. */
 static int take_over(void)
 {
-    uint32_t owner = atomic_load(&counters.owner);
-    if (!owner || sys_call3(SYS_tgkill, agent.pid, owner, 0) != -ESRCH ||
-        !atomic_compare_exchange_strong(&counters.owner, &owner, (uint32_t)sys_gettid()))
+    uint64_t owner = atomic_load(&counters.owner);
+    if (!owner || !is_gone(owner) || !atomic_compare_exchange_strong(&counters.owner, &owner, new_owner()))
         return 0;
     abandon_launch();
     return 1;
@@ -117,7 +169,7 @@ static int try_lock(void)
 {
     if (!cuda_lock_within(&counters.lock, 0))
         return take_over();
-    atomic_store_explicit(&counters.owner, (uint32_t)sys_gettid(), memory_order_relaxed);
+    atomic_store(&counters.owner, new_owner());
     return 1;
 }
 
@@ -143,25 +195,33 @@ static int take_lock(int patience_ms, sigset_t *before)
 
 static void release_lock(void)
 {
+    atomic_store(&counters.is_launching, 0);
+    atomic_store(&counters.in_vain, 0);
     atomic_store_explicit(&counters.owner, 0, memory_order_relaxed);
     atomic_fetch_add(&counters.turns, 1);
     atomic_store_explicit(&counters.lock, 0, memory_order_release);
 }
 
-/* A profiler that counts no more must not stay enabled: the next graph might crash in it. */
+/* A profiler that counts no more must not stay enabled: the next graph might crash in it. Launches call back until it
+ * is disabled. */
 static void end_turn(const sigset_t *before)
 {
-    if (!counters_are_wanted())
+    if (!may_count())
         counters_disable_all();
     release_lock();
+    if (!counters_are_wanted())
+        cuda_callbacks_changed();
     cuda_restore_signals(before);
 }
 
+/* Once somebody has waited for a turn in vain, nobody waits for the same turn again. */
 static int take_turn(sigset_t *before)
 {
-    if (take_lock(LAUNCH_MS, before))
+    if (take_lock(atomic_load(&counters.in_vain) ? 0 : LAUNCH_MS, before))
         return 1;
-    counters_refuse("A kernel did not end within ten seconds of being counted.", 0);
+    atomic_store(&counters.in_vain, 1);
+    if (counters_are_wanted())
+        counters_refuse("A kernel did not end within ten seconds of being counted.", 0);
     return 0;
 }
 
@@ -405,14 +465,6 @@ static void leave_launch(int has_run)
 
 /* ---- Launches that are not counted ----------------------------------------------------------------------------- */
 
-static int has_any_context(void)
-{
-    for (size_t i = 0; i < COUNTERS_CONTEXTS_MOST; i++)
-        if (atomic_load(&counters.contexts[i].handle))
-            return 1;
-    return 0;
-}
-
 /* Leaves the launch alone: what counts others must not see it. Of a graph it must not even be enabled. */
 static void step_aside(enum cuda_launch_kind kind, const void *context, enum wire_uncounted cause)
 {
@@ -422,15 +474,14 @@ static void step_aside(enum cuda_launch_kind kind, const void *context, enum wir
     if (cause == WIRE_UNCOUNTED_LATE)
         counters_give_up();
     if (atomic_load(&counters.captures) ||
-        !(is_all ? has_any_context() : context && atomic_load(&counters.counted_context) == context) ||
+        !(is_all ? may_be_enabled() : context && atomic_load(&counters.counted_context) == context) ||
         !take_turn(&before))
         return;
     if (is_all)
         counters_disable_all();
     else
         counters_stop();
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
 }
 
 /* Taken back at the exit if the call fails. */
@@ -439,11 +490,10 @@ static void begin_capture(void)
     sigset_t before;
 
     atomic_fetch_add(&counters.captures, 1); /* from here on, nothing is started */
-    if (!has_any_context() || !take_turn(&before))
+    if (!may_be_enabled() || !take_turn(&before))
         return;
     counters_disable_all();
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
 }
 
 /* Also one that had become invalid; other failures end no capture. */
@@ -471,7 +521,8 @@ static void count(struct agent_thread *thread, const struct launched *launched, 
         atomic_fetch_sub(&counters.chosen, 1);
         return;
     }
-    if (counters_are_wanted() && !atomic_load(&counters.captures) && prepare(launched, call)) {
+    atomic_store(&counters.is_launching, 1); /* first: whoever forbids it afterwards sees this */
+    if (may_count() && !atomic_load(&counters.captures) && prepare(launched, call)) {
         counters.frame = frame;
         cuda_of(thread)->counted = call->correlation_id;
         cuda_restore_signals(&before);
@@ -483,16 +534,18 @@ static void count(struct agent_thread *thread, const struct launched *launched, 
 
 void counters_enter(enum cuda_launch_kind kind, const struct cupti_call *call)
 {
-    struct agent_thread *thread = kind == CUDA_LAUNCH_CAPTURE_END ? NULL : agent_enter(WIRE_BIT(CUDA));
+    struct agent_thread *thread = agent_self == AGENT_HIDDEN_THREAD ? NULL : agent_enter(WIRE_BIT(CUDA));
     struct launched launched;
 
-    if (!thread || !counters_are_wanted() || (cuda_of(thread)->counted && is_inside_launch(FRAME())))
+    if (kind == CUDA_LAUNCH_CAPTURE_END || agent_self == AGENT_HIDDEN_THREAD || !counters_are_in_use() ||
+        (thread ? cuda_of(thread)->counted && is_inside_launch(FRAME()) : is_owner()))
         return;
     if (kind == CUDA_LAUNCH_CAPTURE_BEGIN) {
         begin_capture();
         return;
     }
-    enum wire_uncounted cause = choose(kind, call, &launched);
+    int is_counting = thread && counters_are_wanted();
+    enum wire_uncounted cause = is_counting ? choose(kind, call, &launched) : WIRE_UNCOUNTED_FILTER;
     if (cause == WIRE_UNCOUNTED_CAUSES)
         count(thread, &launched, call, FRAME());
     else
@@ -519,7 +572,7 @@ enum counters_hold counters_hold(int patience_ms)
 
     if (!(cuda.settings.flags & WIRE_CUDA_COUNTERS))
         return COUNTERS_IDLE;
-    if (is_owner() || !take_lock(patience_ms, &before))
+    if (!take_lock(patience_ms, &before))
         return COUNTERS_BUSY;
     cuda_restore_signals(&before); /* the agent's own thread runs no handlers */
     return COUNTERS_HELD;
@@ -544,8 +597,7 @@ void counters_context_ends(void *handle)
         return;
     }
     counters_disable(handle);
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
 }
 
 /* Other threads may launch meanwhile. */
@@ -573,6 +625,5 @@ void counters_finish(void)
         return;
     counters_disable_all();
     tell_uncounted();
-    release_lock();
-    cuda_restore_signals(&before);
+    end_turn(&before);
 }

@@ -15,8 +15,10 @@ enum { COUNTERS_PATH_BYTES = 320, COUNTERS_METRICS_MOST = 8192, COUNTERS_CONTEXT
 struct counted_context {
     _Atomic(void *) handle; /* NULL: this place is free */
     void *profiler;
-    uint8_t *old_image;     /* its profiler may still have it, until the next configuration */
-    size_t old_bytes;
+    struct counters_image { /* its profiler may still have them, until the next configuration */
+        uint8_t *memory;    /* NULL: there is none */
+        size_t bytes;
+    } old, refused;         /* the one before, and one that CUPTI did not take */
 };
 
 /* What the collector's file says. Once it was read, only `ranges` changes: it is halved where an image is too large. */
@@ -35,7 +37,10 @@ struct counters_config {
 struct cuda_counters {
     _Atomic uint32_t choosing;       /* the filter and `uncounted` are in use: never for long */
     _Atomic uint32_t lock;           /* a launch is being counted, or what follows is being changed */
-    _Atomic uint32_t owner, turns;   /* of the lock: tid of its owner, how often it was released */
+    _Atomic uint64_t owner;          /* of the lock: its tid, and when it took it; 0: none */
+    _Atomic uint32_t turns;          /* how often it was released */
+    _Atomic uint32_t is_launching;   /* a launch has the lock, and may enable the profiler */
+    _Atomic uint32_t in_vain;        /* somebody waited for the lock for ten seconds, and it was not released since */
     _Atomic uint32_t is_lost;        /* CUPTI's objects may be gone: they are not touched any more */
     _Atomic uint32_t is_over;        /* refused, or all is counted */
     _Atomic uint32_t captures;       /* streams that are being captured into graphs: nothing is started or stopped */
@@ -78,7 +83,7 @@ int counters_read_config(void); /* 0, or -1 */
 enum { COUNTERS_REFUSED = -1 };                            /* a sentence was said */
 int counters_begin_image(struct counted_context *context); /* CUPTI's result, or COUNTERS_REFUSED */
 void counters_end_image(void);                             /* stops, and tells the collector what the image has */
-void counters_drop_old_image(struct counted_context *context);
+void counters_drop_old_images(struct counted_context *context);
 
 /* ---- cuda_counters_profiler.c -------------------------------------------------------------------------------- */
 int counters_start(void *handle); /* what is launched next in this context is counted: 0, or -1 and a refusal */

@@ -83,11 +83,15 @@ static int image_size(const struct counted_context *context, size_t *bytes)
     }
 }
 
-void counters_drop_old_image(struct counted_context *context)
+void counters_drop_old_images(struct counted_context *context)
 {
-    if (context->old_image)
-        sys_munmap(context->old_image, context->old_bytes);
-    context->old_image = NULL;
+    struct counters_image *images[] = { &context->old, &context->refused };
+
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        if (images[i]->memory)
+            sys_munmap(images[i]->memory, images[i]->bytes);
+        images[i]->memory = NULL;
+    }
 }
 
 static int refuse_image(const char *why)
@@ -123,12 +127,16 @@ int counters_begin_image(struct counted_context *context)
     result = COUNTERS_CALL(range_data_initialize, empty);
     if (result == CUPTI_RESULT_SUCCESS)
         result = COUNTERS_CALL(range_config, config);
-    counters_drop_old_image(context);
+    if (result != CUPTI_RESULT_SUCCESS) { /* it may still have the old one, or have this one already */
+        context->refused = (struct counters_image){ image, bytes };
+        return result;
+    }
+    counters_drop_old_images(context);
     counters.image = image;
     counters.image_bytes = bytes;
     counters.used = 0;
     counters.now = context;
-    return result;
+    return CUPTI_RESULT_SUCCESS;
 }
 
 /* Stops, and tells the collector how many ranges the image has. */
@@ -147,8 +155,7 @@ void counters_end_image(void)
                          (uint64_t)info.ranges << 32 | (uint32_t)decode.dropped };
     cuda_emit(&(struct cuda_note){
         .type = WIRE_CUDA_COUNTERS_IMAGE, .a = (uint16_t)result, .words = words, .word_count = 2 });
-    counters.now->old_image = counters.image;
-    counters.now->old_bytes = counters.image_bytes;
+    counters.now->old = (struct counters_image){ counters.image, counters.image_bytes };
     counters.image = NULL;
     counters.now = NULL;
     if (result != CUPTI_RESULT_SUCCESS)

@@ -76,7 +76,7 @@ static struct counted_context *enable_context(void *handle)
         return NULL;
     }
     place->profiler = enable.profiler;
-    place->old_image = NULL;
+    place->old = place->refused = (struct counters_image){ 0 };
     atomic_store(&place->handle, handle);
     return place;
 }
@@ -87,7 +87,7 @@ static void disable_context(struct counted_context *context)
     if (counters.now == context)
         counters_end_image();
     COUNTERS_CALL(range_disable, disable);
-    counters_drop_old_image(context);
+    counters_drop_old_images(context);
     atomic_store(&context->handle, NULL);
 }
 

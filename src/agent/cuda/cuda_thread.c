@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 
 #include "agent/core/libc_real.h"
+#include "agent/core/small_text.h"
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
 #include "cuda_agent.h"
@@ -216,14 +217,10 @@ static void go_round(struct rounds *rounds)
         rounds->devices_told = tell_devices();
 }
 
-/* True if the program has no thread left. The kernel counts the first thread until the process ends. */
-static int is_program_gone(void)
+uint64_t cuda_stat_number(const char *path, int index, char *state)
 {
-    enum { STATE, THREADS = 17 }; /* indices of words after the name */
     char text[512];
-    if (likely(!atomic_load_explicit(&agent.first_thread_ended, memory_order_relaxed)))
-        return 0;
-    int file = sys_openat(AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    int file = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     long length = file < 0 ? -1 : sys_read(file, text, sizeof text - 1);
     if (file >= 0)
         sys_close(file);
@@ -231,16 +228,26 @@ static int is_program_gone(void)
         return 0;
     text[length] = 0;
     const char *word = strrchr(text, ')'); /* the name may contain any character */
-    if (!word || word[1] != ' ' || word[2] != 'Z')
+    if (!word || word[1] != ' ')
         return 0;
-    uint32_t threads = 0;
     word += 2;
-    for (int i = STATE; word && i < THREADS; i++)
+    if (state)
+        *state = *word;
+    for (int i = 0; word && i < index; i++)
         if ((word = strchr(word, ' ')))
             word++;
-    for (; word && *word >= '0' && *word <= '9'; word++)
-        threads = threads * 10 + (uint32_t)(*word - '0');
-    return threads == atomic_load(&agent.own_threads) + 1;
+    return word ? small_number(word) : 0;
+}
+
+/* True if the program has no thread left. The kernel counts the first thread until the process ends. */
+static int is_program_gone(void)
+{
+    enum { THREADS = 17 };
+    char state = 0;
+    if (likely(!atomic_load_explicit(&agent.first_thread_ended, memory_order_relaxed)))
+        return 0;
+    uint64_t threads = cuda_stat_number("/proc/self/stat", THREADS, &state);
+    return state == 'Z' && threads == atomic_load(&agent.own_threads) + 1;
 }
 
 /* libc ends a process with its last thread, but it takes this thread and CUPTI's for the program's. */
