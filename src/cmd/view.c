@@ -21,6 +21,7 @@
 struct settings {
     int port;
     int no_browser;
+    int as_map;
     const char *host;
     struct option_list allowed;
     struct foreign_rep_settings input;
@@ -48,6 +49,9 @@ static const struct option options[] = {
               "encrypted: prefer an ssh tunnel." },
     { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
       .help = "Also accept requests for this host name, such as the name of a proxy in front of the server." },
+    { .name = "map", .kind = OPTION_FLAG, .offset = offsetof(struct settings, as_map),
+      .help = "Show how busy each rank of a job was, and its events after a click on it; the default for more than 64 "
+              "ranks with more than 20 million events." },
     SET_OPTIONS(struct settings, input),
     { 0 },
 };
@@ -201,7 +205,7 @@ static int run(const struct command *self, int argc, char **argv)
     if ((code = open_input((struct input){ files, count }, &settings.input, &found, &report, &err)) != 0)
         goto free_name;
     input_name(&name, (struct input){ files, count });
-    if ((code = view_open(report, &view, &err)) != 0)
+    if ((code = view_open_as(report, &(struct view_options){ .as_map = settings.as_map }, &view, &err)) != 0)
         goto close_file;
     view_set_name(view, text_string(&name));
     code = serve(self, view, text_string(&name), &settings, begun_ns, &err);

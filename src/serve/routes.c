@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <sys/queue.h>
 
+#include "base/number.h"
 #include "notes.h"
 #include "workers.h"
 
@@ -54,26 +55,50 @@ static const char *body_of(const struct question *question, size_t *length)
     return question->posts ? (const char *)evbuffer_pullup(body, -1) : NULL;
 }
 
-/* POST replaces the notes; the answer to both methods is the notes of the file. */
-static int take_notes(const struct question *question, struct text *answer, struct error *err)
+#define NOTES ".notes.json"
+
+/* Some ranks of a job have notes of their own: the rows of their timeline are others. */
+static int add_notes_path(const struct question *question, struct text *out, struct error *err)
 {
-    const char *path = question->routes->notes_path;
+    const char *whole = question->routes->notes_path;
+    const char *ranks = question->query ? strstr(question->query, "ranks=") : NULL;
+    size_t length = strlen(whole), end = strlen(NOTES);
+
+    if (!ranks) {
+        text_add(out, whole);
+        return 0;
+    }
+    ranks += strlen("ranks=");
+    if (!number_list_is_valid(ranks) || strlen(ranks) > 200)
+        return error_set(err, ERR_BAD_ARGUMENT, "notes: no list of ranks");
+    if (length >= end && strcmp(whole + length - end, NOTES) == 0)
+        length -= end;
+    text_addf(out, "%.*s.rank%s" NOTES, (int)length, whole, ranks);
+    return 0;
+}
+
+/* POST replaces the notes; the answer to both methods is the notes of the file. */
+static int take_notes(const struct question *question, struct text *path, struct text *answer, struct error *err)
+{
     size_t length;
     const char *body = body_of(question, &length);
     int code;
 
-    if (question->posts && (code = notes_write(path, body ? body : "", body ? length : 0, err)) != 0)
+    if ((code = add_notes_path(question, path, err)) != 0)
         return code;
-    return notes_read(path, answer, err);
+    if (question->posts && (code = notes_write(text_string(path), body ? body : "", body ? length : 0, err)) != 0)
+        return code;
+    return notes_read(text_string(path), answer, err);
 }
 
 static void answer_notes(const struct question *question)
 {
-    struct text answer = { 0 };
+    struct text answer = { 0 }, path = { 0 };
     struct error err = { 0 };
-    int code = take_notes(question, &answer, &err);
+    int code = take_notes(question, &path, &answer, &err);
 
     send_answer(question, code, JSON_TYPE, &answer, &err);
+    text_free(&path);
 }
 
 static void answer_now(const struct question *question, const struct text *asked, const struct text *body)

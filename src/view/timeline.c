@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "rank_views.h"
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/load/counter_points.h"
@@ -77,6 +78,10 @@ static void find_span(struct view *view)
             from = row->from_ns < from ? row->from_ns : from;
             to = row->to_ns > to ? row->to_ns : to;
         }
+    if (view->span) {
+        from = view->span->from_ns;
+        to = view->span->to_ns;
+    }
     view->origin_ns = from <= to ? from : 0;
     view->end_ns = from <= to ? to : 0;
 }
@@ -120,13 +125,13 @@ static int read_events(struct view *view, struct error *err)
     return counter_sources_read(view, err);
 }
 
-static int read_rows(struct view *view, struct error *err)
+static int read_rows(struct view *view, int as_map, struct error *err)
 {
     int code;
 
     if ((code = job_rows_read(&view->ranks, view->report, err)) != 0)
         return code;
-    code = rank_map_is_needed(view) ? rank_map_read(view, err) : read_events(view, err);
+    code = rank_map_is_needed(view, as_map) ? rank_map_read(view, err) : read_events(view, err);
     if (code != 0 || (code = tree_build(view, err)) != 0)
         return code;
     find_span(view);
@@ -138,19 +143,33 @@ static int read_rows(struct view *view, struct error *err)
 
 int view_open(struct report *report, struct view **out, struct error *err)
 {
+    return view_open_as(report, &(struct view_options){ 0 }, out, err);
+}
+
+/* For some ranks of a job. */
+static int open_span(struct report *report, const struct report_span *span, struct view **out, struct error *err)
+{
+    return view_open_as(report, &(struct view_options){ .span = span }, out, err);
+}
+
+int view_open_as(struct report *report, const struct view_options *options, struct view **out, struct error *err)
+{
     struct view *view = calloc(1, sizeof *view);
     int code;
 
     if (!view)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     view->report = report;
+    view->span = options->span;
     view->row_keys.width = KEY_PARTS;
-    if (intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new())) {
+    if (intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new()) ||
+        !(view->rank_views = rank_views_new((struct rank_view_calls){ open_span, view_close }))) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto close_view;
     }
-    if ((code = read_rows(view, err)) != 0)
+    if ((code = read_rows(view, options->as_map, err)) != 0)
         goto close_view;
+    view->span = NULL;
     *out = view;
     return 0;
 
@@ -170,6 +189,7 @@ void view_close(struct view *view)
 {
     if (!view)
         return;
+    rank_views_free(view->rank_views);
     answer_cache_free(view->cache);
     for (size_t i = 0; i < view->leaf_count; i++) {
         events_free(&view->leaves[i].events);
@@ -198,23 +218,23 @@ void view_close(struct view *view)
 
 static const struct request {
     const char *name, *content_type;
-    enum view_lane lane;
+    enum view_lane lane, lane_of_ranks; /* of a request about some ranks: a page asks about and rows first */
     int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 } requests[] = {
-    { "about", JSON, VIEW_LANE_NOW, view_about },
-    { "rows", JSON, VIEW_LANE_NOW, view_rows },
-    { "tile", BINARY, VIEW_LANE_NOW, view_tile },
-    { "names", JSON, VIEW_LANE_NOW, view_names },
-    { "overview", BINARY, VIEW_LANE_OVERVIEW, view_overview },
-    { "at", JSON, VIEW_LANE_NOW, view_at },
-    { "event", JSON, VIEW_LANE_EVENT, view_event },
-    { "find", JSON, VIEW_LANE_FIND, view_find },
-    { "next", JSON, VIEW_LANE_FIND, view_next },
-    { "table", JSON, VIEW_LANE_TABLE, view_table },
-    { "flame", JSON, VIEW_LANE_FLAME, view_flame },
-    { "advice", JSON, VIEW_LANE_ADVICE, view_advice },
-    { "sql", JSON, VIEW_LANE_SQL, view_sql },
-    { NULL, NULL, VIEW_LANE_NOW, NULL },
+    { "about", JSON, VIEW_LANE_NOW, VIEW_LANE_RANKS, view_about },
+    { "rows", JSON, VIEW_LANE_NOW, VIEW_LANE_RANKS, view_rows },
+    { "tile", BINARY, VIEW_LANE_NOW, VIEW_LANE_NOW, view_tile },
+    { "names", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_names },
+    { "overview", BINARY, VIEW_LANE_OVERVIEW, VIEW_LANE_OVERVIEW, view_overview },
+    { "at", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_at },
+    { "event", JSON, VIEW_LANE_EVENT, VIEW_LANE_EVENT, view_event },
+    { "find", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_find },
+    { "next", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_next },
+    { "table", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_table },
+    { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },
+    { "advice", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_advice },
+    { "sql", JSON, VIEW_LANE_SQL, VIEW_LANE_SQL, view_sql },
+    { NULL, NULL, VIEW_LANE_NOW, VIEW_LANE_NOW, NULL },
 };
 
 /* The request of this name, or the last row, which has no name. */
@@ -227,9 +247,34 @@ static const struct request *find_request(const char *name, size_t length)
     return known;
 }
 
+/* Whether the request is about some ranks only. */
+static int is_of_ranks(const char *request)
+{
+    return strstr(request, "?ranks=") || strstr(request, "&ranks=");
+}
+
 enum view_lane view_lane(const char *request)
 {
-    return find_request(request, strcspn(request, "?"))->lane;
+    const struct request *known = find_request(request, strcspn(request, "?"));
+
+    return is_of_ranks(request) ? known->lane_of_ranks : known->lane;
+}
+
+/* Answers for the whole report, or for the ranks that the request names. */
+static int answer(struct view *view, const struct request *known, const struct arguments *arguments, struct text *out,
+                  struct error *err)
+{
+    const char *ranks = argument_text(arguments, "ranks", NULL);
+    struct view *some;
+    int code;
+
+    if (!ranks)
+        return known->answer(view, arguments, out, err);
+    if ((code = rank_views_take(view, ranks, &some, err)) != 0)
+        return code;
+    code = known->answer(some, arguments, out, err);
+    rank_views_release(view, some);
+    return code;
 }
 
 int view_answer(struct view *view, const char *request, const char *body, size_t body_length, struct text *out,
@@ -247,7 +292,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
         goto free_arguments;
     }
     *content_type = known->content_type;
-    if ((code = known->answer(view, &arguments, out, err)) != 0)
+    if ((code = answer(view, known, &arguments, out, err)) != 0)
         goto free_arguments;
     if (text_failed(out))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the answer");

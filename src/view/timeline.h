@@ -16,6 +16,12 @@ struct view;
 
 /* Reads all events and counters into rows, in parallel. The report must stay open until view_close(). */
 int view_open(struct report *report, struct view **out, struct error *err);
+/* The same in another way than the default, which zeros are. */
+struct view_options {
+    int as_map;                     /* shows how busy each rank was, and no events, also of a small job */
+    const struct report_span *span; /* the first and last time of the timeline; NULL: those of its events */
+};
+int view_open_as(struct report *report, const struct view_options *options, struct view **out, struct error *err);
 void view_close(struct view *view);
 /* Sets the name of the report in answers to about: the last part of a path. The default is the name of the first
  * process. */
@@ -34,6 +40,7 @@ enum view_lane {
     VIEW_LANE_FLAME,
     VIEW_LANE_ADVICE,
     VIEW_LANE_SQL,
+    VIEW_LANE_RANKS, /* the first questions about some ranks (rank_views.h), which are opened for them */
     VIEW_LANES
 };
 /* The lane of a request such as "tile?rows=3"; an unknown request is in VIEW_LANE_NOW. */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "report/reader/unite.h"
 #include "view/load/rank_map.h"
 #include "view/load/row_tree.h"
 #include "view/load/view_state.h"
@@ -230,7 +231,8 @@ static void map_has_the_work_of_each_rank(void **state)
     map->row_keys.width = KEY_PARTS;
     assert_int_equal(intern_add(&map->own_names, "", 0), 0);
     assert_int_equal(job_rows_read(&map->ranks, report, &err), 0);
-    assert_false(rank_map_is_needed(map));
+    assert_false(rank_map_is_needed(map, 0));
+    assert_true(rank_map_is_needed(map, 1));
     assert_int_equal(rank_map_read(map, &err), 0);
     assert_int_equal(tree_build(map, &err), 0);
     assert_int_equal(map->row_count, 1 + 2 * 3);
@@ -363,6 +365,86 @@ static void collectives_and_messages_lead_to_other_ranks(void **state)
     close_view();
 }
 
+/* ---- some ranks of a map --------------------------------------------------------------------------------------- */
+
+enum { JOB_RANKS = 12 };
+
+/* A set of one report of twelve ranks, as a map. Rank r computes from r ms on, for 1 ms. */
+static struct report *open_job(void)
+{
+    struct report_rank ranks[JOB_RANKS];
+    struct report_part about = { .name = "job", .rank = -1, .ranks = ranks, .rank_count = JOB_RANKS, .system = -1 };
+    struct writer *writer = start();
+    struct report *set;
+    struct error err;
+
+    about.clock = "reference";
+    for (int64_t rank = 0; rank < JOB_RANKS; rank++) {
+        ranks[rank] = (struct report_rank){ .process = made_thread(100 + rank, 0), .rank = rank };
+        add_process(writer, 100 + rank, rank, "node");
+        made_kernel(writer, (struct made_kernel){ rank * 1000000, (rank + 1) * 1000000, 100 + rank, 1, 0, 7, "work",
+                                                  NULL, NULL });
+    }
+    report = finish(writer);
+    report_ranks_sort(ranks, JOB_RANKS);
+    if (report_unite(&report, &about, 1, &set, &err) != 0 ||
+        view_open_as(set, &(struct view_options){ .as_map = 1 }, &view, &err) != 0)
+        fail_msg("%s", err.text);
+    return set;
+}
+
+static void expect_answer(const char *request, const char *expected)
+{
+    struct text answer = { 0 };
+    const char *type;
+    struct error err = { 0 };
+
+    view_answer(view, request, NULL, 0, &answer, &type, &err);
+    const char *got = err.code ? err.text : text_string(&answer);
+    if (!strstr(got, expected))
+        fail_msg("%s: %s is not in %s", request, expected, got);
+    text_free(&answer);
+}
+
+/* More than are kept open at a time, and the first of them again. Times are those of the whole job. */
+static void ranks_of_a_map_are_opened_when_asked_for(void **state)
+{
+    struct report *set = open_job();
+    char request[64], expected[128];
+
+    expect_answer("about", "\"to\":12000000,");
+    expect_answer("about", "\"map\":true,");
+    for (int64_t turn = 0; turn <= JOB_RANKS; turn++) {
+        int64_t rank = turn % JOB_RANKS;
+        snprintf(request, sizeof request, "rows?ranks=%lld", (long long)rank);
+        snprintf(expected, sizeof expected, "\"events\":1,\"from\":%lld,\"to\":%lld,", (long long)rank * 1000000,
+                 (long long)(rank + 1) * 1000000);
+        expect_answer(request, expected);
+        assert_int_equal(view_lane(request), VIEW_LANE_RANKS);
+    }
+    expect_answer("about?ranks=3,5-6", "\"events\":3,");
+    expect_answer("about?ranks=3,5-6", "\"map\":false,");
+    expect_answer("about?ranks=3,5-6", "\"to\":12000000,");
+    expect_answer("table?report=cuda_gpu_kern_sum&ranks=4", "\"total\":1,");
+    expect_answer("about?ranks=12", "the job has no rank of 12");
+    expect_answer("about?ranks=x", "'x' is no list of ranks");
+    assert_int_equal(view_lane("tile?rows=1&ranks=4"), VIEW_LANE_NOW);
+    view_close(view);
+    report_close(set);
+}
+
+static void a_plain_report_has_no_ranks_to_open(void **state)
+{
+    struct writer *writer = start();
+
+    add_process(writer, 7, 0, "node");
+    add_range(writer, 7);
+    open_view(writer);
+    expect_answer("about?ranks=0", "the report is not one of several ranks");
+    expect_answer("about", "\"map\":false,");
+    close_view();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +454,8 @@ int main(void)
         cmocka_unit_test(one_rank_has_no_groups),
         cmocka_unit_test(map_has_the_work_of_each_rank),
         cmocka_unit_test(collectives_and_messages_lead_to_other_ranks),
+        cmocka_unit_test(ranks_of_a_map_are_opened_when_asked_for),
+        cmocka_unit_test(a_plain_report_has_no_ranks_to_open),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -1,4 +1,4 @@
-// What the tests of the page share: a report in a scratch folder, `tacho view` on it, a headless Chromium on that, and tests that
+// What the tests of the page share: a report in a scratch folder, `tacho view` on it, a headless Chromium or Firefox on that, and tests that
 // run one after the other in it. What is missing on this machine skips the script, visibly.
 //
 //   import { report, view, test, finish } from "./lib.mjs";
@@ -10,6 +10,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -112,8 +113,8 @@ export async function openPage(address, options = {}) {
 }
 
 /** A report shown in a browser, ready to be looked at. */
-export async function view(file, options = {}) {
-  const server = await serve(file);
+export async function view(file, options = {}, ...words) {
+  const server = await serve(file, ...words);
   const opened = await openPage(server.address, options);
   await opened.page.waitForFunction(() => window.tachoTest !== undefined);
   return { ...server, ...opened };
@@ -128,8 +129,61 @@ export async function until(ask, holds, words = String(holds)) {
 
 /** What is seen once nothing moves, nothing is on its way, and what was waited for has come; `named`: with the name of each event. */
 export function settled(page, holds = () => true, look = "seen") {
-  const ask = () => page.evaluate((how) => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.tachoTest?.[how]() ?? null)))), look);
+  const ask = () => page.evaluate((how) => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.tachoTest?.[how]() ?? null)))), look).catch((error) => {
+    if (!/context was destroyed/.test(error.message)) throw error;
+    return null; // the page was on its way to another one
+  });
   return until(ask, (now) => now !== null && !now.moving && now.pending === 0 && holds(now), holds);
+}
+
+const findFirefox = () => (process.env.PATH ?? "").split(delimiter).flatMap((folder) => ["firefox-esr", "firefox"].map((name) => join(folder, name))).find((path) => existsSync(path));
+export const hasFirefox = () => findFirefox() !== undefined;
+
+/** Firefox by its own remote control: messages are a length, a colon and JSON. */
+export async function firefox() {
+  const folder = scratch(), told = join(folder, "MarionetteActivePort"); // where it says which port it took
+  writeFileSync(join(folder, "user.js"), 'user_pref("marionette.port", 0);\n');
+  const child = spawn(findFirefox(), ["--headless", "--marionette", "--profile", folder, "--no-remote"], { stdio: "ignore", env: { ...process.env, HOME: folder } });
+  const gone = new Promise((resolve) => child.on("exit", resolve));
+  process.on("exit", () => child.kill("SIGKILL"));
+  const port = Number(await until(() => existsSync(told) && readFileSync(told, "utf8"), (text) => /^\d+/.test(text), "Firefox to say its port"));
+  const socket = connect(port, "127.0.0.1");
+  let bytes = Buffer.alloc(0), wake = () => {}, isOpen = true;
+  socket.on("data", (piece) => ((bytes = Buffer.concat([bytes, piece])), wake()));
+  for (const end of ["error", "close"]) socket.on(end, () => ((isOpen = false), wake()));
+  async function receive() {
+    for (;;) {
+      const colon = bytes.indexOf(":"), length = Number(bytes.subarray(0, colon));
+      if (colon > 0 && bytes.length > colon + length) {
+        const message = JSON.parse(bytes.subarray(colon + 1, colon + 1 + length));
+        bytes = bytes.subarray(colon + 1 + length);
+        return message;
+      }
+      if (!isOpen) throw new Error("Firefox has gone");
+      await new Promise((resolve) => (wake = resolve));
+    }
+  }
+  let last = 0;
+  const send = async (name, parameters = {}) => {
+    const message = JSON.stringify([0, ++last, name, parameters]);
+    socket.write(`${Buffer.byteLength(message)}:${message}`);
+    const [, , error, result] = await receive();
+    if (error) throw new Error(`${name}: ${error.message}`);
+    return result;
+  };
+  await receive();
+  await send("WebDriver:NewSession", { capabilities: { alwaysMatch: { timeouts: { script: 300_000, pageLoad: 300_000 } } } });
+  const close = async () => {
+    await send("Marionette:Quit", { flags: ["eForceQuit"] }).catch(() => {});
+    await gone;
+  };
+  /** What a script in the page returns. */
+  const run = async (script) => (await send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value;
+  const click = async (x, y) => {
+    const actions = [{ type: "pointerMove", x: Math.round(x), y: Math.round(y) }, { type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }];
+    await send("WebDriver:PerformActions", { actions: [{ type: "pointer", id: "mouse", parameters: { pointerType: "mouse" }, actions }] });
+  };
+  return { send, close, run, click };
 }
 
 export async function test(name, body) {

@@ -1,11 +1,10 @@
 // The timeline in one file (`tacho export --type html`), opened from the disk in Chromium and in Firefox: it shows what `tacho view`
 // shows of the same report, and asks nobody for anything.
 
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
-import { delimiter, join } from "node:path";
-import { assert, finish, openPage, report, scratch, settled, shot, skip, test, until, view } from "./lib.mjs";
+import { execFileSync } from "node:child_process";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { assert, finish, firefox, hasFirefox, openPage, report, scratch, settled, shot, skip, test, until, view } from "./lib.mjs";
 
 if (!existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) skip("tacho.wasm was not built");
 
@@ -65,56 +64,10 @@ await test("cut to a size, the rest is an overview", async () => {
   await shot(page, "one-file-cut");
 });
 
-/** Firefox by its own remote control: messages are a length, a colon and JSON. */
-async function firefox(place) {
-  const folder = scratch(), told = join(folder, "MarionetteActivePort"); // where it says which port it took
-  writeFileSync(join(folder, "user.js"), 'user_pref("marionette.port", 0);\n');
-  const child = spawn(place, ["--headless", "--marionette", "--profile", folder, "--no-remote"], { stdio: "ignore", env: { ...process.env, HOME: folder } });
-  const gone = new Promise((resolve) => child.on("exit", resolve));
-  process.on("exit", () => child.kill("SIGKILL"));
-  const port = Number(await until(() => existsSync(told) && readFileSync(told, "utf8"), (text) => /^\d+/.test(text), "Firefox to say its port"));
-  const socket = connect(port, "127.0.0.1");
-  let bytes = Buffer.alloc(0), wake = () => {}, isOpen = true;
-  socket.on("data", (piece) => ((bytes = Buffer.concat([bytes, piece])), wake()));
-  for (const end of ["error", "close"]) socket.on(end, () => ((isOpen = false), wake()));
-  async function receive() {
-    for (;;) {
-      const colon = bytes.indexOf(":"), length = Number(bytes.subarray(0, colon));
-      if (colon > 0 && bytes.length > colon + length) {
-        const message = JSON.parse(bytes.subarray(colon + 1, colon + 1 + length));
-        bytes = bytes.subarray(colon + 1 + length);
-        return message;
-      }
-      if (!isOpen) throw new Error("Firefox has gone");
-      await new Promise((resolve) => (wake = resolve));
-    }
-  }
-  let last = 0;
-  const send = async (name, parameters = {}) => {
-    const message = JSON.stringify([0, ++last, name, parameters]);
-    socket.write(`${Buffer.byteLength(message)}:${message}`);
-    const [, , error, result] = await receive();
-    if (error) throw new Error(`${name}: ${error.message}`);
-    return result;
-  };
-  await receive();
-  await send("WebDriver:NewSession", { capabilities: { alwaysMatch: { timeouts: { script: 300_000, pageLoad: 300_000 } } } });
-  const close = async () => {
-    await send("Marionette:Quit", { flags: ["eForceQuit"] }).catch(() => {});
-    await gone;
-  };
-  return { send, close };
-}
-
-const found = (process.env.PATH ?? "").split(delimiter).flatMap((folder) => ["firefox-esr", "firefox"].map((name) => join(folder, name))).find((path) => existsSync(path));
 let browser = null;
-if (!found) console.log("without Firefox, which is not installed");
-else await test("Firefox starts", async () => (browser = await firefox(found)));
-
-/** What a script in Firefox's page returns. */
-async function inFirefox(script) {
-  return (await browser.send("WebDriver:ExecuteScript", { script, args: [], sandbox: null })).value;
-}
+if (!hasFirefox()) console.log("without Firefox, which is not installed");
+else await test("Firefox starts", async () => (browser = await firefox()));
+const inFirefox = (script) => browser.run(script);
 
 if (browser) {
   await test("Firefox shows the same rows and events", async () => {

@@ -1,40 +1,10 @@
 // The timeline of a made MPI job of three ranks: rows by rank, a selected collective on all ranks with the one that came last, and the arrow of
 // a message.
 
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
-import { assert, finish, scratch, settled as pictured, shot, test, view } from "./lib.mjs";
+import { assert, finish, settled as pictured, shot, test, view } from "./lib.mjs";
+import { madeJob, US } from "./made_job.mjs";
 
-const US = 1000;
-const file = join(scratch(), "job.sqlite");
-const thread = (rank) => (1n << 48n) | (BigInt(100 + rank) << 24n) | BigInt(100 + rank);
-const statements = [
-  "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
-  "INSERT INTO StringIds VALUES (1, 'MPI_Init'), (2, 'MPI_Allreduce'), (3, 'MPI_Send'), (4, 'MPI_Recv'), (5, 'aa-0')",
-  "CREATE TABLE MPI_RANKS (globalTid INTEGER NOT NULL, rank INTEGER NOT NULL)",
-  "CREATE TABLE MPI_COMMUNICATORS (rank INTEGER, timestamp INTEGER, commHandle INTEGER, size INTEGER, members TEXT, globalPid INTEGER, name INTEGER)",
-  "CREATE TABLE MPI_OTHER_EVENTS (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER)",
-  "CREATE TABLE MPI_P2P_EVENTS (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, tag INTEGER, remoteRank INTEGER, size INTEGER)",
-  "CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, requestHandle INTEGER, requestEnd INTEGER)",
-  "CREATE TABLE TACHO_MPI_MESSAGE (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, rank INTEGER, isReceived INTEGER NOT NULL, peer INTEGER, tag INTEGER, size INTEGER, communicator INTEGER)",
-];
-for (const rank of [0, 1, 2]) {
-  const id = thread(rank);
-  statements.push(
-    `INSERT INTO MPI_RANKS VALUES (${id}, ${rank})`,
-    `INSERT INTO MPI_COMMUNICATORS VALUES (${rank}, 0, 77, 3, '0,1,2', ${(id >> 24n) << 24n}, 5)`,
-    `INSERT INTO MPI_OTHER_EVENTS VALUES (0, ${5 * US}, ${id}, 1)`,
-    `INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (${(500 + (rank === 2 ? 300 : 0)) * US}, ${900 * US}, ${id}, 2, 77, NULL, NULL, NULL)`,
-  );
-}
-for (const [rank, start, end, received] of [[0, 100, 120, 0], [1, 60, 130, 1]]) {
-  statements.push(
-    `INSERT INTO MPI_P2P_EVENTS VALUES (${start * US}, ${end * US}, ${thread(rank)}, ${3 + received}, 77, 0, ${1 - rank}, 8)`,
-    `INSERT INTO TACHO_MPI_MESSAGE VALUES (${start * US}, ${end * US}, ${thread(rank)}, ${3 + received}, ${rank}, ${received}, ${1 - rank}, 0, 8, 5)`,
-  );
-}
-execFileSync("python3", ["-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())", file], { input: `${statements.join(";\n")};` });
-
+const file = madeJob();
 const { page } = await view(file);
 const settled = (holds) => pictured(page, holds);
 const click = async (rank, from) => {

@@ -6,6 +6,7 @@ import "./theme.css";
 import { App, PLAIN_CHOICES, type Place, type State } from "./app";
 import type { About, Engine, Row } from "./engine/engine";
 import { openFile } from "./engine/files";
+import { ranks } from "./engine/http";
 import { openEngine } from "./engine/open";
 import { listen, on } from "./keys";
 import { make } from "./ui/dom";
@@ -60,7 +61,8 @@ async function show(engine: Engine): Promise<void> {
   present?.app.state.engine.close();
   const ended = new AbortController();
   present = { app, ended };
-  document.title = `${app.state.about.name} – Tacho`;
+  const some = ranks();
+  document.title = `${app.state.about.name}${some === null ? "" : ` (${some})`} – Tacho`;
   followTheme(app, ended.signal);
   const timeline = new Timeline(app, ended.signal);
   const toolbar = make("header", {});

@@ -21,7 +21,7 @@ int report_unite(struct report *const *parts, const struct report_part *abouts, 
                  struct error *err);
 
 /* A set of some parts of another, or of some ranks of parts, on the same clock and with the same ids. It must be closed
- * before the other, and only one of them may be in use at a time. */
+ * before the other. Only one of them may be in use at a time, until a string of each has been asked for. */
 struct report_choice {
     size_t part;
     const int64_t *kept_ranks; /* as in struct report_part; NULL: as in the other set */

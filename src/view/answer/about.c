@@ -12,6 +12,7 @@
 #include "base/json_write.h"
 #include "base/path.h"
 #include "json_parts.h"
+#include "report/reader/unite.h"
 
 /* UTC of the report's time 0; 0 if it does not say. */
 static int64_t read_utc(struct view *view)
@@ -141,8 +142,8 @@ static void add_warnings(struct view *view, struct text *out)
     }
     if (view->is_map) {
         text_addf(&line,
-                  "The job has %zu ranks and %llu events: the timeline shows how busy each rank was. For the "
-                  "events of some ranks, run tacho view --filter-rank 0-7.",
+                  "The job has %zu ranks and %llu events: the timeline shows how busy each rank was. Click on a "
+                  "rank to see its events; for those of several ranks, run tacho view --filter-rank 0-7.",
                   view->ranks.rank_count, (unsigned long long)view->event_count);
         add_warning(&line, out);
     }
@@ -208,6 +209,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
               (long long)view_time(view, view->focus_to_ns));
     json_int(out, "events", (int64_t)view->event_count);
     json_int(out, "rows", (int64_t)view->row_count);
+    text_addf(out, "\"map\":%s,", view->is_map && report_part_count(view->report) ? "true" : "false");
     add_gpus(view, out);
     add_processes(view, out, &names);
     if (view->step_count) {

@@ -228,10 +228,11 @@ static uint64_t count_events(const struct view *view)
     return events;
 }
 
-int rank_map_is_needed(const struct view *view)
+int rank_map_is_needed(const struct view *view, int is_wanted)
 {
-    return view->ranks.rank_count > MOST_SHOWN_RANKS && count_events(view) > MOST_SHOWN_EVENTS &&
-           find_work(view->report);
+    int is_large = view->ranks.rank_count > MOST_SHOWN_RANKS && count_events(view) > MOST_SHOWN_EVENTS;
+
+    return (is_large || (is_wanted && view->ranks.rank_count)) && find_work(view->report);
 }
 
 int rank_map_read(struct view *view, struct error *err)

@@ -4,8 +4,9 @@
 
 #include "view_state.h"
 
-/* Whether the job is too large for its events to be shown at once. view->ranks has been read. */
-int rank_map_is_needed(const struct view *view);
+/* Whether the job is too large for its events to be shown at once, or the map is wanted and can be made. view->ranks
+ * has been read. */
+int rank_map_is_needed(const struct view *view, int is_wanted);
 
 /* Adds a row of values for each rank. ERR_NO_DATA: no table has the work of ranks. */
 int rank_map_read(struct view *view, struct error *err);

@@ -272,7 +272,7 @@ static void choose_open(struct view *view)
         struct view_row *row = &view->rows[i];
         row->is_open = row->is_open || (row->kind == KIND_GROUP && row->type != ROW_THREAD && row->type != ROW_CPUS);
         if (row->type == ROW_RANK)
-            row->is_open = view->ranks.rank_count <= MOST_OPEN_RANKS;
+            row->is_open = view->ranks.rank_count <= MOST_OPEN_RANKS && !view->is_map;
         if (row->type == ROW_PROCESS)
             open_threads(view, i);
     }

@@ -122,6 +122,8 @@ struct view {
     int is_map;                           /* the job is so large that there are no events, only the work of each rank */
     int is_unprojected;                   /* there were too many calls for ranges to be projected onto the GPUs */
     struct text scratch;                  /* while it is being opened: answers come from several threads */
+    const struct report_span *span;       /* while it is being opened: the first and last time to show; may be NULL */
+    struct rank_views *rank_views;        /* owned; timelines of some of its ranks; never NULL */
     struct answer_cache *cache; /* owned; results that answers keep from one request to the next; never NULL */
 };
 

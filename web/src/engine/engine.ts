@@ -38,6 +38,8 @@ export interface About {
   focus: Span;
   events: number;
   rows: number;
+  /** Rows tell how busy each rank was; the events of a rank are on a page of their own. */
+  map: boolean;
   gpus: { id: number; name: string }[];
   processes: { pid: number; name: string; rank?: number }[];
   steps: { count: number; source: string } | null;

@@ -7,8 +7,27 @@ import { RequestEngine } from "./requests";
 /** The address that `tacho view` prints carries it, and the page leaves it there, so that a copied link works. */
 export const token = () => new URLSearchParams(location.search).get("token");
 
+/** The ranks that this page is about: a list such as 5 or 0,8-15; null: all of them. */
+export function ranks(): string | null {
+  const given = new URLSearchParams(location.search).get("ranks");
+  return given !== null && /^[\d,-]{1,200}$/.test(given) ? given : null;
+}
+
+/** The address of a page like this one about some ranks, or about all of them. */
+export function addressOf(some: string | null, hash: string): string {
+  const search = new URLSearchParams(location.search);
+  search.delete("ranks");
+  return `?${search.toString()}${some === null ? "" : `&ranks=${some}`}${hash}`;
+}
+
+/** A request about the ranks of this page. */
+function narrowed(request: string): string {
+  const some = ranks();
+  return some === null ? request : `${request}${request.includes("?") ? "&" : "?"}ranks=${some}`;
+}
+
 function send(request: string, body?: string, signal?: AbortSignal): Promise<Response> {
-  return fetch(`api/${request}`, {
+  return fetch(`api/${narrowed(request)}`, {
     method: body === undefined ? "GET" : "POST",
     body: body ?? null,
     headers: { "X-Tacho-Token": token() ?? "" },

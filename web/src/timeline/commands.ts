@@ -14,7 +14,7 @@ const SCROLL_PAGE = 0.8;
 
 export function provideCommands(timeline: Timeline, pointer: Pointer): void {
   moves(timeline, pointer);
-  rows(timeline);
+  rows(timeline, pointer);
   events(timeline, pointer);
 }
 
@@ -43,7 +43,7 @@ function moves(timeline: Timeline, pointer: Pointer): void {
   }
 }
 
-function rows(timeline: Timeline): void {
+function rows(timeline: Timeline, pointer: Pointer): void {
   const { app, tree } = timeline;
   const focused = (run: (row: Row) => void) => (): void => {
     const row = tree.byId.get(timeline.focusedRow);
@@ -64,6 +64,10 @@ function rows(timeline: Timeline): void {
   on("rows-page-up", page(-SCROLL_PAGE));
   on("rows-page-down", page(SCROLL_PAGE));
   on("row-fold", focused((row) => timeline.tree.of(row.id).length > 0 && timeline.fold(row)));
+  on("row-open", focused((row) => {
+    if (app.state.about.map && timeline.openRank(row, pointer.time, false)) return;
+    if (timeline.tree.of(row.id).length > 0) timeline.fold(row);
+  }));
   on("row-expand", focused((row) => timeline.expand(row)));
   on("row-pin", focused((row) => timeline.pin(row)));
   on("rows-hide-empty", () => timeline.choose({ hideEmpty: !app.state.choices.hideEmpty }));

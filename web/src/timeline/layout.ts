@@ -8,6 +8,8 @@ const LANE = 18;
 const PADDING = 3;
 const HEADING = 24;
 const GRAPH = 48;
+/** A rank of a map: many must be in sight at once. */
+const STRIP = 16;
 export const FEW_LANES = 8;
 const MANY_LANES = 200;
 const FOLDED_LANES = 6;
@@ -86,6 +88,7 @@ export class Tree {
 
 function measured(row: Row, drawn: Row | null, tall: boolean): Pick<Line, "height" | "lanes" | "laneHeight" | "inset" | "hidden"> {
   if (!drawn) return { height: HEADING, lanes: 0, laneHeight: 0, inset: PADDING, hidden: 0 };
+  if (drawn.type === "map") return { height: STRIP, lanes: 1, laneHeight: STRIP - 1, inset: 0, hidden: 0 };
   if (drawn.kind === "counter") return { height: drawn === row ? GRAPH : HEADING, lanes: 1, laneHeight: (drawn === row ? GRAPH : HEADING) - 8, inset: 4, hidden: 0 };
   const lanes = Math.max(1, drawn.lanes);
   if (drawn.kind === "states" || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, hidden: 0 };

@@ -2,6 +2,7 @@
 // counters. It reads tiles that are there and asks for nothing but names; a picture on paper comes from the same code.
 
 import { FLAG_FAILED, FLAG_NO_END, FLAG_WAITING, type Row } from "../engine/engine";
+import { heatOf } from "../ui/colour";
 import type { Surface } from "../ui/surface";
 import type { Columns } from "./columns";
 import type { Line } from "./layout";
@@ -91,7 +92,9 @@ export class Painter {
     this.pieces.length = 0;
     tiles.pieces(row.id, lens.level, lens.from, lens.to, this.pieces);
     if (this.pieces.length === 0) return;
-    if (row.kind === "counter") {
+    if (row.type === "map") {
+      this.strip(row, top + line.inset, line.laneHeight);
+    } else if (row.kind === "counter") {
       const pieces = [...this.pieces];
       this.graphs.push(() => this.counter(row, pieces, top + line.inset, line.laneHeight));
     } else {
@@ -197,6 +200,34 @@ export class Painter {
       if (ink !== now) surface.fillStyle = palette[(now = ink)];
       surface.fillText(text, x, y + 0.5);
     }
+  }
+
+  /** A rank of a map: the darker, the busier it was. Where several bins share a pixel, the busiest counts. */
+  private strip(row: Row, top: number, height: number): void {
+    const { lens, palette } = this.scene;
+    const most = Math.max(1, row.unit === "%" ? 100 : (row.max ?? 0));
+    const y = this.snap(top);
+    const add = (x0: number, x1: number, value: number): void => {
+      const left = this.snap(Math.max(0, x0));
+      const right = this.snap(Math.min(lens.width, x1));
+      if (right > left) this.boxes.add(heatOf(palette.heat, value / most), left, y, right - left, height);
+    };
+    let before: { x: number; value: number } | null = null;
+    for (const { tile, from, to } of this.pieces) {
+      const { points } = tile;
+      for (let i = 0; i < points.count; i++) {
+        const time = points.time[i]!;
+        if (before && (time < from || time >= to)) continue;
+        const x = lens.x(time);
+        if (before && x - before.x < 1 / this.ratio) {
+          before.value = Math.max(before.value, points.max[i]!);
+          continue;
+        }
+        if (before) add(before.x, x, before.value);
+        before = { x, value: points.max[i]! };
+      }
+    }
+    if (before) add(before.x, lens.x(row.to), before.value);
   }
 
   private counter(row: Row, pieces: readonly Piece[], top: number, height: number): void {

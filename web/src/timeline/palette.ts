@@ -1,7 +1,7 @@
 // Colours of events. A name's colour byte picks a hue and a lightness together, so that two names differ for colour-blind eyes
 // as well; the hues avoid the pairs that those confuse. Text on a slice is dark on light paper and light on dark, always readable.
 
-import { oklch, type Rgb } from "../ui/colour";
+import { heatColours, oklch, type Rgb } from "../ui/colour";
 
 const HUES = [255, 70, 195, 320, 110, 225, 40, 165, 290, 85] as const;
 const PLAIN = 0;
@@ -57,6 +57,8 @@ export class Palette {
   readonly warning: string;
   readonly band: string;
   readonly shade: string;
+  /** Of a map of ranks and time. */
+  readonly heat: readonly string[];
   private readonly states: readonly { css: string; pixel: number }[];
 
   constructor(readonly dark: boolean) {
@@ -89,6 +91,7 @@ export class Palette {
     this.warning = dark ? "#ffb454" : "#b45f00";
     this.band = dark ? "rgb(124 176 255 / 0.28)" : "rgb(31 95 208 / 0.20)";
     this.shade = dark ? "rgb(0 0 0 / 0.38)" : "rgb(70 80 100 / 0.12)";
+    this.heat = heatColours(dark);
     this.states = STATES.map(([light, night]) => {
       const colour = dark ? night : light;
       return { css: css(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };

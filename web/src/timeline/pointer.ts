@@ -225,6 +225,7 @@ export class Pointer {
     const hit = timeline.hit(x, y);
     const line = timeline.lineUnder(y);
     if (line) timeline.focus(line.row.id);
+    if (app.state.about.map && line && timeline.openRank(line.row, hit?.time ?? timeline.lens.time(x), event.ctrlKey || event.metaKey)) return;
     if (hit?.slice) {
       timeline.sameName = hit.slice.name;
       app.select({ row: hit.row.id, event: hit.slice.event });

@@ -41,6 +41,8 @@ export interface Shown {
 
 const INDENT = 14;
 const DRAG_BEGINS = 5;
+/** Rows that are lower have a smaller name. */
+const LOW = 20;
 
 function iconButton(className: string, name: Icon): HTMLButtonElement {
   return make("button", { type: "button", class: className, tabindex: -1 }, icon(name));
@@ -175,6 +177,7 @@ export class RowList {
     element.tabIndex = row.id === this.focused ? 0 : -1;
     element.classList.toggle("focused", row.id === this.focused);
     element.classList.toggle("group", row.kind === "group");
+    element.classList.toggle("low", line.height < LOW);
     element.setAttribute("aria-level", String(line.depth + 1));
     if (line.parent) element.setAttribute("aria-expanded", String(line.open));
     else element.removeAttribute("aria-expanded");

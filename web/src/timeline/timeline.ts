@@ -4,6 +4,7 @@
 
 import type { App, Change, RowChoices } from "../app";
 import { MOST_LEVEL, TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
+import { addressOf } from "../engine/http";
 import { make } from "../ui/dom";
 import { isDark } from "../ui/colour";
 import { hitLine, laneOf, type Hit } from "./hit";
@@ -25,6 +26,9 @@ import { ViewHistory } from "./view_history";
 
 const REST_MS = 400;
 const FRAMES_KEPT = 240;
+/** A rank of a map is opened with this part of the view around the time, on each side, and so many ns at least. */
+const NEAR = 40;
+const LEAST_NEAR = 1000;
 
 export class Timeline {
   readonly element = make("div", { class: "timeline" });
@@ -161,6 +165,18 @@ export class Timeline {
     const { tall } = this.app.state.choices;
     this.laneScroll.delete(row.id);
     this.choose({ tall: tall.includes(row.id) ? tall.filter((id) => id !== row.id) : [...tall, row.id] });
+  }
+
+  /** Shows the events of a rank of the map around a time, on a page of its own; Back leads here. False: the row is no rank's. */
+  openRank({ rank }: Row, time: number, apart: boolean): boolean {
+    if (rank === undefined) return false;
+    const { from, to } = this.motion.shown;
+    const half = Math.max(LEAST_NEAR, (to - from) / NEAR);
+    const view = confined({ from: time - half, to: time + half }, this.app.state.about);
+    const address = addressOf(String(rank), `#v=${Math.round(view.from)}-${Math.round(view.to)}`);
+    if (apart) window.open(address);
+    else location.assign(address);
+    return true;
   }
 
   focus(row: number): void {

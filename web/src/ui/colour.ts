@@ -21,6 +21,23 @@ export function oklch(lightness: number, chroma: number, hue: number): Rgb {
   ];
 }
 
+const HEATS = 24;
+
+/** The colours of a heat map, from nothing to the most: lightness alone tells them apart. */
+export function heatColours(dark: boolean): readonly string[] {
+  return Array.from({ length: HEATS + 1 }, (_, step) => {
+    const share = step / HEATS;
+    const [r, g, b] = dark ? oklch(0.25 + 0.6 * share, 0.02 + 0.11 * share, 255 - 150 * share) : oklch(0.965 - 0.6 * share, 0.01 + 0.13 * share, 230 + 50 * share);
+    return `rgb(${r} ${g} ${b})`;
+  });
+}
+
+/** One of these colours by a share, 0 … 1; what is more than nothing never looks like nothing. */
+export function heatOf(colours: readonly string[], share: number): string {
+  const last = colours.length - 1;
+  return colours[share > 0 ? Math.max(1, Math.min(last, Math.round(share * last))) : 0]!;
+}
+
 /** The colour of the n-th bookmark. */
 export function noteColour(colour: number, dark: boolean): string {
   const [r, g, b] = oklch(dark ? 0.74 : 0.58, 0.14, (colour * 67 + 20) % 360);
