@@ -5,10 +5,14 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpu_mode.h"
 
+#include "base/array.h"
+#include "base/text.h"
 #include "gpu/frames/frames_out.h"
 #include "privileges.h"
 
@@ -48,6 +52,33 @@ uint64_t gpu_option_number(char **options, const char *name, uint64_t fallback)
     return digits ? gpu_option_digits(&digits) : fallback;
 }
 
+/* The options of the command line and, before them, those of the descriptor; they live as long as the program. NULL:
+ * memory is short. */
+static char **all_options(int argc, char **argv)
+{
+    static struct text more;
+    char **options = NULL, bytes[4096];
+    size_t room = 0, count = 0;
+    ssize_t got;
+
+    if (!gpu_option(argv + 2, GPU_OPTION_LONG))
+        return argv + 2;
+    while ((got = read(GPU_OPTIONS_FD, bytes, sizeof bytes)) > 0)
+        text_add_bytes(&more, bytes, (size_t)got);
+    close(GPU_OPTIONS_FD);
+    if (text_failed(&more))
+        return NULL;
+    for (size_t at = 0; at < more.length; at += strlen(more.bytes + at) + 1) {
+        if (array_reserve(&options, &room, count + 1, sizeof *options))
+            return NULL;
+        options[count++] = more.bytes + at;
+    }
+    if (array_reserve(&options, &room, count + (size_t)argc, sizeof *options))
+        return NULL;
+    memcpy(options + count, argv + 2, (size_t)(argc - 1) * sizeof *options); /* with the NULL at its end */
+    return options;
+}
+
 int main(int argc, char **argv)
 {
     /* Ctrl-C is for the program that started this one; its end is a hang-up. */
@@ -55,10 +86,11 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (strcmp(argv[1], modes[i].name) == 0) {
-            if (privileges_begin(modes[i].needs_rights) != 0)
+            char **options;
+            if (privileges_begin(modes[i].needs_rights) != 0 || !(options = all_options(argc, argv)))
                 return 2;
             frames_begin();
-            int status = modes[i].run(argv + 2);
+            int status = modes[i].run(options);
             frames_send();
             return status;
         }

@@ -1,16 +1,16 @@
 /* Sets, sections and metrics as counters of a chip: a frame for each metric that will be counted and for each that
  * cannot be, then the number of passes.
  *
- * Options: chip=NAME or device=N; profiler=range|sampling; sets=LIST, sections=LIST, metrics=LIST; file=PATH: where the
- * config image goes; single=1: metrics that would need a second pass are left out, and said. */
+ * Options: chip=NAME, or device=N of visible=LIST in this order (the variables of CUDA, as the program will have them);
+ * profiler=range|sampling; sets=LIST, sections=LIST, metrics=LIST; file=PATH: where the config image goes; single=1:
+ * metrics that would need a second pass are left out, and said. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "abi/cupti.h"
+#include "base/text.h"
 #include "gpu/counters/counters_choice.h"
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_library.h"
@@ -19,16 +19,21 @@
 
 static int save(const char *path, const struct counters_config *config)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    size_t done = 0;
+    struct text image = { 0 };
 
-    while (file >= 0 && done < config->bytes) {
-        ssize_t wrote = write(file, config->image + done, config->bytes - done);
-        if (wrote < 0 && errno != EINTR)
-            break;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return file >= 0 && close(file) == 0 && done == config->bytes ? 0 : -1;
+    text_add_bytes(&image, config->image, config->bytes);
+    int failed = text_write_file(&image, path);
+    text_free(&image);
+    return failed;
+}
+
+/* Which GPU is number N depends on the environment of the program. */
+static void use_variable(const char *name, const char *value)
+{
+    if (value && strcmp(value, GPU_VISIBLE_ALL) == 0)
+        unsetenv(name);
+    else if (value)
+        setenv(name, value, 1);
 }
 
 static int refuse(const struct counters_host *host, int result)
@@ -68,9 +73,12 @@ int gpu_mode_config(char **options)
 {
     struct counters_host host;
 
+    use_variable("CUDA_VISIBLE_DEVICES", gpu_option(options, "visible"));
+    use_variable("CUDA_DEVICE_ORDER", gpu_option(options, "order"));
     if (counters_begin(&host, gpu_option(options, "chip"), (unsigned)gpu_option_number(options, "device", 0),
                        gpu_option(options, "profiler")))
         return GPU_MODE_REFUSED;
+    counters_send_chip(host.chip);
     struct counters_list list = { .host = &host };
     counters_list_add_sets(&list, gpu_option(options, "sets"));
     counters_list_add_sections(&list, gpu_option(options, "sections"));

@@ -1,4 +1,4 @@
-/* The metrics of a chip: a frame each.
+/* A chip and its metrics: a frame each.
  *
  * Options: chip=NAME or device=N; profiler=range|sampling; mode=base|suffix|all; names=LIST for suffix. A base metric
  * comes without a suffix and with its unit as a sum. */
@@ -73,6 +73,7 @@ int gpu_mode_metrics(char **options)
     if (counters_begin(&host, gpu_option(options, "chip"), (unsigned)gpu_option_number(options, "device", 0),
                        gpu_option(options, "profiler")))
         return GPU_MODE_REFUSED;
+    counters_send_chip(host.chip);
     for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
         const struct counters_bases *bases = counters_host_bases(&host, (enum cupti_metric_type)type);
         for (size_t i = 0; i < bases->count; i++)

@@ -82,6 +82,7 @@ enum wire_uncounted {
     WIRE_UNCOUNTED_CAPTURED,   /* into a graph */
     WIRE_UNCOUNTED_LATE,       /* after the time that was given */
     WIRE_UNCOUNTED_COLLECTIVE, /* it waits for other GPUs or for all its blocks, and was not named */
+    WIRE_UNCOUNTED_CHIP,       /* on a GPU with another chip than that of the counters */
     WIRE_UNCOUNTED_CAUSES
 };
 

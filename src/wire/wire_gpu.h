@@ -48,6 +48,13 @@ struct gpu_frame {
 enum { GPU_FRAME_MOST_BYTES = 1 << 20 };
 #define GPU_ALL UINT32_MAX /* in place of a device's number: all of them */
 
+/* Options that are too long for a command line are in this descriptor, each with its NUL, if the option `long` is
+ * given.
+ */
+enum { GPU_OPTIONS_FD = 3 };
+#define GPU_OPTION_LONG "long"
+#define GPU_VISIBLE_ALL "*" /* the option visible=, where CUDA_VISIBLE_DEVICES is not set */
+
 struct gpu_device {
     uint32_t device;     /* NVML's number, which is the order of the PCI bus */
     uint32_t minor;      /* /dev/nvidia<minor> */

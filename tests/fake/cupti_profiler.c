@@ -4,7 +4,8 @@
  * A pass has room for four counters of one unit of the chip. A config image is a text: the passes, then the metrics,
  * line by line. A counter data image is a text, too: "RANGE METRIC VALUE", line by line. cupti_ranges.c has the
  * ranges of kernels, cupti_sampling.c has samples.
- * FAKE_CHIP is another name of the chip. */
+ * FAKE_CHIP is another name of the chip, or one for each GPU, with commas between them: CUDA_VISIBLE_DEVICES, a list of
+ * numbers, chooses from them. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,14 @@ static int is_driver_ready(void)
     return !get_count || get_count(&count) == 0;
 }
 
+/* The number at this place of a list; without a list, that which is given. */
+static size_t nth(const char *list, size_t place, size_t without)
+{
+    for (size_t i = 0; list && i < place; i++)
+        list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL;
+    return list ? (size_t)atoi(list) : without;
+}
+
 struct chip_name {
     size_t size;
     void *priv;
@@ -162,10 +171,19 @@ struct chip_name {
 EXPORT int cuptiDeviceGetChipName(struct chip_name *params);
 EXPORT int cuptiDeviceGetChipName(struct chip_name *params)
 {
+    static char names[8][16];
+    const char *list = getenv("FAKE_CHIP"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+    size_t number = nth(visible, params ? params->device : 0, params ? params->device : 0);
     CHECK_SIZE(params, 32);
-    if (params->device || !is_driver_ready())
-        return params->device ? INVALID_PARAMETER : NOT_INITIALIZED_YET;
-    params->name = getenv("FAKE_CHIP") ? getenv("FAKE_CHIP") : "GH100";
+    if (!is_driver_ready())
+        return NOT_INITIALIZED_YET;
+    for (size_t i = 0; list && i < number; i++, list++)
+        if (!(list = strchr(list, ',')))
+            return INVALID_PARAMETER;
+    if (number >= 8 || (!list && number))
+        return INVALID_PARAMETER;
+    snprintf(names[number], sizeof names[number], "%.*s", list ? (int)strcspn(list, ",") : 5, list ? list : "GH100");
+    params->name = names[number];
     return OK;
 }
 

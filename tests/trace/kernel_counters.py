@@ -172,6 +172,21 @@ class Counters(fakelib.Case):
         self.check_values(report)
         self.assertEqual([], self.diagnostics(report))
 
+    def test_gpus_with_different_chips(self):
+        """Counters are those of the chip of the first GPU that the program sees and the filter lets through; launches on others are told."""
+        variables = {"TACHO_GPU_HELPER": HELPER, "TACHO_CUPTI": fakelib.cupti("13.0"), "FAKE_CHIP": "GV100,GH100"}
+        settings = {"nested": 1, "devices": 2}
+        # The stand-in counts in one context of a process.
+        for more, chip, counted, others in (([], "GV100", ["on_0"], 1), (["--gpu-counters-filter=device=1"], "GH100", ["on_1"], 0),
+                                            (["--env-var=CUDA_VISIBLE_DEVICES=1"], "GH100", ["on_0"], 0)):
+            with self.subTest(more):
+                report = self.cuda("cuda_work", "devices", options=["--gpu-counters=light", *more], settings=settings, variables=variables)
+                self.assertEqual([chip], [name for name, in report.rows("SELECT DISTINCT chip FROM TACHO_METRICS")])
+                self.assertEqual(counted, self.counted(report))
+                self.check_values(report)
+                said = [text for text in self.diagnostics(report) if "another chip" in text]
+                self.assertEqual(others, len(said), said)
+
     def test_a_process_that_is_killed(self):
         """Its kernels are in the report, without counters; that is said."""
         report = self.capture("killed", counters=SEVERAL, status=-9)

@@ -296,6 +296,8 @@ enum launch_answer launch_filter_ask(const struct counted_launch *launch)
         return LAUNCH_UNWANTED;
     if ((answers & IS_COLLECTIVE || launch->is_cooperative) && !filter.takes_collectives)
         return LAUNCH_COLLECTIVE;
+    if (launch->has_other_chip)
+        return LAUNCH_OTHER_CHIP;
     uint64_t number = number_in_mode(launch);
     int is_wanted = number > filter.skip && (!filter.count || number - filter.skip <= filter.count);
     return is_wanted ? LAUNCH_WANTED : LAUNCH_UNWANTED;

@@ -21,7 +21,7 @@
 struct counted_launch {
     const char *symbol; /* mangled */
     uint32_t device, context_id, stream_id;
-    uint8_t is_cooperative;
+    uint8_t is_cooperative, has_other_chip;
     uint64_t grid[3], block[3];
 };
 
@@ -32,6 +32,7 @@ enum launch_answer {
     LAUNCH_UNWANTED,
     LAUNCH_WANTED,
     LAUNCH_COLLECTIVE, /* it would be wanted, if it did not wait for others */
+    LAUNCH_OTHER_CHIP, /* the same, if its GPU had the chip of the counters */
 };
 
 /* Whether a kernel is to be counted: at the entry of each launch. */

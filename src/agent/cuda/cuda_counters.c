@@ -296,13 +296,32 @@ static int read_launch(enum cuda_launch_kind kind, const void *parameters, struc
     return 0;
 }
 
+/* Counters are chosen for one chip. */
+static uint8_t has_other_chip(uint32_t device)
+{
+    enum { UNKNOWN, SAME, OTHER, DEVICES_MOST = 64 };
+    static uint8_t known[DEVICES_MOST];
+    struct cupti_chip_name chip = { .device = device };
+    uint8_t answer = device < DEVICES_MOST ? known[device] : UNKNOWN;
+
+    if (answer == UNKNOWN)
+        answer = COUNTERS_CALL(chip_name, chip) == CUPTI_RESULT_SUCCESS && chip.name &&
+                         strcmp(chip.name, counters.config.chip) != 0
+                     ? OTHER
+                     : SAME;
+    if (device < DEVICES_MOST)
+        known[device] = answer;
+    return answer == OTHER;
+}
+
 /* Why this launch is not counted; WIRE_UNCOUNTED_CAUSES: it is. */
 static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cupti_call *call,
                                     struct launched *launched)
 {
     static const enum wire_uncounted causes[] = { [LAUNCH_UNWANTED] = WIRE_UNCOUNTED_FILTER,
                                                   [LAUNCH_WANTED] = WIRE_UNCOUNTED_CAUSES,
-                                                  [LAUNCH_COLLECTIVE] = WIRE_UNCOUNTED_COLLECTIVE };
+                                                  [LAUNCH_COLLECTIVE] = WIRE_UNCOUNTED_COLLECTIVE,
+                                                  [LAUNCH_OTHER_CHIP] = WIRE_UNCOUNTED_CHIP };
     struct counted_launch *launch = &launched->filtered;
 
     if (kind == CUDA_LAUNCH_GRAPH)
@@ -317,6 +336,7 @@ static enum wire_uncounted cause_of(enum cuda_launch_kind kind, const struct cup
                                        .context_id = call->context_id,
                                        .is_cooperative = launched->is_cooperative };
     cuda.cupti.cuptiGetDeviceId(call->context, &launch->device);
+    launch->has_other_chip = has_other_chip(launch->device);
     cuda.cupti.cuptiGetStreamIdEx(call->context, launched->stream, 0, &launch->stream_id);
     for (int i = 0; i < 3; i++) {
         launch->grid[i] = launched->sizes[i];

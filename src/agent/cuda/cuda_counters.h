@@ -10,7 +10,7 @@
 #include "abi/cupti_profiler.h"
 #include "cuda_agent.h"
 
-enum { COUNTERS_PATH_BYTES = 320, COUNTERS_METRICS_MOST = 8192, COUNTERS_CONTEXTS_MOST = 16 };
+enum { COUNTERS_PATH_BYTES = 320, COUNTERS_CONTEXTS_MOST = 16 };
 
 struct counted_context {
     _Atomic(void *) handle; /* NULL: this place is free */

@@ -48,10 +48,20 @@ static void take_line(const char *key, const char *value)
         CONFIG->until_ns = sys_now_ns() + small_number(value);
     else if (strcmp(key, "bytes") == 0)
         CONFIG->most_bytes = small_number(value);
-    else if (strcmp(key, "metric") == 0 && CONFIG->metric_count < COUNTERS_METRICS_MOST)
+    else if (strcmp(key, "metric") == 0)
         CONFIG->metrics[CONFIG->metric_count++] = value;
     else
         launch_filter_add(key, value);
+}
+
+/* How many lines there are up to an empty one: no more metrics than that. */
+static size_t count_lines(const char *at, const char *end)
+{
+    size_t count = 0;
+
+    for (const char *stop; at < end && *at != '\n' && (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1)
+        count++;
+    return count;
 }
 
 /* Lines up to an empty one, then CUPTI's configuration. */
@@ -65,8 +75,8 @@ int counters_read_config(void)
     small_text_add(path, sizeof path, CONFIG->folder);
     small_text_add(path, sizeof path, "/" WIRE_COUNTERS_FILE);
     char *at = map_file(path, &bytes), *end = at + bytes;
-    CONFIG->metrics = window_map(-1, 0, COUNTERS_METRICS_MOST * sizeof *CONFIG->metrics);
-    if (!at || !CONFIG->metrics)
+    CONFIG->metrics = at ? window_map(-1, 0, (count_lines(at, end) + 1) * sizeof *CONFIG->metrics) : NULL;
+    if (!CONFIG->metrics)
         return -1;
     for (char *stop; at < end && *at != '\n'; at = stop + 1) {
         char *sign = memchr(at, '=', (size_t)(end - at));

@@ -15,6 +15,7 @@ struct answer {
     struct list_columns columns;
     struct text missing; /* a line each */
     struct text chips;   /* on one line */
+    char chip[32];       /* the last of them */
     struct gpu_config config;
     char refusal[GPU_MESSAGE_BYTES];
 };
@@ -40,6 +41,7 @@ static void take_chip(struct answer *answer, const struct gpu_frame *frame, cons
 
     if (gpu_frame_texts(frame, payload, sizeof(struct gpu_chip), &name, 1))
         return;
+    snprintf(answer->chip, sizeof answer->chip, "%s", name);
     text_add(&answer->chips, answer->chips.length ? ", " : "");
     for (; *name; name++)
         text_add_char(&answer->chips, (char)tolower((unsigned char)*name)); /* ncu spells them gh100 */
@@ -111,9 +113,10 @@ static int is_sampling(const struct ncu_settings *settings)
     return settings->query_collection && strcmp(settings->query_collection, "pmsampling") == 0;
 }
 
+/* With the chip above it, which tacho-gpu names if it is that of a GPU. */
 static void add_answer(struct text *out, struct answer *answer, const char *chip, int has_passes)
 {
-    text_addf(out, "%s\n", strchr(chip, '=') + 1);
+    text_addf(out, "%s\n", *answer->chip ? answer->chip : strchr(chip, '=') + 1);
     list_columns_print(&answer->columns, out);
     text_add(out, text_string(&answer->missing));
     if (has_passes)

@@ -43,9 +43,8 @@ static void take(void *context, const struct gpu_frame *frame, const void *paylo
         text_add(&answer->refusal, gpu_frame_refusal(frame, payload, &refusal) ? "1" : "");
 }
 
-static int ask(struct answer *answer, const char *sets, const char *sections, const char *metrics, struct error *err)
+static int ask(struct answer *answer, const char *const *options, struct error *err)
 {
-    const char *options[] = { "device=0", "profiler=range", "single=1", sets, sections, metrics, NULL };
     const struct gpu_question question = { "config", options, INT64_C(60000000000), "tacho-gpu was ended", NULL };
 
     *answer = (struct answer){ 0 };
@@ -78,16 +77,21 @@ int ncu_replay_groups(struct ncu_groups *groups, const struct ncu_settings *sett
     char *sets = ncu_list_option("sets", is_default ? &basic : &settings->sets);
     char *sections = ncu_list_option("sections", &settings->sections);
     char *metrics = ncu_list_option("metrics", &settings->metrics);
+    char device[32];
     struct answer answer;
     int code = ERR_NO_MEMORY;
 
+    snprintf(device, sizeof device, "device=%d", settings->devices ? atoi(settings->devices) : 0);
     *groups = (struct ncu_groups){ 0 };
     if (!sets || !sections || !metrics) {
         error_set(err, code, "out of memory");
         goto failed;
     }
     for (int is_first = 1; metrics && groups->count < NCU_RUNS_MOST; is_first = 0) {
-        code = ask(&answer, is_first ? sets : "sets=", is_first ? sections : "sections=", metrics, err);
+        const char *options[] = { device,  "profiler=range",       "single=1",
+                                  metrics, is_first ? sets : NULL, is_first ? sections : NULL,
+                                  NULL };
+        code = ask(&answer, options, err);
         free(metrics);
         metrics = take_group(groups, &answer);
         if (code)

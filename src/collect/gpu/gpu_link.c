@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ extern char **environ;
 
 #define PLACE "lib/tacho/tacho-gpu" /* from the folder above bin */
 
-enum { OPTIONS_MOST = 16, READ_BYTES = 1 << 16, END_MS = 2000, KILLED_MS = 2000 };
+enum { OPTIONS_MOST = 16, LONG_BYTES = 1 << 15, READ_BYTES = 1 << 16, END_MS = 2000, KILLED_MS = 2000 };
 
 static void find_program(char path[INSTALL_PLACE_BYTES])
 {
@@ -34,7 +35,29 @@ static void find_program(char path[INSTALL_PLACE_BYTES])
         install_place(path, PLACE);
 }
 
-static int spawn(struct gpu_link *link, char *const *words, int socket)
+/* A word of a command line has at most 128 KiB: long options go into a file, each with its NUL. Its descriptor is above
+ * those that the program gets; -1: it could not be made. */
+static int long_options(const char *const *options)
+{
+    int made = memfd_create("tacho-gpu", MFD_CLOEXEC);
+    int file = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, GPU_OPTIONS_FD + 1);
+    int failed = file < 0;
+
+    for (; *options && !failed; options++)
+        for (size_t done = 0, length = strlen(*options) + 1; length > LONG_BYTES && done < length && !failed;) {
+            ssize_t wrote = write(file, *options + done, length - done);
+            failed = wrote <= 0;
+            done += failed ? 0 : (size_t)wrote;
+        }
+    if (made >= 0)
+        close(made);
+    if (failed && file >= 0)
+        close(file);
+    return failed || lseek(file, 0, SEEK_SET) != 0 ? -1 : file;
+}
+
+/* `file`: the long options; -1: there are none. */
+static int spawn(struct gpu_link *link, char *const *words, int socket, int file)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -47,6 +70,8 @@ static int spawn(struct gpu_link *link, char *const *words, int socket)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+    if (file >= 0)
+        posix_spawn_file_actions_adddup2(&actions, file, GPU_OPTIONS_FD);
     if (!getenv("TACHO_GPU_DEBUG"))
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     int failed = posix_spawn(&link->pid, words[0], &actions, &attributes, words, environ);
@@ -59,15 +84,27 @@ int gpu_link_start(struct gpu_link *link, const char *mode, const char *const *o
 {
     char path[INSTALL_PLACE_BYTES];
     const char *words[OPTIONS_MOST + 3] = { path, mode };
-    int ends[2], words_count = 2;
+    int ends[2], words_count = 2, has_long = 0, file = -1;
 
     *link = (struct gpu_link){ .fd = -1 };
     find_program(path);
-    for (; *options && words_count < OPTIONS_MOST + 2; options++)
-        words[words_count++] = *options;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+    for (size_t i = 0; options[i] && words_count < OPTIONS_MOST + 1; i++)
+        if (strlen(options[i]) < LONG_BYTES)
+            words[words_count++] = options[i];
+        else
+            has_long = 1;
+    if (has_long && (file = long_options(options)) < 0)
+        return error_set_errno(err, "cannot pass long lists to %s", path);
+    if (has_long)
+        words[words_count++] = GPU_OPTION_LONG "=1";
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+        if (file >= 0)
+            close(file);
         return error_set_errno(err, "cannot make a socket for %s", path);
-    int failed = spawn(link, (char *const *)words, ends[1]);
+    }
+    int failed = spawn(link, (char *const *)words, ends[1], file);
+    if (file >= 0)
+        close(file);
     close(ends[1]);
     if (failed) {
         close(ends[0]);

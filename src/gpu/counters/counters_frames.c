@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "abi/counters/counter_sections.h"
 #include "abi/cupti.h"
 #include "base/text.h"
 #include "counters_library.h"
@@ -25,6 +26,18 @@ void counters_send_metric(const struct counters_entry *entry)
         text_add_bytes(&frame, texts[i], strlen(texts[i]) + 1);
     if (!text_failed(&frame))
         frames_add(GPU_FRAME_METRIC, frame.bytes, frame.length);
+    text_free(&frame);
+}
+
+void counters_send_chip(const char *name)
+{
+    struct gpu_chip head = { .capability = (uint32_t)counter_chip_capability(name) };
+    struct text frame = { 0 };
+
+    text_add_bytes(&frame, &head, sizeof head);
+    text_add_bytes(&frame, name, strlen(name) + 1);
+    if (!text_failed(&frame))
+        frames_add(GPU_FRAME_CHIP, frame.bytes, frame.length);
     text_free(&frame);
 }
 

@@ -95,13 +95,40 @@ static void add_option(struct text *option, const char *name, const char *value)
         text_addf(option, "%s=%s", name, value);
 }
 
+/* A variable as the program will have it; NULL: it has none. */
+static const char *variable_of(const struct collect_options *options, const char *name)
+{
+    const char *value = options->clean_environment ? NULL : getenv(name);
+
+    for (size_t i = 0; i < options->environment_count; i++)
+        if (strcmp(options->environment[i].name, name) == 0)
+            value = options->environment[i].value;
+    return value;
+}
+
+/* The first GPU that the filters let through: the counters are chosen for its chip. */
+static void first_device(const char *filters, char digits[16])
+{
+    static const char key[] = "device=";
+    const char *line = filters;
+
+    while (line && !text_begins_with(line, key))
+        line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
+    snprintf(digits, 16, "%d", line ? atoi(line + strlen(key)) : 0);
+}
+
 static int ask_config(struct counter_capture *counters, const char *image, struct error *err)
 {
-    const struct counter_options *wanted = &counters->collector->options->kernel_counters;
+    const struct collect_options *all = counters->collector->options;
+    const struct counter_options *wanted = &all->kernel_counters;
+    const char *visible = variable_of(all, "CUDA_VISIBLE_DEVICES");
+    char device[16];
     struct {
         const char *name, *value;
     } given[] = {
-        { "device", "0" },
+        { "device", device },
+        { "visible", visible ? visible : GPU_VISIBLE_ALL },
+        { "order", variable_of(all, "CUDA_DEVICE_ORDER") },
         { "profiler", "range" },
         { "sets", wanted->sets },
         { "sections", wanted->sections },
@@ -112,6 +139,7 @@ static int ask_config(struct counter_capture *counters, const char *image, struc
     const char *options[sizeof given / sizeof *given + 1] = { 0 };
     size_t count = 0;
 
+    first_device(wanted->filters, device);
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         add_option(&texts[i], given[i].name, given[i].value);
         if (texts[i].length)

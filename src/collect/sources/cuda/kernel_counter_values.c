@@ -165,6 +165,8 @@ static void warn_uncounted(struct counter_capture *counters)
         [WIRE_UNCOUNTED_LATE] = "launches after the time limit",
         [WIRE_UNCOUNTED_COLLECTIVE] = "launches of kernels that wait for others (NCCL, NVSHMEM, cooperative): name the "
                                       "kernel to count it (tacho ncu -k)",
+        [WIRE_UNCOUNTED_CHIP] = "launches on GPUs with another chip than the one that the counters were chosen for: "
+                                "choose the GPU with CUDA_VISIBLE_DEVICES, or with tacho ncu --devices",
     };
 
     for (size_t i = 0; i < WIRE_UNCOUNTED_CAUSES; i++)
