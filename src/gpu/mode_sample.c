@@ -150,10 +150,11 @@ static int choose(struct sampled_gpu *gpu, const char *chip, char **options, con
     return result ? result : tell_metrics(gpu);
 }
 
-/* A thread evaluates some THREAD_HZ samples a second. The program that is profiled needs CPUs too. */
+/* A thread could evaluate five times THREAD_HZ; but a sample is decoded first, by one. The program that is profiled
+ * needs CPUs too. */
 static size_t threads_for(uint64_t interval_ns)
 {
-    enum { THREAD_HZ = 10000 };
+    enum { THREAD_HZ = 4000 };
     int half = parallel_cores() / 2;
     size_t most = half < 1 ? 1 : half < PM_THREADS_MOST ? (size_t)half : PM_THREADS_MOST;
     uint64_t wanted = (UINT64_C(1000000000) / (interval_ns ? interval_ns : 1) + THREAD_HZ - 1) / THREAD_HZ;

@@ -17,7 +17,8 @@ import tools
 
 LIMIT_SECONDS = 240
 ALONE = True
-RATES = (1000, 10000, 50000)
+RATES = (1000, 10000)
+BEYOND = 50000  # more than CUPTI decodes, as docs/gpu-metrics.md says
 RANGE = compare.RANGE
 EDGE_NS = 20_000
 ANYTIME = ("GPC Clock", "SYS Clock", "GR Active", "PCIe")  # not 0 on an idle GPU
@@ -92,7 +93,7 @@ class Sampled(gpulib.Case):
                 path = os.path.join(kept["folder"], f"{tool}{rate}")
                 made[tool, rate] = path, pool.submit(capture(path, (*gpulib.CUDA, *self.options, *options), command, kept["folder"]))
             take("tacho", 0, compare.capture_tacho, "--gpu-metrics-set=basic")
-            for rate in RATES:
+            for rate in (*RATES, BEYOND):
                 sampled = "--gpu-metrics-devices=all", f"--gpu-metrics-frequency={rate}"
                 take("tacho", rate, compare.capture_tacho, *sampled)
                 take("nsys", rate, compare.capture_nsys, *sampled)
@@ -116,6 +117,18 @@ class Sampled(gpulib.Case):
                 self.figure(f"{rate} Hz: samples, lost, Hz", [samples, lost, round(reached, 1)])
                 self.figure(f"{rate} Hz: seconds from the begin of the report to the first sample", round(self.ours(rate).first / 1e9, 2))
                 self.assertEqual(lost, 0)
+
+    def test_beyond_what_cupti_decodes(self):
+        """Nothing is lost, or the report says that and why; the kernels are as without samples."""
+        capture = self.ours(BEYOND)
+        samples, lost, reached = self.sampling(BEYOND)
+        theirs = self.kept["nsys", BEYOND]
+        self.figure(f"{BEYOND} Hz: samples, lost, Hz", [samples, lost, round(reached, 1)])
+        self.figure(f"{BEYOND} Hz: samples a second by nsys", round(len(theirs.samples(ACTIVE)) / ((theirs.end - theirs.start) / 1e9), 1))
+        said = [text for text, in capture.rows("SELECT refusal FROM TACHO_GPU_SAMPLING WHERE refusal IS NOT NULL")]
+        self.figure(f"{BEYOND} Hz: what the report says", said)
+        self.assertTrue(lost == 0 or any("faster than CUPTI could decode" in text for text in said), said)
+        self.assertEqual(len(capture.kernels), len(self.ours(0).kernels))
 
     def test_number_of_samples(self):
         """In the time of the kernels, which lasts about as long under both."""
@@ -198,11 +211,11 @@ class Train(Sampled):
                             ("Tensor Active [Throughput %]", ("Tensor Active [Throughput %]",)),
                             ("DRAM Bandwidth [Throughput %]", ("DRAM Read Bandwidth [Throughput %]", "DRAM Write Bandwidth [Throughput %]"))):
             with self.subTest(metric=name):
-                readings = capture.rows(query, "GPM", name, capture.start, capture.end)
+                readings = capture.rows(query, "GPM", name, capture.start, capture.end)[1:]  # the first may be older than the kernels
                 self.assertGreater(len(readings), 3, "readings in the time of the kernels")
                 counted = sum(statistics.mean(value for _, value in capture.rows(query, "", part, readings[0][0], readings[-1][0])) for part in parts)
                 read = statistics.mean(value for _, value in readings[1:])  # each is of the time since the one before
-                self.figure(f"{name}: GPM, counters", [round(read, 2), round(counted, 2)])
+                self.figure(f"{name}: GPM, counters", [round(read, 2), round(counted, 2), [round(value, 1) for _, value in readings]])
                 self.assertAlmostEqual(read, counted, delta=2)
 
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -31,12 +32,13 @@ static struct gpu {
     int is_enabled, is_started, enables;
     int refuse_enable;                           /* result */
     size_t room;                                 /* samples of an image */
+    uint32_t asked;                              /* samples that the newest image was asked to have room for */
     const struct made *made;
     size_t count, at;                            /* samples that the GPU has, and those decoded */
     size_t overflow_at;                          /* the GPU's buffer is full once so many were decoded; 0: never */
     int overflow_result;                         /* of the decode that finds it so */
     const struct made *image[1024];
-    size_t held;                                 /* of the image */
+    size_t held;                                 /* of the image, which begins with this number */
     int is_endless;                              /* it has the samples again as soon as they were decoded */
     int hosts[PM_THREADS_MOST];
     _Atomic uint32_t evaluated[PM_THREADS_MOST]; /* with each host */
@@ -74,6 +76,7 @@ static int data_size(void *arguments)
     assert_int_equal(call->count, 2);
     assert_string_equal(call->names[1], "b");
     call->bytes = IMAGE_BYTES;
+    gpu.asked = call->samples;
     return 0;
 }
 
@@ -82,7 +85,6 @@ static int data_initialize(void *arguments)
     struct cupti_sampling_data_initialize *call = arguments;
     assert_int_equal(call->bytes, IMAGE_BYTES);
     memset(call->data, 0, call->bytes);
-    gpu.held = 0;
     return 0;
 }
 
@@ -112,9 +114,11 @@ static int decode(void *arguments)
     struct cupti_sampling_decode *call = arguments;
     SIZE(sampling_decode, 45);
     assert_true(gpu.is_enabled);
+    memcpy(&gpu.held, call->data, sizeof gpu.held);
     assert_int_equal(gpu.held, 0);
     while (gpu.at < gpu.count && gpu.held < gpu.room)
         gpu.image[gpu.held++] = &gpu.made[gpu.at++];
+    memcpy(call->data, &gpu.held, sizeof gpu.held);
     gpu.at = gpu.is_endless ? 0 : gpu.at;
     call->stop_reason = gpu.at < gpu.count ? CUPTI_DECODE_FULL : CUPTI_DECODE_END;
     call->overflow = gpu.overflow_at && gpu.at >= gpu.overflow_at;
@@ -283,15 +287,34 @@ static void a_gpu_that_is_too_fast_is_left_behind(void **state)
     struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
     gpu.is_endless = 1;
     assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
-    assert_int_equal(taken.count, 3);                            /* later ones have times that were there already */
+    assert_int_equal(taken.count, 3); /* later ones have times that were there already */
     assert_int_equal(pm_sampler_counts(sampler).interval_ns, INTERVAL);
-    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0); /* behind once more: it samples half as often */
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
+    assert_int_equal(pm_sampler_counts(sampler).interval_ns, INTERVAL);
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0); /* the third time: it samples half as often */
     assert_int_equal(pm_sampler_counts(sampler).interval_ns, 2 * INTERVAL);
     assert_int_equal(gpu.config.interval, 2 * INTERVAL);
     assert_int_equal(gpu.enables, 2);
     pm_sampler_stop(sampler, take, &taken);
     assert_true(pm_sampler_counts(sampler).lost > 0);
     pm_sampler_free(sampler);
+}
+
+/* What came in a pause has room: all is decoded at once, and the next image is as usual. */
+static void a_pause_loses_nothing(void **state)
+{
+    struct pm_request request = request_of(2, eight, 3);
+    struct taken taken = { 0 };
+    const char *call;
+    int result;
+    request.interval_ns = 1000;
+    request.decode_ns = 100000; /* room for 256 */
+    struct pm_sampler *sampler = pm_sampler_begin(&request, &result, &call);
+    assert_int_equal(gpu.asked, 256);
+    usleep(2000);               /* 2,000 samples, and a quarter more */
+    assert_int_equal(pm_sampler_read(sampler, take, &taken), 0);
+    assert_true(gpu.asked >= 4096);
+    end(sampler, &taken);
 }
 
 static void chips_without_a_trigger_by_time_count_cycles(void **state)
@@ -403,6 +426,7 @@ int main(void)
         cmocka_unit_test(all_samples_come_once_and_in_order),
         cmocka_unit_test(threads_share_an_image),
         cmocka_unit_test(a_gpu_that_is_too_fast_is_left_behind),
+        cmocka_unit_test(a_pause_loses_nothing),
         cmocka_unit_test(chips_without_a_trigger_by_time_count_cycles),
         cmocka_unit_test(gaps_are_counted),
         cmocka_unit_test(a_first_sample_without_values_is_none),

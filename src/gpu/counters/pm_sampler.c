@@ -4,12 +4,13 @@
  *     { DecodeData, GetCounterDataInfo, GetSampleInfo and EvaluateToGpuValues for each sample, initialize again },
  *     Stop, the same once more, Disable
  *
- * A counter data image that is full may lose the rest of a decode, so it has room for more samples than should come
- * between two decodes, and a decode that stops because of it is repeated with an empty one. To empty it costs as much
- * as to decode a sample, for each that it has room for: on an H200 room for four times as many was a whole CPU at 10
- * kHz. If the GPU's buffer overflows, which a flag or the result OUT_OF_MEMORY says, it stays full: sampling is begun
- * again, and the gap is counted. The first sample of a session may have no values and any time, and after Stop there
- * may be samples without a time: they are empty. */
+ * A decode takes all that the GPU has, and what the counter data image has no room for is lost. So before each decode
+ * the image gets room for what came since the last one, however long ago that was, and a quarter more. With the 22
+ * metrics of the usual set a sample takes 29 KB in it on an H200. There a decode takes 30 µs a sample, its evaluation
+ * 43 µs, which threads share, and to initialize the image 17 µs for each sample that it has room for: a copy of one
+ * that was just initialized takes a third of that. If the GPU's buffer overflows, which a flag or the result
+ * OUT_OF_MEMORY says, it stays full: sampling is begun again, and the gap is counted. The first sample of a session may
+ * have no values and any time, and after Stop there may be samples without a time: they are empty. */
 #include "pm_sampler.h"
 
 #include <math.h>
@@ -21,29 +22,35 @@
 #include "base/parallel.h"
 
 enum {
-    SAMPLES_LEAST = 256,            /* of a counter data image */
-    SAMPLES_MOST = 65536,
+    ROOM_LEAST = 256,               /* samples of a counter data image */
+    ROOM_MOST = 65536,
     HARDWARE_BYTES_A_SAMPLE = 8192, /* 4 to 7 KB were seen */
     BATCH = 64,                     /* samples that a thread evaluates at a time */
-    READ_TIMES = 4,                 /* a read may take so many times what lies between two reads */
-    BEHIND_MOST = 2,                /* reads in a row that left samples behind */
-    INTERVALS_MOST = 64,            /* of a sample: cycles of a clock that is slow become long, but not so long */
+    READ_TIMES = 4,                 /* a read that comes, or lasts, so many times decode_ns is late */
+    LATE_MOST = 3,       /* reads in a row: the next of them has few samples again if this one was an exception */
+    INTERVALS_MOST = 64, /* of a sample: cycles of a clock that is slow become long, but not so long */
 };
 #define REST_NS INT64_C(2000000000) /* for what is left at the end */
+#define HARDWARE_NS UINT64_C(2000000000) /* for so long the GPU's buffer has room */
 #define HARDWARE_LEAST ((size_t)64 << 20)
 #define HARDWARE_MOST ((size_t)512 << 20)
+#define IMAGE_MOST ((size_t)256 << 20)
+#define PIECE ((size_t)4 << 20) /* that a thread copies at a time */
 
 struct pm_sampler {
     struct pm_request request;
     uint64_t asked_ns;         /* the interval that was asked for; request has the one in use */
     void *sampling;            /* CUPTI's object; NULL: none */
     uint8_t *image;
+    uint8_t *empty;            /* as the image is when it was just initialized */
     size_t image_bytes;
+    size_t room;               /* samples of the image */
+    int64_t decoded_ns;        /* when the last decode began */
     struct parallel *pool;     /* of request.threads; NULL: one */
     struct pm_sample *samples; /* those of the image, with room for all */
     double *values;
     uint64_t last_end_ns;      /* of the newest sample; 0: none yet */
-    int behind;                /* reads in a row that left samples behind */
+    int late;                  /* reads in a row */
     struct pm_counts counts;
 };
 
@@ -60,16 +67,9 @@ uint64_t pm_system_hz(const char *chip)
     return 0;
 }
 
-static size_t samples_of(const struct pm_request *request)
-{
-    uint64_t samples = 2 * request->decode_ns / (request->interval_ns ? request->interval_ns : 1);
-
-    return samples < SAMPLES_LEAST ? SAMPLES_LEAST : samples > SAMPLES_MOST ? SAMPLES_MOST : (size_t)samples;
-}
-
 static size_t hardware_bytes(const struct pm_request *request)
 {
-    size_t bytes = 2 * samples_of(request) * HARDWARE_BYTES_A_SAMPLE;
+    size_t bytes = (size_t)(HARDWARE_NS / (request->interval_ns ? request->interval_ns : 1)) * HARDWARE_BYTES_A_SAMPLE;
 
     return bytes < HARDWARE_LEAST ? HARDWARE_LEAST : bytes > HARDWARE_MOST ? HARDWARE_MOST : bytes;
 }
@@ -82,41 +82,85 @@ static uint64_t trigger_interval(const struct pm_request *request)
     return request->system_hz ? (uint64_t)(cycles + 0.5) : request->interval_ns;
 }
 
+/* ---- The counter data image ------------------------------------------------------------------------------------- */
+
 static void free_image(struct pm_sampler *sampler)
 {
     free(sampler->image);
+    free(sampler->empty);
     free(sampler->samples);
     free(sampler->values);
     sampler->image = NULL;
+    sampler->empty = NULL;
     sampler->samples = NULL;
     sampler->values = NULL;
+    sampler->room = 0;
 }
 
-static int make_image(struct pm_sampler *sampler, const char **call)
+/* Room for what comes in so long, as a power of two so that it seldom changes. */
+static size_t room_for(const struct pm_request *request, int64_t ns)
 {
-    const struct pm_request *request = &sampler->request;
+    uint64_t samples = (uint64_t)ns / (request->interval_ns ? request->interval_ns : 1);
+    size_t room = ROOM_LEAST;
+
+    while (room < ROOM_MOST && room < samples + samples / 4)
+        room *= 2;
+    return room;
+}
+
+static int image_size(struct pm_sampler *sampler, size_t room, size_t *bytes)
+{
     struct cupti_sampling_data_size size = { .sampling = sampler->sampling,
-                                             .names = request->metrics,
-                                             .count = request->count,
-                                             .samples = (uint32_t)samples_of(request) };
+                                             .names = sampler->request.metrics,
+                                             .count = sampler->request.count,
+                                             .samples = (uint32_t)room };
+    int result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_data_size, &size);
+
+    *bytes = size.bytes;
+    return result;
+}
+
+/* An empty image with so much room, or as much as it may have. */
+static int make_image(struct pm_sampler *sampler, size_t room, const char **call)
+{
+    size_t bytes = 0;
 
     *call = "cuptiPmSamplingGetCounterDataSize";
-    int result = cupti_profiler_call(request->cupti, CUPTI_CALL_sampling_data_size, &size);
-    if (result)
+    int result = image_size(sampler, room, &bytes);
+    while (!result && bytes > IMAGE_MOST && room > ROOM_LEAST)
+        result = image_size(sampler, room /= 2, &bytes);
+    if (result || room == sampler->room)
         return result;
     free_image(sampler);
-    sampler->image_bytes = size.bytes;
-    sampler->image = malloc(size.bytes);
-    sampler->samples = calloc(samples_of(request), sizeof *sampler->samples);
-    sampler->values = calloc(samples_of(request) * request->count, sizeof *sampler->values);
-    return sampler->image && sampler->samples && sampler->values ? 0 : CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    sampler->image = malloc(bytes);
+    sampler->empty = malloc(bytes);
+    sampler->samples = calloc(room, sizeof *sampler->samples);
+    sampler->values = calloc(room * sampler->request.count, sizeof *sampler->values);
+    if (!sampler->image || !sampler->empty || !sampler->samples || !sampler->values)
+        return CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
+    sampler->image_bytes = bytes;
+    sampler->room = room;
+    *call = "cuptiPmSamplingCounterDataImageInitialize";
+    result = CALL(sampler, sampling_data_initialize, .sampling = sampler->sampling, .bytes = bytes,
+                  .data = sampler->image);
+    memcpy(sampler->empty, sampler->image, bytes);
+    return result;
 }
 
-static int empty_image(struct pm_sampler *sampler)
+static void copy_piece(void *argument, int worker, size_t i)
 {
-    return CALL(sampler, sampling_data_initialize, .sampling = sampler->sampling, .bytes = sampler->image_bytes,
-                .data = sampler->image);
+    struct pm_sampler *sampler = argument;
+    size_t rest = sampler->image_bytes - i * PIECE;
+
+    memcpy(sampler->image + i * PIECE, sampler->empty + i * PIECE, rest < PIECE ? rest : PIECE);
 }
+
+static void empty_image(struct pm_sampler *sampler)
+{
+    parallel_for(sampler->pool, (sampler->image_bytes + PIECE - 1) / PIECE, copy_piece, sampler);
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
 
 static int configure(struct pm_sampler *sampler)
 {
@@ -141,14 +185,12 @@ static int start(struct pm_sampler *sampler, const char **call)
     sampler->sampling = enable.sampling;
     *call = "cuptiPmSamplingSetConfig";
     result = configure(sampler);
+    free_image(sampler); /* that of another session */
     if (!result)
-        result = make_image(sampler, call);
-    if (!result) {
-        *call = "cuptiPmSamplingCounterDataImageInitialize";
-        result = empty_image(sampler);
-    }
+        result = make_image(sampler, room_for(&sampler->request, (int64_t)sampler->request.decode_ns), call);
     if (!result) {
         *call = "cuptiPmSamplingStart";
+        sampler->decoded_ns = clock_monotonic_ns();
         result = CALL(sampler, sampling_start, .sampling = sampler->sampling);
     }
     return result;
@@ -247,19 +289,26 @@ static void evaluate_batch(void *argument, int worker, size_t batch)
 /* One decode. Sets *reason to what ended it. */
 static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t *reason, int *is_full)
 {
+    int64_t now_ns = clock_monotonic_ns(), usual_ns = (int64_t)sampler->request.decode_ns;
+    int64_t since_ns = now_ns - sampler->decoded_ns;
+    const char *call;
+    int result = make_image(sampler, room_for(&sampler->request, since_ns > usual_ns ? since_ns : usual_ns), &call);
+
+    if (result)
+        return result;
     struct cupti_sampling_decode round = { .sampling = sampler->sampling,
                                            .data = sampler->image,
                                            .data_bytes = sampler->image_bytes };
     struct cupti_sampling_data_info info = { .data = sampler->image, .data_bytes = sampler->image_bytes };
-    int result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_decode, &round);
-
+    sampler->decoded_ns = now_ns;
+    result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_decode, &round);
     *reason = round.stop_reason;
     *is_full |= round.overflow || result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY;
     if (result == CUPTI_RESULT_ERROR_OUT_OF_MEMORY)
         result = 0;
     if (!result)
         result = cupti_profiler_call(sampler->request.cupti, CUPTI_CALL_sampling_data_info, &info);
-    size_t room = samples_of(&sampler->request), completed = info.completed < room ? info.completed : room;
+    size_t completed = info.completed < sampler->room ? info.completed : sampler->room;
     struct evaluation evaluation = { .sampler = sampler, .count = completed, .result = result };
     parallel_for(sampler->pool, (completed + BATCH - 1) / BATCH, evaluate_batch, &evaluation);
     result = evaluation.result;
@@ -270,21 +319,21 @@ static int decode(struct pm_sampler *sampler, pm_take *take, void *to, uint32_t 
         count(sampler, sample);
         take(to, sample);
     }
-    return result ? result : empty_image(sampler);
+    empty_image(sampler);
+    return result;
 }
 
-/* Ends in any case: a GPU may fill its buffer as fast as it is read. Sets *is_behind if there is more. */
-static int decode_for(struct pm_sampler *sampler, int64_t most_ns, pm_take *take, void *to, int *is_full,
-                      int *is_behind)
+/* Ends in any case: a GPU may fill its buffer as fast as it is read. Sets *is_late if samples were lost. */
+static int decode_for(struct pm_sampler *sampler, int64_t most_ns, pm_take *take, void *to, int *is_full, int *is_late)
 {
     int64_t end_ns = clock_monotonic_ns() + most_ns;
     uint32_t reason = CUPTI_DECODE_FULL;
     int result = 0;
 
-    do
+    do {
         result = decode(sampler, take, to, &reason, is_full);
-    while (!result && reason == CUPTI_DECODE_FULL && clock_monotonic_ns() < end_ns);
-    *is_behind = reason == CUPTI_DECODE_FULL;
+        *is_late |= reason == CUPTI_DECODE_FULL;
+    } while (!result && reason == CUPTI_DECODE_FULL && clock_monotonic_ns() < end_ns);
     return result;
 }
 
@@ -295,22 +344,26 @@ static int restart(struct pm_sampler *sampler)
 
     CALL(sampler, sampling_stop, .sampling = sampler->sampling);
     disable(sampler);
-    sampler->behind = 0;
     return start(sampler, &call);
 }
 
 int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
 {
-    int is_full = 0, is_behind = 0, result = CUPTI_RESULT_ERROR_NOT_INITIALIZED;
+    int64_t most_ns = READ_TIMES * (int64_t)sampler->request.decode_ns;
+    int is_late = clock_monotonic_ns() - sampler->decoded_ns > most_ns;
+    int is_full = 0, result = CUPTI_RESULT_ERROR_NOT_INITIALIZED;
 
     if (sampler->sampling)
-        result = decode_for(sampler, READ_TIMES * (int64_t)sampler->request.decode_ns, take, to, &is_full, &is_behind);
+        result = decode_for(sampler, most_ns, take, to, &is_full, &is_late);
     sampler->counts.overflows += (uint64_t)is_full;
-    sampler->behind = is_full ? BEHIND_MOST : is_behind ? sampler->behind + 1 : 0;
-    if (!result && sampler->behind == BEHIND_MOST) {
+    sampler->late = is_late || is_full ? sampler->late + 1 : 0;
+    int is_too_fast = sampler->late == LATE_MOST;
+    if (is_too_fast) {
         sampler->request.interval_ns *= 2;
-        result = restart(sampler);
+        sampler->late = 0;
     }
+    if (!result && (is_full || is_too_fast))
+        result = restart(sampler);
     if (result)
         disable(sampler);
     return result;
@@ -326,12 +379,12 @@ struct pm_counts pm_sampler_counts(const struct pm_sampler *sampler)
 
 void pm_sampler_stop(struct pm_sampler *sampler, pm_take *take, void *to)
 {
-    int is_full = 0, is_behind = 0;
+    int is_full = 0, is_late = 0;
 
     if (sampler->sampling && CALL(sampler, sampling_stop, .sampling = sampler->sampling) == 0) {
         uint64_t stopped_ns = (uint64_t)clock_monotonic_ns();
-        decode_for(sampler, REST_NS, take, to, &is_full, &is_behind);
-        if (is_behind && sampler->last_end_ns && stopped_ns > sampler->last_end_ns)
+        decode_for(sampler, REST_NS, take, to, &is_full, &is_late);
+        if (is_late && sampler->last_end_ns && stopped_ns > sampler->last_end_ns)
             sampler->counts.lost += (stopped_ns - sampler->last_end_ns) / sampler->asked_ns;
     }
     disable(sampler);
