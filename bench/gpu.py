@@ -40,6 +40,7 @@ CASES = (
     Case("before-range", "storm", (LAUNCHES, "1"), CUDA + RANGE, "host_ns_per_launch"),
     Case("after-range", "storm", (LAUNCHES, "1", "range"), CUDA + RANGE, "host_ns_per_launch"),
     Case("sampled", "resnet18_time.py", ("bare",), SAMPLING, "ms_per_iteration"),
+    Case("sampled-256", "resnet18_time.py", ("bare", "256"), SAMPLING, "ms_per_iteration"),
     Case("start", "storm", ("1", "1"), CUDA, None),
 )
 TORCH_PROFILER = {"resnet18": ("torch",), "operators": ("torch",)}  # cases that can run under PyTorch's own profiler, and how
