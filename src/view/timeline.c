@@ -231,6 +231,7 @@ static const struct request {
     { "find", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_find },
     { "next", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_next },
     { "table", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_table },
+    { "matrix", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_matrix },
     { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },
     { "advice", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_advice },
     { "sql", JSON, VIEW_LANE_SQL, VIEW_LANE_SQL, view_sql },

@@ -304,6 +304,19 @@ static uint32_t call_at(int64_t rank, int64_t start_ns)
     return 0;
 }
 
+static void expect_answer(const char *request, const char *expected)
+{
+    struct text answer = { 0 };
+    const char *type;
+    struct error err = { 0 };
+
+    view_answer(view, request, NULL, 0, &answer, &type, &err);
+    const char *got = err.code ? err.text : text_string(&answer);
+    if (!strstr(got, expected))
+        fail_msg("%s: %s is not in %s", request, expected, got);
+    text_free(&answer);
+}
+
 /* Asks for a call of a rank, and expects a text in the answer. */
 static void expect(int64_t rank, int64_t start_ns, const char *expected, int is_there)
 {
@@ -362,6 +375,14 @@ static void collectives_and_messages_lead_to_other_ranks(void **state)
     expect_link(1, 250 * US, "message-from", 0, 300 * US);
     expect(0, 300 * US, "\"collective\":null", 1);
     expect(0, 500 * US, "\"message", 0);
+    expect_answer("matrix", "{\"ranks\":2,\"row\":0,\"column\":0,\"side\":2,\"group\":1,\"all\":{\"messages\":1,");
+    expect_answer("matrix?cells=1", "\"group\":2,");
+    expect_answer("matrix?row=1&column=0&side=1", "\"cells\":[]}");
+    expect_answer("matrix?from=0&to=1000", "\"cells\":[]}");
+    expect_answer("matrix?cells=300", "cells");
+    expect_answer("table?report=mpi_message_trace&options=rank=0:peer=1", "\"total\":1,");
+    expect_answer("table?report=mpi_message_trace&options=peer=0", "\"total\":0,");
+    expect_answer("table?report=mpi_message_trace&options=rank=x", "rank");
     close_view();
 }
 
@@ -391,19 +412,6 @@ static struct report *open_job(void)
         view_open_as(set, &(struct view_options){ .as_map = 1 }, &view, &err) != 0)
         fail_msg("%s", err.text);
     return set;
-}
-
-static void expect_answer(const char *request, const char *expected)
-{
-    struct text answer = { 0 };
-    const char *type;
-    struct error err = { 0 };
-
-    view_answer(view, request, NULL, 0, &answer, &type, &err);
-    const char *got = err.code ? err.text : text_string(&answer);
-    if (!strstr(got, expected))
-        fail_msg("%s: %s is not in %s", request, expected, got);
-    text_free(&answer);
 }
 
 /* More than are kept open at a time, and the first of them again. Times are those of the whole job. */

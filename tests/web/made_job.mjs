@@ -18,7 +18,7 @@ const tables = [
   "CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, requestHandle INTEGER, requestEnd INTEGER)",
   "CREATE TABLE TACHO_MPI_MESSAGE (start INTEGER NOT NULL, end INTEGER, globalTid INTEGER, textId INTEGER, rank INTEGER, isReceived INTEGER NOT NULL, peer INTEGER, tag INTEGER, size INTEGER, communicator INTEGER)",
 ];
-/** messages: [from rank, to rank, bytes, how many], sent one by one from 2 ms on. */
+/** messages: [from rank, to rank, bytes, how many], sent one by one from 2 ms on; null: none at all. */
 export function madeJob({ ranks = 3, messages = [] } = {}) {
   const file = join(scratch(), "job.sqlite");
   const statements = [...tables];
@@ -32,9 +32,9 @@ export function madeJob({ ranks = 3, messages = [] } = {}) {
       `INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (${(500 + (rank === 2 ? 300 : 0)) * US}, ${900 * US}, ${id}, 2, 77, NULL, NULL, NULL)`,
     );
   }
-  const calls = [[0, 100, 120, 0, 1, 8], [1, 60, 130, 1, 0, 8]];
+  const calls = messages ? [[0, 100, 120, 0, 1, 8], [1, 60, 130, 1, 0, 8]] : [];
   let now = 2000;
-  for (const [from, to, size, times] of messages) {
+  for (const [from, to, size, times] of messages ?? []) {
     for (let i = 0; i < times; i++, now += 10) calls.push([from, now, now + 5, 0, to, size], [to, now + 1, now + 8, 1, from, size]);
   }
   for (const [rank, start, end, received, peer, size] of calls) {

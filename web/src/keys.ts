@@ -44,6 +44,7 @@ export const KEYS = [
   { group: "Panels", keys: ["Shift+n"], what: "Previous match", command: "match-previous" },
   { group: "Panels", keys: ["i"], what: "Details of the event", command: "panel-details" },
   { group: "Panels", keys: ["t"], what: "Tables of the span", command: "panel-tables" },
+  { group: "Panels", keys: ["x"], what: "Communication matrix of MPI ranks", command: "panel-matrix" },
   { group: "Panels", keys: ["g"], what: "Flame graph of the span", command: "panel-flame" },
   { group: "Panels", keys: ["v"], what: "Advice", command: "panel-advice" },
   { group: "Panels", keys: ["q"], what: "SQL", command: "panel-sql" },

@@ -15,6 +15,7 @@ int view_event(struct view *view, const struct arguments *arguments, struct text
 int view_find(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_next(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_table(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_matrix(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_flame(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_advice(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_sql(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);

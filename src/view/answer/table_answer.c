@@ -9,7 +9,7 @@
 #include "event_fields.h"
 #include "row_answers.h"
 
-enum { USUAL_ROWS = 1000, MOST_ROWS = 100000 };
+enum { USUAL_ROWS = 1000, MOST_ROWS = 100000, MOST_OPTIONS = 8 };
 
 static const char *const kind_names[] = {
     [CELL_NONE] = "text", [CELL_INT] = "int", [CELL_REAL] = "real", [CELL_TEXT] = "text"
@@ -130,12 +130,31 @@ static int read_filter(const struct view *view, const struct arguments *argument
     return 0;
 }
 
+/* The argument options, "rank=3:peer=5", as words behind the name of a report are. `copy` holds their text. */
+static size_t read_options(const struct arguments *arguments, struct text *copy, struct analysis_option *out,
+                           size_t most)
+{
+    size_t count = 0;
+
+    text_add(copy, argument_text(arguments, "options", NULL) ? argument_text(arguments, "options", NULL) : "");
+    for (char *at = copy->bytes; at && *at && count < most; count++) {
+        char *end = at + strcspn(at, ":"), *equals = at + strcspn(at, ":=");
+        int is_last = !*end;
+        out[count] = (struct analysis_option){ at, *equals == '=' ? equals + 1 : NULL };
+        *equals = *end = 0;
+        at = is_last ? NULL : end + 1;
+    }
+    return count;
+}
+
 int view_table(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     const char *name = argument_text(arguments, "report", NULL);
     const struct analysis *analysis = name ? analysis_find(name) : NULL;
     struct report_span span;
     struct analysis_filter filter;
+    struct analysis_option options[MOST_OPTIONS];
+    struct text words = { 0 };
     struct table *table;
     int64_t limit = USUAL_ROWS;
     int code;
@@ -149,8 +168,13 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
         (code = argument_int(arguments, "limit", 0, MOST_ROWS, &limit, err)) != 0)
         return code;
     int is_all = span.from_ns == INT64_MIN && span.to_ns == INT64_MAX;
-    const struct analysis_request request = { .span = is_all ? NULL : &span, .filter = filter.only ? &filter : NULL };
-    if ((code = analysis_run(analysis, view->report, &request, &table, err)) != 0)
+    const struct analysis_request request = { .span = is_all ? NULL : &span,
+                                              .filter = filter.only ? &filter : NULL,
+                                              .options = options,
+                                              .option_count = read_options(arguments, &words, options, MOST_OPTIONS) };
+    code = analysis_run(analysis, view->report, &request, &table, err);
+    text_free(&words);
+    if (code != 0)
         return code;
     add_table(view, out, analysis, table, (size_t)limit);
     table_delete(table);

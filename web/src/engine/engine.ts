@@ -148,6 +148,27 @@ export interface Table {
   name_column: number | null;
 }
 
+/** A square of ranks; each cell is as many ranks wide and high as `group` says. */
+export interface MatrixArea {
+  row: number;
+  column: number;
+  side: number;
+}
+interface Sent {
+  messages: number;
+  bytes: number;
+  pairs: number;
+}
+export interface Matrix extends MatrixArea {
+  /** In the job: one more than the highest. */
+  ranks: number;
+  group: number;
+  all: Sent;
+  /** Messages whose sender or receiver is not known. */
+  unknown: Sent;
+  cells: (readonly [row: number, column: number, messages: number, bytes: number])[];
+}
+
 export interface Flame {
   unit: "samples" | "ns";
   frames: Frame[];
@@ -197,7 +218,10 @@ export interface Engine {
   at(row: number, time: number, lane: number, slack: number): Promise<Event | null>;
   find(query: FindQuery, signal?: AbortSignal): Promise<Found>;
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null>;
-  table(report: string, filter: Filter, limit: number, signal?: AbortSignal): Promise<Table>;
+  /** options: words behind the report's name, "rank=3:peer=5". */
+  table(report: string, filter: Filter & { options?: string }, limit: number, signal?: AbortSignal): Promise<Table>;
+  /** Who sent how much to whom; all ranks where no area is given. */
+  matrix(area: MatrixArea | null, span: Span | null, signal?: AbortSignal): Promise<Matrix>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
   advice(): Promise<Advice>;
   sql(statement: string, signal?: AbortSignal): Promise<SqlResult>;

@@ -3,7 +3,7 @@
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
-  About, Advice, Engine, Event, EventDetails, Filter, FindQuery, Flame, Found, Note, Overview, Row, SqlResult, Table, Tile,
+  About, Advice, Engine, Event, EventDetails, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Span, SqlResult, Table, Tile,
 } from "./engine";
 
 type Value = string | number | boolean | undefined;
@@ -102,7 +102,11 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("next", { ...query, at: floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
   }
 
-  table(report: string, filter: Filter, limit: number, signal?: AbortSignal): Promise<Table> {
+  matrix(area: MatrixArea | null, span: Span | null, signal?: AbortSignal): Promise<Matrix> {
+    return this.json(requestOf("matrix", { ...area, ...whole({ ...span }) }), undefined, Turn.Long, signal);
+  }
+
+  table(report: string, filter: Filter & { options?: string }, limit: number, signal?: AbortSignal): Promise<Table> {
     return this.json(requestOf("table", { report, ...whole(filter), limit }), undefined, Turn.Long, signal);
   }
 

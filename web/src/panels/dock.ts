@@ -47,6 +47,7 @@ export class Dock {
 
   /** Opens a panel and gives it the keyboard; a second time closes it. */
   toggle(name: string, app: App): void {
+    if (!this.tabs.has(name)) return; // the report has nothing for it
     if (app.state.panel === name) {
       app.set({ panel: null });
       return;

@@ -11,6 +11,7 @@ import { DetailsPanel } from "./details";
 import { AboutBox, Help, Toast } from "./dialogs";
 import { Dock } from "./dock";
 import { FlamePanel } from "./flame";
+import { hasMatrix, MatrixPanel } from "./matrix";
 import { NotesPanel } from "./notes";
 import { SearchBox, SearchPanel } from "./search";
 import { SqlPanel } from "./sql";
@@ -32,7 +33,9 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   app.fail = (error) => toast.say(error.message);
   const search = new SearchBox();
   const notes = new NotesPanel();
-  const dock = new Dock([new DetailsPanel(), new TablesPanel(), new FlamePanel(), new SearchPanel(search), new SqlPanel(), notes, new AdvicePanel()]);
+  const tables = new TablesPanel();
+  const matrix = hasMatrix(app.state.about) ? [new MatrixPanel((report) => tables.choose(report))] : [];
+  const dock = new Dock([new DetailsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), new SqlPanel(), notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
@@ -47,7 +50,7 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
   on("match-next", () => void search.step(false));
   on("match-previous", () => void search.step(true));
   on("bookmark", () => notes.add());
-  for (const name of ["details", "tables", "flame", "advice", "sql"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
+  for (const name of ["details", "tables", "flame", "advice", "sql", "matrix"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
 }
 
 /** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */

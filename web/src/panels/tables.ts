@@ -29,7 +29,7 @@ const WORDS: Partial<Record<Column["unit"], (value: number, column: Column) => s
   id: (value) => String(value),
 };
 
-function look(column: Column, goTo: (time: number) => void): GridColumn {
+export function look(column: Column, goTo: (time: number) => void): GridColumn {
   const numeric = column.kind !== "text";
   const words = (cell: Cell): string => {
     if (typeof cell !== "number") return String(cell);
@@ -64,6 +64,13 @@ export class TablesPanel extends Panel {
     this.element.append(this.bar, this.grid.element);
   }
 
+  /** Shows a table by its name. */
+  choose(report: string): void {
+    this.report = report;
+    remember("tables.report", report);
+    this.redraw();
+  }
+
   override focus(): void {
     this.grid.focus();
   }
@@ -77,11 +84,7 @@ export class TablesPanel extends Panel {
     }
     if (!reports.includes(this.report)) this.report = FIRST.find((report) => reports.includes(report)) ?? reports[0]!;
     const titles = about.reports.map(({ name, title }) => [name, title] as const).sort(([, a], [, b]) => (a < b ? -1 : 1));
-    const chosen = choice("Table", titles, this.report, (report) => {
-      this.report = report;
-      remember("tables.report", report);
-      this.redraw();
-    });
+    const chosen = choice("Table", titles, this.report, (report) => this.choose(report));
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
     const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear the span" });
     const name = make("code", { class: "report-name", title: `In the terminal: tacho stats -r ${this.report}` }, this.report);

@@ -1,5 +1,7 @@
-/* mpi_message_trace: every message that was matched between two ranks, in the order in which they were sent. */
+/* mpi_message_trace: every message that was matched between two ranks, in the order in which they were sent; or those
+ * that one rank sent, or another received. */
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_options.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/ranks/mpi_job.h"
 #include "analyze/registry.h"
@@ -42,11 +44,26 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
     return 0;
 }
 
-static int fill_table(struct table *table, const struct mpi_job *job, const struct filter *filter)
+enum { ANY_RANK = -1 };
+
+/* The ranks that are asked for. */
+struct ends {
+    int64_t rank, peer;
+};
+
+static int are_meant(const struct ends *ends, const struct message_side *send, const struct message_side *receive)
+{
+    return (ends->rank == ANY_RANK || send->rank == ends->rank) &&
+           (ends->peer == ANY_RANK || receive->rank == ends->peer);
+}
+
+static int fill_table(struct table *table, const struct mpi_job *job, const struct filter *filter,
+                      const struct ends *ends)
 {
     for (size_t i = 0; i < job->messages.count; i++) {
         const struct message_side *side = &job->messages.list[i];
         if (side->is_received || side->other == NO_MESSAGE ||
+            !are_meant(ends, side, &job->messages.list[side->other]) ||
             (!passes(filter, side) && !passes(filter, &job->messages.list[side->other])))
             continue;
         if (add_message(table, job, side) != 0)
@@ -69,13 +86,17 @@ static int mpi_message_trace(struct report *report, const struct analysis_reques
     struct table *table = table_new(columns, CELLS);
     struct filter filter = { 0 };
     struct mpi_job job = { 0 };
+    struct ends ends;
     int code;
 
+    if ((code = option_number(request, "rank", ANY_RANK, 0, INT32_MAX, &ends.rank, err)) != 0 ||
+        (code = option_number(request, "peer", ANY_RANK, 0, INT32_MAX, &ends.peer, err)) != 0)
+        goto done;
     if ((code = filter_open(&filter, report, request, err)) != 0)
         goto done;
     if ((code = mpi_job_open(&job, report, err)) != 0)
         goto done;
-    code = table ? fill_table(table, &job, &filter) : ERR_NO_MEMORY;
+    code = table ? fill_table(table, &job, &filter, &ends) : ERR_NO_MEMORY;
 done:
     mpi_job_close(&job);
     filter_close(&filter);
@@ -87,11 +108,13 @@ static const char *const message_tables[] = { "TACHO_MPI_MESSAGE", NULL };
 const struct analysis analysis_mpi_message_trace = {
     .name = "mpi_message_trace",
     .title = "MPI Message Trace",
-    .usage = "",
+    .usage = "[:rank=<rank>][:peer=<rank>]",
     .help =
         "All point-to-point messages whose send and receive were both recorded, in the order of the sends: when the "
         "send started, when the receive was posted, and when it was complete. Ranks are those of MPI_COMM_WORLD. "
-        "mpi_wait_sum counts the messages that could not be matched.",
+        "mpi_wait_sum counts the messages that could not be matched. With rank, only messages that this rank sent; "
+        "with "
+        "peer, only those that this rank received.",
     .needs = { { "MPI message data", message_tables } },
     .run = mpi_message_trace,
 };
