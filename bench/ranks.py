@@ -2,8 +2,9 @@
 """How long a job of many ranks takes to read: bench/ranks.py [--ranks N] [--kernels N] [--times N] [--folder FOLDER] [--json FILE]
 
 Makes a report for each rank (bench/report/make_events.c: as many calls as kernels; eight ranks a host) and runs commands over the folder. For each: seconds,
-CPU seconds and peak memory, medians, with the files in memory. With --folder the reports are kept, and made only where they are missing. Takes Tacho from the variable
-TACHO or from build/bin/tacho, make_events from PROGRAMS or build/bench (`cmake --build build --target bench`).
+CPU seconds and peak memory, medians, with the files in memory. Then the reports get partial results (bench/analyze/add_partials.c), and what uses these is run again.
+With --folder the reports are kept, and made only where they are missing: of a folder that was used before, the first figures have partials, too. Takes Tacho from the variable
+TACHO or from build/bin/tacho, make_events and add_partials from PROGRAMS or build/bench (`cmake --build build --target bench`).
 """
 import argparse
 import os
@@ -16,7 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from figures import HERE, find_tacho, keep_figures, table, version
 
-MAKER = os.path.join(os.environ.get("PROGRAMS", os.path.join(HERE, "..", "build", "bench")), "make_events")
+PROGRAMS = os.environ.get("PROGRAMS", os.path.join(HERE, "..", "build", "bench"))
+MAKER, ADDER = (os.path.join(PROGRAMS, name) for name in ("make_events", "add_partials"))
 KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
 WORK = (  # what, command without the folder, aim: seconds, MB
     ("info", ("info",), 1, None),
@@ -25,6 +27,11 @@ WORK = (  # what, command without the folder, aim: seconds, MB
     ("rank_sum", ("stats", "-r", "rank_sum"), None, None),
     ("sql: kernels by rank", ("sql", f"SELECT rank, count(*), sum(end - start) FROM {KERNEL} GROUP BY rank"), None, None),
     ("sql: ranks of a host", ("sql", "SELECT DISTINCT rank FROM TACHO_PROCESS WHERE host = 'node0000'"), None, None),
+)
+WITH_PARTIALS = (  # what, with partial results in the tails of the reports
+    ("two summaries from partials", ("stats", "-r", "cuda_api_sum,cuda_gpu_kern_sum"), 2, None),
+    ("default reports from partials", ("stats", "-f", "csv"), 2, None),
+    ("info with partials", ("info",), 1, None),
 )
 
 
@@ -35,6 +42,19 @@ def make(folder, ranks, kernels):
             subprocess.run([MAKER, path, str(kernels), "0", str(rank + 1), "400", str(rank), str(ranks)], check=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(one, range(ranks)))
+
+
+def measure(work, folder, tacho, times, rows, kept):
+    for what, command, aim, most in work:
+        runs = [timed([tacho, command[0], *command[1:], folder] if command[0] != "sql" else [tacho, "sql", folder, *command[1:]]) for _ in range(times)]
+        seconds, cpu, memory = (statistics.median(column) for column in zip(*runs))
+        rows.append([what, f"{seconds:.2f}", f"{cpu:.2f}", f"{memory:.0f}", " and ".join([f"{aim} s"] * bool(aim) + [f"{most} MB"] * bool(most)) or "–"])
+        kept[what] = runs
+        print(*rows[-1], flush=True)
+
+
+def size_of(folder):
+    return sum(entry.stat().st_size for entry in os.scandir(folder))
 
 
 def timed(command):
@@ -61,16 +81,16 @@ def main():
         folder = options.folder or own
         os.makedirs(folder, exist_ok=True)
         make(folder, options.ranks, options.kernels)
-        size = sum(entry.stat().st_size for entry in os.scandir(folder))
-        for what, command, aim, most in WORK:
-            runs = [timed([tacho, command[0], *command[1:], folder] if command[0] != "sql" else [tacho, "sql", folder, *command[1:]]) for _ in range(options.times)]
-            seconds, cpu, memory = (statistics.median(column) for column in zip(*runs))
-            rows.append([what, f"{seconds:.2f}", f"{cpu:.2f}", f"{memory:.0f}", " and ".join([f"{aim} s"] * bool(aim) + [f"{most} MB"] * bool(most)) or "–"])
-            kept[what] = runs
-            print(*rows[-1], flush=True)
+        size = size_of(folder)
+        measure(WORK, folder, tacho, options.times, rows, kept)
+        reports = sorted(entry.path for entry in os.scandir(folder))
+        kept["adding partials"] = [timed([ADDER, *reports])]
+        partials = size_of(folder) - size
+        measure(WITH_PARTIALS, folder, tacho, options.times, rows, kept)
     events = 2 * options.ranks * options.kernels
     table(f"{options.ranks:,} reports, {events / 1e6:.0f} M events, {size / 1e9:.2f} GB", ["what", "seconds", "CPU seconds", "MB at most", "aim"], rows)
-    keep_figures(options.json, tacho=version(tacho), ranks=options.ranks, events=events, bytes=size, runs=kept)
+    print(f"partials: {partials / options.ranks / 1000:.1f} kB a report, {kept['adding partials'][0][1] / options.ranks * 1000:.1f} ms of CPU time")
+    keep_figures(options.json, tacho=version(tacho), ranks=options.ranks, events=events, bytes=size, partial_bytes=partials, runs=kept)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,20 @@ static const struct {
     { &analysis_dx12_pix_sum, NULL },
 };
 
+size_t analysis_stored(const struct analysis **out, size_t room)
+{
+    size_t count = 0;
+
+    for (const struct analysis *const *at = analyses; *at && count < room; at++) {
+        int is_default = (*at)->by_default != 0;
+        for (size_t i = 0; i < sizeof for_people / sizeof for_people[0]; i++)
+            is_default |= for_people[i].analysis == *at;
+        if ((*at)->divides && is_default)
+            out[count++] = *at;
+    }
+    return count;
+}
+
 /* Behind them, for several ranks. */
 static const struct analysis *const for_ranks[] = { &analysis_collective_sum, &analysis_straggler_sum };
 

@@ -21,6 +21,10 @@ size_t analysis_defaults(struct report *report, const struct analysis **out, siz
 size_t analysis_defaults_for_people(struct report *report, const struct analysis **out, size_t room,
                                     struct text *lacking);
 
+/* The reports of both lists that can be put together from partial results, which reports have in their tails
+ * (stored_partials.h). */
+size_t analysis_stored(const struct analysis **out, size_t room);
+
 /* The rows, each in the file of its report or rule. */
 #define ANALYSIS(name) extern const struct analysis analysis_##name;
 #define RULE(name) extern const struct analysis rule_##name;

@@ -17,6 +17,7 @@
 #include "foreign_rep.h"
 #include "import/import.h"
 #include "install_paths.h"
+#include "keep_partials.h"
 #include "open_report.h"
 #include "report/schema/enums.h"
 #include "report/schema/schema.h"
@@ -203,6 +204,18 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* A report without them is slower to read with others, that is all. */
+static void keep_results(const char *path)
+{
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) != 0)
+        return;
+    keep_partials(path, report, &err);
+    report_close(report);
+}
+
 /* A .nsys-rep is first exported by nsys, and a .ncu-rep by ncu, to a file beside it. */
 static int import_file(const struct command *self, const char *file, const char *output,
                        const struct settings *settings, struct error *err)
@@ -229,6 +242,7 @@ static int import_file(const struct command *self, const char *file, const char 
         goto done;
     if (!settings->quiet)
         say_what_is_missing(self, output);
+    keep_results(output);
 done:
     text_free(&found);
     return code;

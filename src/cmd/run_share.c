@@ -266,7 +266,7 @@ static int compute_report(struct run_share *share, const struct analysis *analys
                           const struct analysis_request *request, struct error *err)
 {
     struct text partial = { 0 }, *out = &share->shares[share->computed];
-    const struct analysis_share part = { share->whole, &partial };
+    const struct analysis_share part = { .whole = share->whole, .partial = &partial };
     struct analysis_request own = *request;
     struct table *table = NULL;
     int code = share->chosen ? 0 : ERR_NO_DATA;
@@ -303,14 +303,6 @@ static int next_partial(struct run_share *share, size_t index, struct analysis_p
     return 1;
 }
 
-/* What was lost concerns the tables that other processes have read. */
-static void mark_needs(struct report *whole, const struct analysis *analysis)
-{
-    for (const struct analysis_need *need = analysis->needs; need->data; need++)
-        for (const char *const *name = need->tables; *name; name++)
-            report_mark_read(whole, *name);
-}
-
 int run_share_analysis(struct run_share *share, const struct analysis *analysis, const struct analysis_request *request,
                        struct table **out, struct error *err)
 {
@@ -327,7 +319,6 @@ int run_share_analysis(struct run_share *share, const struct analysis *analysis,
             free(partials);
             return error_set(err, ERR_CORRUPT, "share %zu of %zu is damaged", i, count);
         }
-    mark_needs(share->whole, analysis);
     int code = analysis_merge(analysis, share->whole, request, partials, count, out, err);
     free(partials);
     return code;

@@ -42,6 +42,30 @@ def output(*arguments, status=0):
     return out
 
 
+def job_files(folder):
+    """A folder of six reports made of nsys's files, each file twice, with calls of MPI that differ; a range that never ends is in one of them.
+    Returns the nsys files, in a folder beside it."""
+    os.mkdir(folder)
+    os.mkdir(folder + "-nsys")
+    for number, name in enumerate(("mix", "resnet18", "wait_stream") * 2):
+        path = f"{folder}-nsys/{name}{number}.sqlite"
+        with open(path, "wb") as out:
+            out.write(gzip.open(f"{HERE}/nsys/{name}.sqlite.gz").read())
+        database = sqlite3.connect(path)
+        thread, start = database.execute("SELECT globalTid, min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
+        database.execute("INSERT INTO StringIds SELECT max(id) + 1, 'MPI_Allreduce' FROM StringIds")
+        text, = database.execute("SELECT max(id) FROM StringIds").fetchone()
+        database.execute("CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, size INTEGER, recvSize INTEGER)")
+        database.executemany("INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?, ?, ?, ?, 0, NULL, ?, NULL)",
+                             [(start + i * 1000, start + i * 1000 + 100 + (i * 7919 + number) % 523, thread, text, 8 * (i % 5)) for i in range(200)])
+        if number == 4:
+            database.execute("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (?, NULL, 59, 'open', ?)", (start, thread))
+        database.commit()
+        database.close()
+        output("import", "-q", "-o", f"{folder}/{name}{number}.tacho", path)
+    return folder + "-nsys"
+
+
 def take_over(path):
     """A foreign file as it looks after an import and an export."""
     output("import", "-q", "-f", "true", "-o", "in.tacho", path)

@@ -4,44 +4,19 @@ The truth is `tacho stats` of one process over the same folder: six reports made
 durations, and a range that never ends."""
 
 import glob
-import gzip
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-from lib import HERE, TACHO, check, output, status
+from lib import TACHO, check, job_files, status
 
 REPORTS = "cuda_gpu_kern_sum,cuda_gpu_kern_gb_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,cuda_gpu_sum,cuda_api_gpu_sum," \
           "nvtx_sum,nvtx_pushpop_sum,osrt_sum,mpi_event_sum,mpi_msg_size_sum,mpi_sum,cuda_gpu_kern_sum:nvtx-name,nvtx_sum:rows=3"
-NAMES = ("mix", "resnet18", "wait_stream")
 RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
-
-
-def make_files():
-    """Each file twice, with calls of MPI that differ; a range that never ends is in one of them."""
-    os.mkdir("run")
-    for number, name in enumerate(NAMES * 2):
-        path = f"run/{name}{number}.sqlite"
-        with open(path, "wb") as out:
-            out.write(gzip.open(f"{HERE}/nsys/{name}.sqlite.gz").read())
-        database = sqlite3.connect(path)
-        thread, start = database.execute("SELECT globalTid, min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchone()
-        database.execute("INSERT INTO StringIds SELECT max(id) + 1, 'MPI_Allreduce' FROM StringIds")
-        text, = database.execute("SELECT max(id) FROM StringIds").fetchone()
-        database.execute("CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER, end INTEGER, globalTid INTEGER, textId INTEGER, commHandle INTEGER, rootRank INTEGER, size INTEGER, recvSize INTEGER)")
-        database.executemany("INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (?, ?, ?, ?, 0, NULL, ?, NULL)",
-                             [(start + i * 1000, start + i * 1000 + 100 + (i * 7919 + number) % 523, thread, text, 8 * (i % 5)) for i in range(200)])
-        if number == 4:
-            database.execute("INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid) VALUES (?, NULL, 59, 'open', ?)", (start, thread))
-        database.commit()
-        database.close()
-        output("import", "-q", "-o", path.replace(".sqlite", ".tacho"), path)
-        os.unlink(path)
 
 
 def environment(**variables):
@@ -155,7 +130,7 @@ def check_refusals():
 
 
 def main():
-    make_files()
+    job_files("run")
     check_job()
     check_absent()
     check_by_hand()

@@ -36,7 +36,15 @@ struct text;
 struct analysis_share {
     struct report *whole; /* the set; what holds for all of its parts is read here */
     struct text *partial; /* the result is appended */
+    int *is_bound;        /* becomes 1 if the result depends on the other parts of the set; may be NULL */
 };
+
+/* Says so. */
+static inline void analysis_share_bind(const struct analysis_share *share)
+{
+    if (share && share->is_bound)
+        *share->is_bound = 1;
+}
 
 struct analysis_request {
     const struct analysis_option *options;

@@ -1,7 +1,9 @@
 /* Writes groups as bytes and merges them; see summary_partial.h.
  *
- * All numbers are LEB128, texts have their length before them. What is read may come from a file, so that every length
- * is checked. */
+ *     varint   number of groups
+ *     for each: identity, texts, figures, numbers; texts and numbers (number_lists.h) have their length before them
+ *
+ * What is read may come from a file, so that every length is checked. */
 #include "summary_partial.h"
 
 #include <stdlib.h>
@@ -9,14 +11,17 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "number_lists.h"
+#include "report/format/format.h"
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 static void put_number(struct text *out, uint64_t number)
 {
-    for (; number >= 0x80; number >>= 7)
-        text_add_char(out, (char)(number | 0x80));
-    text_add_char(out, (char)number);
+    char *at = text_room(out, 10);
+
+    if (at)
+        text_commit(out, at + put_varint((uint8_t *)at, number));
 }
 
 static void put_text(struct text *out, const char *bytes, size_t length)
@@ -25,15 +30,10 @@ static void put_text(struct text *out, const char *bytes, size_t length)
     text_add_bytes(out, bytes, length);
 }
 
-/* Small negative differences become small numbers, too. */
-static uint64_t fold_sign(uint64_t difference)
+static void put_wide(struct text *out, unsigned __int128 number)
 {
-    return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
-}
-
-static uint64_t unfold_sign(uint64_t folded)
-{
-    return folded >> 1 ^ (folded & 1 ? UINT64_MAX : 0);
+    put_number(out, (uint64_t)number);
+    put_number(out, (uint64_t)(number >> 64));
 }
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
@@ -62,38 +62,45 @@ static int64_t *sort_values(int64_t *values, int64_t *other, size_t count, int64
     return values;
 }
 
-static uint64_t count_runs(const int64_t *values, size_t count)
+static int compare_numbers(const void *a, const void *b)
 {
-    uint64_t runs = count > 0;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    for (size_t i = 1; i < count; i++)
-        runs += values[i] != values[i - 1];
-    return runs;
+    return (x > y) - (x < y);
 }
 
-static int put_values(struct text *out, const struct group *group)
+static int put_numbers(struct text *out, const struct group *group)
 {
+    const struct statistics *figures = &group->figures;
+    struct text list = { 0 };
     size_t count = 0;
-    int64_t *room = array_alloc(2 * group->figures.count + 1, sizeof *room), *values = room;
-    uint64_t before = 0;
+    int64_t *room = array_alloc(2 * figures->count + 1, sizeof *room), *sorted = room;
 
     if (!room)
         return ERR_NO_MEMORY;
     for (const struct statistics_piece *piece = group->pieces; piece; piece = piece->next) {
-        memcpy(values + count, piece->values, piece->used * sizeof *values);
+        memcpy(room + count, piece->values, piece->used * sizeof *room);
         count += piece->used;
     }
-    values = sort_values(values, values + count, count, group->figures.min, group->figures.max);
-    put_number(out, count_runs(values, count));
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && values[next] == values[i]; next++)
-            ;
-        put_number(out, fold_sign((uint64_t)values[i] - before));
-        put_number(out, next - i);
-        before = (uint64_t)values[i];
-    }
+    if (count < DIGITS)
+        qsort(room, count, sizeof *room, compare_numbers);
+    else
+        sorted = sort_values(room, room + count, count, figures->min, figures->max);
+    number_list_put(&list, sorted, count);
+    put_text(out, text_string(&list), list.length);
+    out->failed |= text_failed(&list);
+    text_free(&list);
     free(room);
     return 0;
+}
+
+static void put_figures(struct text *out, const struct statistics *figures)
+{
+    put_number(out, figures->count);
+    put_number(out, zigzag(figures->min));
+    put_number(out, zigzag(figures->max));
+    put_wide(out, (unsigned __int128)figures->total);
+    put_wide(out, figures->squares);
 }
 
 /* Groups with the same texts are told apart by their identity, if the shape has one. */
@@ -115,10 +122,23 @@ int summary_partial_add(struct text *out, const struct summary_shape *shape, con
     put_number(out, count);
     for (size_t i = 0; i < count; i++) {
         put_texts(out, shape, &groups[i], context);
-        if (put_values(out, &groups[i]) != 0)
+        put_figures(out, &groups[i].figures);
+        if (put_numbers(out, &groups[i]) != 0)
             return error_set(err, ERR_NO_MEMORY, "not enough memory for the partial result");
     }
     return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the partial result") : 0;
+}
+
+/* Rows without a name and those whose name is empty are two groups of a set, which the bytes do not tell apart. */
+static int is_named(const struct summary_shape *shape, const struct group *group, void *context)
+{
+    struct summary_text texts[SUMMARY_TEXTS] = { 0 };
+
+    shape->label(context, group, texts);
+    for (int i = 0; i < SUMMARY_TEXTS && shape->text_names[i]; i++)
+        if (!texts[i].length)
+            return 0;
+    return 1;
 }
 
 int summary_deliver(const struct analysis_request *request, const struct summary_shape *shape,
@@ -127,52 +147,17 @@ int summary_deliver(const struct analysis_request *request, const struct summary
     if (!request->share)
         return summary_table(shape, groups, count, context, out, err);
     *out = NULL;
+    for (size_t i = 0; i < count && request->share->is_bound; i++)
+        if (!is_named(shape, &groups[i], context))
+            analysis_share_bind(request->share);
     return summary_partial_add(request->share->partial, shape, groups, count, context, err);
-}
-
-/* ---- reading --------------------------------------------------------------------------------------------------- */
-
-struct cursor {
-    const char *at, *end;
-    int is_bad;
-};
-
-static uint64_t get_number(struct cursor *cursor)
-{
-    uint64_t number = 0;
-
-    for (unsigned shift = 0; cursor->at < cursor->end && shift < 64; shift += 7) {
-        unsigned char byte = (unsigned char)*cursor->at++;
-        number |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return number;
-    }
-    cursor->is_bad = 1;
-    return 0;
-}
-
-static struct summary_text get_text(struct cursor *cursor)
-{
-    uint64_t length = get_number(cursor);
-
-    if (length > (uint64_t)(cursor->end - cursor->at))
-        cursor->is_bad = 1;
-    if (cursor->is_bad)
-        return (struct summary_text){ "", 0 };
-    struct summary_text text = { cursor->at, (size_t)length };
-    cursor->at += length;
-    return text;
 }
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
-struct run {
-    int64_t value;
-    uint64_t count;
-};
-
 struct merged {
-    struct run *runs; /* of all partials, one after another */
+    struct statistics figures;
+    struct number_list *lists; /* of the partials that have the group */
     size_t count, capacity;
 };
 
@@ -182,93 +167,90 @@ struct merging {
     size_t count, capacity;
 };
 
-static int get_runs(struct cursor *cursor, struct merged *group)
+static struct summary_text get_text(struct format_cursor *cursor)
 {
-    uint64_t count = get_number(cursor), value = 0;
+    uint64_t length = cursor_varint(cursor);
+    const uint8_t *bytes = cursor_take(cursor, length);
 
-    for (uint64_t i = 0; i < count && !cursor->is_bad; i++) {
-        if (array_reserve(&group->runs, &group->capacity, group->count + 1, sizeof *group->runs) != 0)
-            return ERR_NO_MEMORY;
-        value += unfold_sign(get_number(cursor));
-        group->runs[group->count++] = (struct run){ (int64_t)value, get_number(cursor) };
-    }
-    return 0;
+    return bytes ? (struct summary_text){ (const char *)bytes, (size_t)length } : (struct summary_text){ "", 0 };
 }
 
-static int get_group(struct merging *merging, struct cursor *cursor)
+static unsigned __int128 get_wide(struct format_cursor *cursor)
 {
-    const char *begin = cursor->at;
+    uint64_t low = cursor_varint(cursor);
+
+    return low | (unsigned __int128)cursor_varint(cursor) << 64;
+}
+
+/* Sums that no numbers can have are damage, and would overflow. */
+static struct statistics get_figures(struct format_cursor *cursor)
+{
+    const uint64_t most_count = UINT64_C(1) << 40;
+    const __int128 most_total = (__int128)1 << 103;
+    struct statistics figures = { .count = cursor_varint(cursor) };
+
+    figures.min = cursor_svarint(cursor);
+    figures.max = cursor_svarint(cursor);
+    figures.total = (__int128)get_wide(cursor);
+    figures.squares = get_wide(cursor);
+    if (figures.count > most_count || figures.total < -most_total || figures.total > most_total)
+        cursor->failed = 1;
+    return figures;
+}
+
+static int get_group(struct merging *merging, struct format_cursor *cursor)
+{
+    const char *begin = (const char *)cursor->at;
 
     for (int i = 0; i < 1 + SUMMARY_TEXTS; i++)
         get_text(cursor);
-    if (cursor->is_bad)
+    size_t key_length = (size_t)((const char *)cursor->at - begin);
+    struct statistics figures = get_figures(cursor);
+    struct summary_text numbers = get_text(cursor);
+    if (cursor->failed)
         return 0;
-    int64_t number = intern_add_borrowed(&merging->keys, begin, (size_t)(cursor->at - begin));
+    int64_t number = intern_add_borrowed(&merging->keys, begin, key_length);
     if (number < 0 ||
         array_reserve_zeroed(&merging->list, &merging->capacity, (size_t)number + 1, sizeof *merging->list) != 0)
         return ERR_NO_MEMORY;
     if ((size_t)number >= merging->count)
         merging->count = (size_t)number + 1;
-    return get_runs(cursor, &merging->list[number]);
+    struct merged *group = &merging->list[number];
+    if (array_reserve(&group->lists, &group->capacity, group->count + 1, sizeof *group->lists) != 0)
+        return ERR_NO_MEMORY;
+    group->lists[group->count++] = (struct number_list){ (const uint8_t *)numbers.bytes, numbers.length };
+    statistics_merge(&group->figures, &figures);
+    return 0;
 }
 
-static int get_groups(struct merging *merging, struct cursor cursor, struct error *err)
+static int get_groups(struct merging *merging, const struct analysis_partial *partial, struct error *err)
 {
-    uint64_t count = get_number(&cursor);
+    const uint8_t *bytes = (const uint8_t *)partial->bytes;
+    struct format_cursor cursor = { bytes, bytes + partial->length, 0 };
+    uint64_t count = cursor_varint(&cursor);
 
-    for (uint64_t i = 0; i < count && !cursor.is_bad; i++)
+    for (uint64_t i = 0; i < count && !cursor.failed; i++)
         if (get_group(merging, &cursor) != 0)
             return error_set(err, ERR_NO_MEMORY, "not enough memory to merge the groups");
-    if (cursor.is_bad || cursor.at != cursor.end)
+    if (cursor.failed || cursor.at != cursor.end)
         return error_set(err, ERR_CORRUPT, "a partial result is damaged");
     return 0;
 }
 
-static int compare_runs(const void *a, const void *b)
-{
-    const struct run *x = a, *y = b;
-
-    return (x->value > y->value) - (x->value < y->value);
-}
-
-/* The number of this rank, from 0, among sorted runs. */
-static int64_t number_at(const struct merged *group, uint64_t rank)
-{
-    size_t i = 0;
-
-    for (; i + 1 < group->count && rank >= group->runs[i].count; i++)
-        rank -= group->runs[i].count;
-    return group->runs[i].value;
-}
-
 /* The figures are those that statistics_add() and statistics_median() make of the single numbers. */
-static void finish_group(struct merged *from, size_t number, struct group *group)
+static int finish_group(const struct merged *from, size_t number, struct group *group)
 {
-    struct statistics *figures = &group->figures;
-
     group->key.part[0] = (int64_t)number;
-    if (!from->count)
-        return;
-    qsort(from->runs, from->count, sizeof *from->runs, compare_runs);
-    figures->min = from->runs[0].value;
-    figures->max = from->runs[from->count - 1].value;
-    for (size_t i = 0; i < from->count; i++) {
-        __int128 value = from->runs[i].value;
-        figures->count += from->runs[i].count;
-        figures->total += (__int128)((unsigned __int128)value * from->runs[i].count);
-        figures->squares += (unsigned __int128)(value * value) * from->runs[i].count;
-    }
-    if (figures->count)
-        group->median = ((double)number_at(from, (figures->count - 1) / 2) +
-                         (double)number_at(from, figures->count / 2)) /
-                        2;
+    group->figures = from->figures;
+    return number_lists_median(from->lists, from->count, from->figures.count, &group->median);
 }
 
 static void label_merged(void *context, const struct group *group, struct summary_text texts[SUMMARY_TEXTS])
 {
     const struct merging *merging = context;
     const struct intern_string *key = &merging->keys.strings[group->key.part[0]];
-    struct cursor cursor = { key->bytes, key->bytes + key->length, 0 };
+    const uint8_t *bytes = (const uint8_t *)key->bytes;
+    struct format_cursor cursor = { bytes, bytes + key->length, 0 };
 
     get_text(&cursor); /* the identity */
     for (int i = 0; i < SUMMARY_TEXTS; i++)
@@ -279,13 +261,18 @@ static int make_table(struct merging *merging, const struct summary_shape *shape
 {
     struct summary_shape merged = *shape;
     struct group *groups = calloc(merging->count + 1, sizeof *groups);
+    int code = 0;
 
     if (!groups)
         return error_set(err, ERR_NO_MEMORY, "not enough memory to merge the groups");
     for (size_t i = 0; i < merging->count; i++)
-        finish_group(&merging->list[i], i, &groups[i]);
+        if ((code = finish_group(&merging->list[i], i, &groups[i])) != 0) {
+            error_set(err, code, "a partial result is damaged");
+            goto free_groups;
+        }
     merged.label = label_merged;
-    int code = summary_table(&merged, groups, merging->count, merging, out, err);
+    code = summary_table(&merged, groups, merging->count, merging, out, err);
+free_groups:
     free(groups);
     return code;
 }
@@ -297,14 +284,13 @@ int summary_merge(const struct summary_shape *shape, const struct analysis_parti
     int code;
 
     for (size_t i = 0; i < count; i++) {
-        const struct cursor cursor = { partials[i].bytes, partials[i].bytes + partials[i].length, 0 };
-        if (partials[i].length && (code = get_groups(&merging, cursor, err)) != 0)
+        if (partials[i].length && (code = get_groups(&merging, &partials[i], err)) != 0)
             goto free_groups;
     }
     code = make_table(&merging, shape, out, err);
 free_groups:
     for (size_t i = 0; i < merging.count; i++)
-        free(merging.list[i].runs);
+        free(merging.list[i].lists);
     free(merging.list);
     intern_free(&merging.keys);
     return code;

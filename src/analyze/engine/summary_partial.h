@@ -1,8 +1,9 @@
-/* The groups of a summary as bytes, so that processes can each summarize some reports of a set and one of them merge
- * the results.
+/* The groups of a summary as bytes: processes each summarize some reports of a set and one of them merges the results,
+ * or a report has those of its own rows in its tail (stored_partials.h).
  *
- * A group is its texts and its numbers: sorted, each distinct number once with its count. Figures and medians of the
- * merged groups are therefore those of all numbers, exactly. The bytes are for the same version of the program. */
+ * A group is its texts, its figures and its numbers: sorted, each distinct number once with its count. Figures and
+ * medians of the merged groups are therefore those of all numbers, exactly. The bytes are for the same version of the
+ * program. */
 #ifndef TACHO_ANALYZE_ENGINE_SUMMARY_PARTIAL_H
 #define TACHO_ANALYZE_ENGINE_SUMMARY_PARTIAL_H
 

@@ -31,10 +31,11 @@ struct event_scan {
     struct groups *groups;
     struct filter filter;
     const struct event_extra *extra;
-    int columns[ROLES]; /* columns of the file that are read */
-    int places[ROLES];  /* the position of each role in columns, or -1 */
+    int columns[ROLES];   /* columns of the file that are read */
+    int places[ROLES];    /* the position of each role in columns, or -1 */
     size_t column_count;
-    int64_t last_ns;    /* the last moment of the table */
+    int64_t last_ns;      /* the last moment of the table */
+    _Atomic int has_open; /* a row counts up to it */
 };
 
 enum { KIND_BITS = 8 };
@@ -121,6 +122,8 @@ static int visit(void *context, int worker, const struct report_block *block)
     const int64_t *starts = block->values[START], *ends = block->values[END];
 
     for (size_t row = 0; row < block->rows; row++) {
+        if (scan->source->open_to_last && block_is_null(block, END, row))
+            scan->has_open = 1;
         int64_t end = !block_is_null(block, END, row) ? ends[row]
                       : scan->source->open_to_last    ? scan->last_ns
                                                       : starts[row];
@@ -209,6 +212,8 @@ int event_summarize(struct report *report, const struct analysis_request *reques
         goto done;
     if ((code = scan_sources(report, request, summary, &scan, err)) != 0)
         goto done;
+    if (scan.has_open)
+        analysis_share_bind(request->share);
     if ((code = groups_finish(scan.groups, summary->map, summary->context, &groups, &count, err)) != 0)
         goto done;
     code = summary_deliver(request, summary->shape, groups, count, summary->context, out, err);

@@ -171,6 +171,8 @@ static int summarize(struct report *report, const struct analysis_request *reque
         error_set(err, code, "not enough memory to group the ranges");
     if (code != 0)
         goto done;
+    if (scan.open_count)
+        analysis_share_bind(request->share);
     nvtx_domains_sort(&scan.domains);
     if ((code = groups_finish(scan.groups, name_group, &scan, &groups, &count, err)) != 0)
         goto done;

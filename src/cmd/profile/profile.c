@@ -11,6 +11,7 @@
 #include "analyze/registry.h"
 #include "cmd/cmd_source.h"
 #include "cmd/command.h"
+#include "cmd/keep_partials.h"
 #include "cmd/open_report.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
@@ -226,6 +227,8 @@ static void conclude(const struct command *self, struct profile_settings *settin
     }
     for (size_t i = 0; i < export_count; i++)
         text_free(&names[i]);
+    if (report && settings->place.launcher && settings->place.world_size != 1)
+        keep_partials(path, report, &err); /* a report without them is slower to read with others, that is all */
     if (report)
         report_close(report);
 }

@@ -576,6 +576,16 @@ int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t 
     return finish(encoder, header, out);
 }
 
+int encode_partial(struct encoder *encoder, struct chunk_header header, const void *bytes, size_t length,
+                   struct encoded_chunk *out)
+{
+    begin(encoder);
+    buffer_varint(&encoder->directory, length);
+    buffer_varint(&encoder->directory, add_packed(encoder, bytes, length));
+    header.kind = CHUNK_PARTIAL;
+    return finish(encoder, header, out);
+}
+
 static void add_name(struct buffer *buffer, const char *name)
 {
     size_t length = strlen(name);

@@ -44,6 +44,10 @@ int encode_strings(struct encoder *encoder, int64_t first_id, const struct inter
 /* Encodes columns without NULLs: the index. */
 int encode_index(struct encoder *encoder, const int64_t *const *columns, size_t count, struct encoded_chunk *out);
 
+/* Packs a result; its header has first and last. */
+int encode_partial(struct encoder *encoder, struct chunk_header header, const void *bytes, size_t length,
+                   struct encoded_chunk *out);
+
 /* Encodes the tables of this build's schema; or others, by their numbers in the file. The strings are TABLE_StringIds
  * in every file that this build writes. */
 int encode_schema(struct encoder *encoder, struct encoded_chunk *out);

@@ -23,10 +23,11 @@
 #define STRING_TABLE "StringIds"
 
 enum chunk_kind {
-    CHUNK_SCHEMA = 1, /* payload: table definitions */
-    CHUNK_ROWS = 2,   /* payload: columns of one table */
-    CHUNK_INDEX = 3,  /* payload: columns of the index, see INDEX_ */
-    CHUNK_END = 4,    /* no payload; first: offset of the first index chunk; last: number of index chunks */
+    CHUNK_SCHEMA = 1,  /* payload: table definitions */
+    CHUNK_ROWS = 2,    /* payload: columns of one table */
+    CHUNK_INDEX = 3,   /* payload: columns of the index, see INDEX_ */
+    CHUNK_END = 4,     /* no payload; first: offset of the first index chunk; last: number of index chunks */
+    CHUNK_PARTIAL = 5, /* payload: a result of all rows; first: what result it is; last: a hash of which rows */
 };
 
 /* Columns of an index chunk. */

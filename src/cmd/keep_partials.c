@@ -1,0 +1,89 @@
+/* Chooses which results a report keeps; see keep_partials.h. */
+#include "keep_partials.h"
+
+#include "analyze/engine/stored_partials.h"
+#include "analyze/registry.h"
+#include "base/text.h"
+#include "report/writer/append_partials.h"
+
+enum { MOST_KEPT = 64 };
+#define MOST_ROWS UINT64_C(4000000)   /* of the tables of a result: some tenths of a second */
+#define LEAST_BYTES ((size_t)64 << 10) /* that small reports may have */
+
+struct keeping {
+    struct report *report;
+    struct text bytes[MOST_KEPT];
+    struct kept_partial kept[MOST_KEPT];
+    size_t count, left; /* left: bytes that may be added */
+};
+
+static uint64_t count_rows(struct report *report, const struct analysis *analysis)
+{
+    uint64_t rows = 0;
+
+    for (const struct analysis_need *need = analysis->needs; need->data; need++)
+        for (const char *const *name = need->tables; *name; name++) {
+            const struct report_table *table = report_table(report, *name);
+            rows += table ? table->rows : 0;
+        }
+    return rows;
+}
+
+/* A report that cannot have a result is read like any other. */
+static int keep_one(struct keeping *keeping, const struct analysis *analysis, const struct analysis_option *option,
+                    struct error *err)
+{
+    const struct analysis_request request = { .options = option, .option_count = option != NULL };
+    struct text *bytes = &keeping->bytes[keeping->count];
+    int code;
+
+    if (keeping->count == MOST_KEPT || analysis_missing(analysis, keeping->report) ||
+        count_rows(keeping->report, analysis) > MOST_ROWS)
+        return 0;
+    code = stored_partial_make(analysis, keeping->report, &request, bytes, err);
+    if (code != 0 && code != ERR_NO_DATA)
+        return code;
+    if (code == ERR_NO_DATA || bytes->length > keeping->left) {
+        text_free(bytes);
+        return 0;
+    }
+    keeping->left -= bytes->length;
+    keeping->kept[keeping->count++] = (struct kept_partial){ stored_partial_key(analysis, &request), text_string(bytes),
+                                                             bytes->length };
+    return 0;
+}
+
+static int keep_all(struct keeping *keeping, struct error *err)
+{
+    const struct analysis *stored[MOST_KEPT];
+    size_t count = analysis_stored(stored, MOST_KEPT);
+    int code;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct analysis_option *for_people = &stored[i]->for_people;
+        if ((code = keep_one(keeping, stored[i], NULL, err)) != 0)
+            return code;
+        if (for_people->name && (code = keep_one(keeping, stored[i], for_people, err)) != 0)
+            return code;
+    }
+    return 0;
+}
+
+int keep_partials(const char *path, struct report *report, struct error *err)
+{
+    struct report_health health = report_health(report);
+    struct keeping keeping = { .report = report, .left = health.file_bytes / 4 };
+    int code;
+
+    if (!health.has_index || !health.complete || health.recovered || health.damaged_chunks)
+        return 0;
+    keeping.left = keeping.left > LEAST_BYTES ? keeping.left : LEAST_BYTES;
+    if ((code = keep_all(&keeping, err)) != 0)
+        goto free_bytes;
+    if (keeping.count)
+        code = report_append_partials(path, report, keeping.kept, keeping.count, err);
+free_bytes:
+    for (size_t i = 0; i < keeping.count; i++)
+        text_free(&keeping.bytes[i]);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* Results that a report has of its own rows, so that a set need not read these again.
+ *
+ * A result is bytes under a key, and holds for the rows chunks that the file had when it was made: if there are others
+ * now, it is as if it were not there. */
+#ifndef TACHO_REPORT_READER_PARTIAL_CHUNKS_H
+#define TACHO_REPORT_READER_PARTIAL_CHUNKS_H
+
+#include "reader.h"
+
+/* A hash of which rows the report has: places, sizes and times of its chunks, without what is in them. */
+uint64_t report_rows_hash(const struct report *report);
+
+struct report_partial {
+    const uint8_t *bytes;
+    size_t length;
+    void *memory; /* free() */
+};
+
+/* Whether a whole report has a result under this key; reads nothing. */
+int report_has_partial(const struct report *report, uint64_t key);
+/* ERR_NOT_FOUND, ERR_IO, ERR_CORRUPT or ERR_NO_MEMORY if it cannot be had. Any thread may call this. */
+int report_read_partial(struct report *report, uint64_t key, struct report_partial *out);
+
+#endif
