@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/model/event_counts.h"
+#include "analyze/model/recorder.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
@@ -17,7 +18,6 @@
 #include "import/import.h"
 #include "set/set.h"
 #include "set/set_filter.h"
-#include "small_table.h"
 
 /* A file that an import made keeps its descriptor, since it has no name any more. */
 static int open_own(const char *path, int is_alone, int keeps_descriptor, struct report **out, struct error *err)
@@ -229,39 +229,6 @@ static void add_damage(struct text *out, const struct report_health *health)
     text_add(out, "; figures may be too low");
 }
 
-/* The losses of an import. Unknown tables and columns are no loss to any report of ours, so they are not told here. */
-static void add_import(struct text *out, struct report *report)
-{
-    static const char *const names[] = { "reason", NULL };
-    static const struct {
-        const char *reason, *one, *more;
-    } words[] = {
-        { "damaged", "damaged table", "damaged tables" },
-        { "truncated", "truncated list of events", "truncated lists of events" },
-        { "too-many", "argument list that is too long", "argument lists that are too long" },
-        { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
-        { "no-such-string", "column with missing names", "columns with missing names" },
-        { "journal-not-read", "journal that could not be read", "journals that could not be read" },
-    };
-    struct small_table rows;
-    struct error err;
-    size_t told = 0;
-
-    if (small_table_read(&rows, report, "TACHO_IMPORT", names, &err) != 0)
-        return;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t count = 0;
-        for (size_t r = 0; r < rows.columns.rows; r++)
-            count += strcmp(small_table_text(&rows, r, 0, NULL), words[i].reason) == 0;
-        if (count)
-            text_addf(out, "%s%zu %s", told++ ? ", " : " was imported only in part: ", count,
-                      count == 1 ? words[i].one : words[i].more);
-    }
-    if (told)
-        text_add(out, "; figures may be wrong (tacho info lists them)");
-    small_table_free(&rows);
-}
-
 /* Whether anything that was printed is made of the events that are missing. */
 static int concerns_what_was_read(const struct loss *loss, struct report *report)
 {
@@ -300,9 +267,11 @@ void tell_damage(struct report *report, const char *path)
         add_damage(&sentence, &health);
         say(path, &sentence);
     }
-    add_import(&sentence, report);
-    if (sentence.length)
+    text_add(&sentence, " was imported only in part: ");
+    if (import_losses_add(&sentence, report)) {
+        text_add(&sentence, "; figures may be wrong (tacho info lists them)");
         say(path, &sentence);
+    }
     text_free(&sentence);
 }
 

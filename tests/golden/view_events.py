@@ -344,6 +344,19 @@ def python_lines(timeline, file):
     check("operators with lines", True, compared > 20)
 
 
+def losses():
+    """A capture of another tool does not say whether events were lost; half of its file is not all of it."""
+    with Timeline("mix.sqlite") as timeline:
+        about = timeline.ask("about")
+        check("recorder and warnings of a capture of nsys", ("Nsight Systems", []), (about["recorder"], about["warnings"]))
+    with open("mix.sqlite", "rb") as file, open("half.sqlite", "wb") as half:
+        half.write(file.read(os.path.getsize("mix.sqlite") // 2))
+    with Timeline("half.sqlite") as timeline:
+        warnings = timeline.ask("about")["warnings"]
+        check("half a file: warnings", ["The file was imported only in part: N damaged tables. Events are missing, and figures may be wrong."],
+              [re.sub(r"\d+", "N", warning) for warning in warnings])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -354,6 +367,7 @@ def main():
                 capture = Capture(timeline, f"{name}.sqlite")
                 for part in checks:
                     part(capture)
+        losses()
         with Timeline(os.path.join(KINETO, "train.json.gz")) as timeline:
             python_lines(timeline, os.path.join(KINETO, "train.json.gz"))
         os.chdir("/")

@@ -42,3 +42,33 @@ int recorder_read(const char **recorder, struct report *report, struct error *er
     }
     return 0;
 }
+
+int import_losses_add(struct text *out, struct report *report)
+{
+    static const char *const names[] = { "reason", NULL };
+    static const struct {
+        const char *reason, *one, *more;
+    } words[] = {
+        { "damaged", "damaged table", "damaged tables" },
+        { "truncated", "truncated list of events", "truncated lists of events" },
+        { "too-many", "argument list that is too long", "argument lists that are too long" },
+        { "wrong-type", "column with values of a wrong type", "columns with values of a wrong type" },
+        { "no-such-string", "column with missing names", "columns with missing names" },
+        { "journal-not-read", "journal that could not be read", "journals that could not be read" },
+    };
+    enum { WORDS = sizeof words / sizeof *words };
+    size_t counts[WORDS] = { 0 };
+    struct row_cursor rows;
+    int told = 0;
+
+    if (row_cursor_open(&rows, report, "TACHO_IMPORT", names, NULL) != 0)
+        return 0;
+    while (row_cursor_next(&rows))
+        for (size_t i = 0; i < WORDS; i++)
+            counts[i] += strcmp(report_string(report, row_int_or(&rows, 0, -1), NULL), words[i].reason) == 0;
+    row_cursor_close(&rows);
+    for (size_t i = 0; i < WORDS; i++)
+        if (counts[i])
+            text_addf(out, "%s%zu %s", told++ ? ", " : "", counts[i], counts[i] == 1 ? words[i].one : words[i].more);
+    return told > 0;
+}

@@ -6,6 +6,7 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/event_counts.h"
 #include "analyze/model/gpu_busy.h"
+#include "analyze/model/recorder.h"
 #include "analyze/model/threads.h"
 #include "analyze/registry.h"
 #include "answers.h"
@@ -128,6 +129,12 @@ static void add_warnings(struct view *view, struct text *out)
             text_add_char(&line, '.');
             add_warning(&line, out);
         }
+    text_add(&line, "The file was imported only in part: ");
+    if (import_losses_add(&line, view->report)) {
+        text_add(&line, ". Events are missing, and figures may be wrong.");
+        add_warning(&line, out);
+    }
+    text_clear(&line);
     /* an import has every table, most of them empty */
     const struct report_table *left_out = report_table(view->report, "TACHO_OVERVIEW");
     if (left_out && left_out->rows > 0) {
@@ -192,15 +199,18 @@ static void add_reports(struct view *view, struct text *out)
 int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct process_names names;
+    const char *recorder;
     int64_t utc = read_utc(view);
     int code;
 
-    if ((code = process_names_read(&names, view->report, err)) != 0)
+    if ((code = recorder_read(&recorder, view->report, err)) != 0 ||
+        (code = process_names_read(&names, view->report, err)) != 0)
         return code;
     text_add_char(out, '{');
     const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "";
     json_string(out, "name", view->name ? view->name : path_base_name(first));
     json_string(out, "version", TACHO_VERSION);
+    json_string(out, "recorder", recorder ? recorder : "");
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
     text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));
     json_int(out, "from", 0);

@@ -30,6 +30,8 @@ export interface About {
   name: string;
   program: string;
   version: string;
+  /** The profiler that recorded it, "Tacho" or the one whose file was imported; "" if that is not known. */
+  recorder: string;
   origin: string;
   utc: string | null;
   from: number;

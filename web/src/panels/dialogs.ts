@@ -78,6 +78,7 @@ export class AboutBox {
       ["Recorded", about.utc === null ? "unknown" : utc(about.utc)],
       ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${rank !== undefined ? `, rank ${rank}` : ""}`))],
       ["GPUs", about.gpus.length > 0 ? this.list(about.gpus.map(({ id, name }) => `${id}: ${name}`)) : "none"],
+      ["Recorded by", about.recorder || "unknown"],
       ["Shown by", `Tacho ${about.version}`],
     ];
     const list = make("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
@@ -87,8 +88,9 @@ export class AboutBox {
   }
 
   private warnings(): HTMLElement {
-    const { warnings } = this.app.state.about;
-    if (warnings.length === 0) return make("p", { class: "good" }, "No events were lost.");
+    const { warnings, recorder } = this.app.state.about;
+    if (warnings.length === 0 && recorder === "Tacho") return make("p", { class: "good" }, "No events were lost.");
+    if (warnings.length === 0) return make("p", {}, `Imported from ${recorder || "another profiler"}, whose file does not say whether events were lost.`);
     return make("section", { class: "warnings" }, make("h3", {}, "Losses"), make("ul", {}, ...warnings.map((text) => make("li", {}, whole(text)))));
   }
 
