@@ -94,13 +94,13 @@ static struct table *new_table(const struct session *session, size_t count)
     return table;
 }
 
-static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
+static int take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
     struct session *session = context;
     struct text joined = { 0 };
 
     for (size_t i = 0; i < count; i++) {
-        text_add(&joined, names[i] ? names[i] : "");
+        text_add(&joined, columns[i].name ? columns[i].name : "");
         text_add_char(&joined, 0);
     }
     table_delete(session->table); /* of the statement before */

@@ -194,16 +194,18 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
                       struct error *err)
 {
     int count = sqlite3_column_count(statement), step, code;
-    const char **names = calloc((size_t)count + 1, sizeof *names);
+    struct query_column *columns = calloc((size_t)count + 1, sizeof *columns);
     struct query_value *values = calloc((size_t)count + 1, sizeof *values);
 
-    if (!names || !values) {
+    if (!columns || !values) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
         goto done;
     }
-    for (int i = 0; i < count; i++)
-        names[i] = sqlite3_column_name(statement, i);
-    if ((code = visitor->columns(visitor->context, names, (size_t)count, err)) != 0)
+    for (int i = 0; i < count; i++) {
+        const char *type = sqlite3_column_decltype(statement, i); /* of the table's column; NULL: an expression */
+        columns[i] = (struct query_column){ sqlite3_column_name(statement, i), type && strcmp(type, TIME_TYPE) == 0 };
+    }
+    if ((code = visitor->columns(visitor->context, columns, (size_t)count, err)) != 0)
         goto done;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int i = 0; i < count; i++)
@@ -213,7 +215,7 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
     }
     code = step == SQLITE_DONE ? visitor->end(visitor->context, err) : explain(query, err);
 done:
-    free(names);
+    free(columns);
     free(values);
     return code;
 }

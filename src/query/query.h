@@ -24,10 +24,15 @@ struct query_value {
     size_t length;
 };
 
+struct query_column {
+    const char *name;
+    int is_time; /* it is a column of times of a table, whatever its name is here; not: an expression of some */
+};
+
 struct query_visitor {
     void *context;
     /* Called before the rows of each statement that has columns. Names are valid until its last row. */
-    int (*columns)(void *context, const char *const *names, size_t count, struct error *err);
+    int (*columns)(void *context, const struct query_column *columns, size_t count, struct error *err);
     int (*row)(void *context, const struct query_value *values, size_t count, struct error *err);
     int (*end)(void *context, struct error *err);
 };

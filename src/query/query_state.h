@@ -7,6 +7,9 @@
 #include "query.h"
 #include "report/schema/enums.h"
 
+/* The declared type of columns of times. SQLite takes any words, and INT among them for a whole number. */
+#define TIME_TYPE "TIME INTEGER"
+
 /* The state of a query that all its virtual tables read. */
 struct query_tables {
     struct report *report;

@@ -47,7 +47,7 @@ struct cursor {
 
 static void add_columns(sqlite3_str *sql, const struct report_table *table)
 {
-    static const char *const types[] = { "INTEGER", "INTEGER", "REAL", "TEXT", "INTEGER" };
+    static const char *const types[] = { "INTEGER", TIME_TYPE, "REAL", "TEXT", "INTEGER" };
 
     for (size_t i = 0; i < table->column_count; i++)
         sqlite3_str_appendf(sql, "%s\"%w\" %s", i ? ", " : "", table->columns[i].name, types[table->columns[i].type]);

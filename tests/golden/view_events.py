@@ -273,6 +273,10 @@ def statements(capture):
     check("kinds", ["time", "duration", "int", "real", "text"], got["kinds"])
     check("times are since the origin", [[capture.since(a), b] for a, b, _ in truth], [row[:2] for row in got["rows"]])
     check("a whole time is no fraction of one", ["real"], capture.timeline.ask("sql", "SELECT start / 1e9 AS start FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1")["kinds"])
+    truth = [[capture.since(time)] * 3 + [capture.since(end), end - time] for time, end in capture.query("SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start LIMIT 3")]
+    got = capture.timeline.ask("sql", "WITH k AS (SELECT start AS began, end FROM CUPTI_ACTIVITY_KIND_KERNEL) SELECT a.began AS called, a.began AS \"x\", "
+                                      "(SELECT a.began) AS inner, a.end AS until, a.end - a.began AS start FROM k AS a ORDER BY 1 LIMIT 3")
+    check("a time under another name, and what is none under its name", (["time", "time", "time", "time", "int"], truth), (got["kinds"], got["rows"]))
     many = capture.timeline.ask("sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n")
     check("rows are cut", (10000, True, [10000]), (len(many["rows"]), many["cut"], many["rows"][-1]))
     check("large numbers are exact", [["9007199254740993", "9223372036854775807"]], capture.timeline.ask("sql", "SELECT 9007199254740993, 9223372036854775807")["rows"])

@@ -86,7 +86,7 @@ static int drop_report(void **state)
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
 /* All values of all rows, joined with | and newlines. */
-static int take_names(void *context, const char *const *names, size_t count, struct error *err)
+static int take_names(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
     return 0;
 }

@@ -25,13 +25,13 @@ static const char *const kind_names[] = { "text", "time", "duration", "int", "re
 struct result {
     struct view *view;
     struct text columns, rows;
-    unsigned char kinds[MOST_COLUMNS];   /* enum column_kind */
-    unsigned char by_name[MOST_COLUMNS]; /* the kind of whole numbers in the column, by its name */
+    unsigned char kinds[MOST_COLUMNS]; /* enum column_kind */
+    unsigned char whole[MOST_COLUMNS]; /* the kind of whole numbers in the column */
     size_t column_count, row_count;
     int is_cut, has_result;
 };
 
-/* ---- the kind of a column, by its name ------------------------------------------------------------------------- */
+/* ---- the kind of a column ---------------------------------------------------------------------------------------- */
 
 static int is_time_name(const char *name, size_t length)
 {
@@ -45,6 +45,17 @@ static int is_time_name(const char *name, size_t length)
     return 0;
 }
 
+/* "min(start)", "max(k.end)": the text of an expression, which is its name if it was given no other. */
+static int is_least_or_most_time(const char *name)
+{
+    size_t length = strlen(name);
+
+    if ((strncasecmp(name, "min(", 4) != 0 && strncasecmp(name, "max(", 4) != 0) || name[length - 1] != ')')
+        return 0;
+    const char *dot = strchr(name, '.'), *inner = dot ? dot + 1 : name + 4;
+    return is_time_name(inner, (size_t)(name + length - 1 - inner));
+}
+
 /* "end - start", "sum(k.end-k.start)" */
 static int is_difference(const char *name)
 {
@@ -53,20 +64,15 @@ static int is_difference(const char *name)
     return minus && strcasestr(minus, "start");
 }
 
-/* "start", "min(start)", "max(k.end)": a time. "end - start", "duration": how long. */
-static enum column_kind kind_by_name(const char *name)
+/* A time is moved to where the timeline counts from, so a name alone does not make one: "end - start AS start" is none,
+ * and "start AS called" is. How long something took is only a matter of how it is written. */
+static enum column_kind kind_of(const struct query_column *column)
 {
-    const char *open = strchr(name, '('), *dot;
+    const char *name = column->name ? column->name : "";
     size_t length = strlen(name);
 
-    if (is_time_name(name, length))
+    if (column->is_time || is_least_or_most_time(name))
         return KIND_TIME;
-    if (open && (strncasecmp(name, "min(", 4) == 0 || strncasecmp(name, "max(", 4) == 0) && name[length - 1] == ')') {
-        dot = strchr(open, '.');
-        const char *inner = dot ? dot + 1 : open + 1;
-        if (is_time_name(inner, (size_t)(name + length - 1 - inner)))
-            return KIND_TIME;
-    }
     if (strcasestr(name, "duration") || is_difference(name))
         return KIND_DURATION;
     return length > 3 && strcasecmp(name + length - 3, "_ns") == 0 ? KIND_DURATION : KIND_INT;
@@ -75,7 +81,7 @@ static enum column_kind kind_by_name(const char *name)
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 /* Of several statements the last one is answered. */
-static int take_columns(void *context, const char *const *names, size_t count, struct error *err)
+static int take_columns(void *context, const struct query_column *columns, size_t count, struct error *err)
 {
     struct result *result = context;
 
@@ -89,9 +95,10 @@ static int take_columns(void *context, const char *const *names, size_t count, s
     result->has_result = 1;
     for (size_t i = 0; i < count; i++) {
         result->kinds[i] = KIND_UNKNOWN;
-        result->by_name[i] = (unsigned char)kind_by_name(names[i]);
+        result->whole[i] = (unsigned char)kind_of(&columns[i]);
+        const char *name = columns[i].name ? columns[i].name : "";
         text_add(&result->columns, i ? "," : "");
-        json_add_text(&result->columns, names[i], strlen(names[i]));
+        json_add_text(&result->columns, name, strlen(name));
     }
     return 0;
 }
@@ -104,7 +111,7 @@ static void add_value(struct result *result, size_t column, const struct query_v
     unsigned char *kind = &result->kinds[column];
 
     if (*kind == KIND_UNKNOWN)
-        *kind = value->kind == QUERY_INT ? result->by_name[column] : kinds[value->kind];
+        *kind = value->kind == QUERY_INT ? result->whole[column] : kinds[value->kind];
     if (value->kind == QUERY_NULL)
         text_add(&result->rows, "null");
     else if (value->kind == QUERY_REAL)
