@@ -97,6 +97,13 @@ await test("unfolded, pinned, moved, filtered and emptied", () => {
   assert.deepEqual([capped.lanes + capped.hidden, tall.lanes, tall.hidden], [12, 12, 0]);
 });
 
+await test("percents are drawn up to 100, other values and those that are asked for up to their maximum", () => {
+  const rows = [row(0, -1, "counter", { unit: "%", min: 3, max: 34 }), row(1, -1, "counter", { unit: "%", max: 120 }), row(2, -1, "counter", { unit: "bytes", min: -2, max: 34 }), row(3, -1, "group", { open: false, summary: 4 }), row(4, 3, "counter", { unit: "%", max: 7 })];
+  const scales = (tall) => layOut(new Tree(rows), { ...PLAIN, tall }, new Set()).lines.map(({ scale }) => scale);
+  assert.deepEqual(scales([]), [[0, 100], [0, 120], [-2, 34], [0, 100]]);
+  assert.deepEqual(scales([0, 3]), [[0, 34], [0, 120], [-2, 34], [0, 7]]);
+});
+
 const nothing = { count: 0 };
 const tileOf = (id, level, index) => ({ row: id, kind: "slices", slices: { count: 0 }, dense: nothing, points: nothing, level, index });
 function tilesWith(answer) {

@@ -27,7 +27,7 @@ export const KEYS = [
   { group: "Rows", keys: ["o"], what: "Fold or unfold the row", command: "row-fold" },
   { group: "Rows", keys: ["Enter"], what: "Open the rank at the pointer's time, on a map of ranks; else fold or unfold the row", command: "row-open" },
   { group: "Rows", keys: ["Shift+o"], what: "Fold or unfold all rows", command: "rows-fold-all" },
-  { group: "Rows", keys: ["e"], what: "Show all or few lanes of the row", command: "row-expand" },
+  { group: "Rows", keys: ["e"], what: "Show all or few lanes of the row; of a graph of percents: up to 100 % or to its maximum", command: "row-expand" },
   { group: "Rows", keys: ["p"], what: "Pin or unpin the row", command: "row-pin" },
   { group: "Rows", keys: ["Alt+ArrowUp"], what: "Move the row up", command: "row-move-up" },
   { group: "Rows", keys: ["Alt+ArrowDown"], what: "Move the row down", command: "row-move-down" },

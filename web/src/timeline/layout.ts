@@ -14,6 +14,13 @@ export const FEW_LANES = 8;
 const MANY_LANES = 200;
 const FOLDED_LANES = 6;
 
+export type Scale = readonly [low: number, high: number];
+
+/** From 0 to 100 for percents, so that little looks little; `own`: up to the row's own maximum. */
+function scaleOf({ min = 0, max = 0, unit }: Row, own: boolean): Scale {
+  return [Math.min(0, min), Math.max(0, max, unit === "%" && !own ? 100 : 0)];
+}
+
 /** One row on the screen. */
 export interface Line {
   row: Row;
@@ -29,6 +36,8 @@ export interface Line {
   inset: number;
   /** Lanes that do not fit; the first lane shown is chosen by scrolling. */
   hidden: number;
+  /** Of a graph: the values that its lower and upper edge stand for. */
+  scale: Scale;
   parent: boolean;
   open: boolean;
   pinned: boolean;
@@ -130,7 +139,7 @@ export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<numbe
     const summary = row.summary === undefined ? null : (tree.byId.get(row.summary) ?? null);
     const drawn = row.kind !== "group" ? row : open && !pinned ? null : summary;
     const around = pinned ? tree.path(row.id).slice(0, -1).reverse().map(({ label }) => label).join(", ") : "";
-    return { row, drawn, depth, y: 0, parent, open, pinned, around, ...measured(row, drawn, tall.has(row.id)) };
+    return { row, drawn, depth, y: 0, parent, open, pinned, around, scale: scaleOf(drawn ?? row, tall.has(row.id)), ...measured(row, drawn, tall.has(row.id)) };
   };
   const shows = (row: Row): boolean => {
     if (kept && !kept.has(row.id)) return false;

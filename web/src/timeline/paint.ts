@@ -5,7 +5,7 @@ import { FLAG_FAILED, FLAG_NO_END, FLAG_WAITING, type Row } from "../engine/engi
 import { heatOf } from "../ui/colour";
 import type { Surface } from "../ui/surface";
 import type { Columns } from "./columns";
-import type { Line } from "./layout";
+import type { Line, Scale } from "./layout";
 import type { Lens } from "./lens";
 import type { Names } from "./names";
 import { BRIGHT, DIM, THIN, TICK, type Palette } from "./palette";
@@ -93,10 +93,10 @@ export class Painter {
     tiles.pieces(row.id, lens.level, lens.from, lens.to, this.pieces);
     if (this.pieces.length === 0) return;
     if (row.type === "map") {
-      this.strip(row, top + line.inset, line.laneHeight);
+      this.strip(row, line.scale, top + line.inset, line.laneHeight);
     } else if (row.kind === "counter") {
       const pieces = [...this.pieces];
-      this.graphs.push(() => this.counter(row, pieces, top + line.inset, line.laneHeight));
+      this.graphs.push(() => this.counter(row, line.scale, pieces, top + line.inset, line.laneHeight));
     } else {
       this.slices(line, row, top);
     }
@@ -203,9 +203,9 @@ export class Painter {
   }
 
   /** A rank of a map: the darker, the busier it was. Where several bins share a pixel, the busiest counts. */
-  private strip(row: Row, top: number, height: number): void {
+  private strip(row: Row, [, high]: Scale, top: number, height: number): void {
     const { lens, palette } = this.scene;
-    const most = Math.max(1, row.unit === "%" ? 100 : (row.max ?? 0));
+    const most = Math.max(1, high);
     const y = this.snap(top);
     const add = (x0: number, x1: number, value: number): void => {
       const left = this.snap(Math.max(0, x0));
@@ -230,11 +230,9 @@ export class Painter {
     if (before) add(before.x, lens.x(row.to), before.value);
   }
 
-  private counter(row: Row, pieces: readonly Piece[], top: number, height: number): void {
+  private counter(row: Row, [low, high]: Scale, pieces: readonly Piece[], top: number, height: number): void {
     const { surface } = this;
     const { lens, palette } = this.scene;
-    const low = Math.min(0, row.min ?? 0);
-    const high = Math.max(low + Number.EPSILON, row.max ?? 1);
     const y = (value: number): number => top + height - ((value - low) / (high - low || 1)) * height;
     const points: { x: number; min: number; max: number; last: number }[] = [];
     for (const { tile, from, to } of pieces) {

@@ -48,9 +48,8 @@ function iconButton(className: string, name: Icon): HTMLButtonElement {
   return make("button", { type: "button", class: className, tabindex: -1 }, icon(name));
 }
 
-/** The values that a graph's lower and upper edge stand for. */
-function rangeOf({ min = 0, max = 0, unit = "" }: Row): string {
-  const [low, high] = [Math.min(0, min), Math.max(0, max)].map((value) => quantity(value, unit));
+function rangeOf({ scale, row: { unit = "" } }: Line): string {
+  const [low, high] = scale.map((value) => quantity(value, unit));
   return low === high ? `${high}` : `${low} … ${high}`;
 }
 
@@ -188,7 +187,7 @@ export class RowList {
     const detail = line.pinned && line.around !== "" ? line.around : row.detail;
     item.detail.textContent = detail;
     element.title = detail ? `${row.label} – ${detail}` : row.label;
-    item.range.textContent = row.kind === "counter" && line.drawn === row ? rangeOf(row) : "";
+    item.range.textContent = row.kind === "counter" && line.drawn === row ? rangeOf(line) : "";
     item.badge.hidden = found === 0;
     item.badge.textContent = count(found);
     item.badge.title = `${count(found)} matches`;
