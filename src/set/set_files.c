@@ -163,8 +163,10 @@ int set_files_find(struct set_files *files, const char *const *operands, size_t 
         if ((code = add_operand(files, operands[i], err)) != 0)
             return code;
     if (files->count > REPORT_MOST_PARTS)
-        return error_set(err, ERR_UNSUPPORTED, "%zu reports are too many to read as one: the most is %d", files->count,
-                         REPORT_MOST_PARTS);
+        return error_set(err, ERR_UNSUPPORTED,
+                         "%zu reports are too many to read as one: the most is %d; name some of them with a pattern, "
+                         "'run/rank000*'",
+                         files->count, REPORT_MOST_PARTS);
     return 0;
 }
 

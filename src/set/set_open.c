@@ -12,6 +12,7 @@
 #include "set_notes.h"
 
 #define MOST_DESCRIPTORS 4096
+#define MOST_UNREADABLE 16 /* that are named */
 
 struct opening {
     const struct set_request *request;
@@ -30,7 +31,9 @@ static int open_one(struct opening *opening, const char *path, int keeps_descrip
         return code;
     member->path = path;
     opening->count++;
-    return set_member_read(member, err);
+    code = set_member_read(member, err);
+    report_release_memory(member->report);
+    return code;
 }
 
 /* Of several ranks, those that are asked for. Returns whether there are any. */
@@ -90,10 +93,37 @@ static int may_keep_descriptors(size_t files)
     return files <= MOST_DESCRIPTORS && getrlimit(RLIMIT_NOFILE, &limit) == 0 && files <= limit.rlim_cur / 2;
 }
 
+static void note_unreadable(struct text *notes, size_t before, const struct error *cause)
+{
+    if (before < MOST_UNREADABLE)
+        set_note(notes, NULL, cause->text);
+}
+
+static void note_others(struct text *notes, size_t count)
+{
+    if (notes)
+        text_addf(notes, "%zu more file%s cannot be read as %s\n", count, count == 1 ? "" : "s",
+                  count == 1 ? "a report" : "reports");
+}
+
+/* Why there is no report. */
+static int refuse(const struct opening *opening, const struct set_files *files, const struct error *first,
+                  struct error *err)
+{
+    if (opening->dropped)
+        return error_set(err, ERR_NOT_FOUND, "none of the %zu report%s is of these ranks and hosts", opening->dropped,
+                         opening->dropped == 1 ? "" : "s");
+    if (files->count == 1)
+        return error_set(err, first->code, "%s", first->text);
+    return error_set(err, ERR_BAD_FORMAT, "none of the %zu files can be read as a report: the first: %s", files->count,
+                     first->text);
+}
+
 static int open_files(struct opening *opening, const struct set_files *files, struct error *err)
 {
     int keeps_descriptors = may_keep_descriptors(files->count);
     struct error first = { 0 };
+    size_t unreadable = 0;
 
     for (size_t i = 0; i < files->count; i++) {
         struct error cause = { 0 };
@@ -103,21 +133,15 @@ static int open_files(struct opening *opening, const struct set_files *files, st
             (code == ERR_NOT_FOUND && is_named(opening->request, files->paths[i])))
             return error_set(err, code, "%s", cause.text);
         if (code != 0)
-            set_note(opening->request->notes, NULL, cause.text);
+            note_unreadable(opening->request->notes, unreadable++, &cause);
         else if ((code = keep_if_wanted(opening, err)) != 0)
             return code;
         if (code != 0 && !first.code)
             first = cause;
     }
-    if (!opening->count && opening->dropped)
-        return error_set(err, ERR_NOT_FOUND, "none of the %zu report%s is of these ranks and hosts", opening->dropped,
-                         opening->dropped == 1 ? "" : "s");
-    if (!opening->count && files->count == 1)
-        return error_set(err, first.code, "%s", first.text);
-    if (!opening->count)
-        return error_set(err, ERR_BAD_FORMAT, "none of the %zu files can be read as a report: the first: %s",
-                         files->count, first.text);
-    return 0;
+    if (opening->count && unreadable > MOST_UNREADABLE)
+        note_others(opening->request->notes, unreadable - MOST_UNREADABLE);
+    return opening->count ? 0 : refuse(opening, files, &first, err);
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */

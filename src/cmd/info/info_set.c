@@ -162,9 +162,11 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
 
     if (!table)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
-    for (size_t i = 0; i < report_part_count(set); i++)
+    for (size_t i = 0; i < report_part_count(set); i++) {
         if ((code = add_part(table, set, i, err)) != 0)
             goto delete_table;
+        report_release_memory(report_part_report(set, i));
+    }
     text_add(out, "\nReports\n");
     (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
 delete_table:

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/cancel.h"
 #include "reader_state.h"
+#include "unite.h"
 
 /* ---- scratch --------------------------------------------------------------------------------------------------- */
 
@@ -59,6 +60,13 @@ void reader_scratches_delete(struct report *report)
         free(scratch->chunk);
         free(scratch);
     }
+}
+
+void report_release_memory(struct report *report)
+{
+    pthread_mutex_lock(&report->lock);
+    reader_scratches_delete(report);
+    pthread_mutex_unlock(&report->lock);
 }
 
 /* Makes room for `count` columns of `rows` rows; their old contents are lost. */
@@ -662,8 +670,10 @@ static void check_one(void *argument, int worker, size_t i)
 /* Loops inside of this one run alone, so that parts are what is done in parallel. */
 static void check_part(void *argument, int worker, size_t i)
 {
+    struct report *part = ((struct report *)argument)->parts[i].report;
     (void)worker;
-    report_check(((struct report *)argument)->parts[i].report);
+    report_check(part);
+    report_release_memory(part);
 }
 
 void report_check(struct report *report)

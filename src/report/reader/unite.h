@@ -13,6 +13,9 @@
 /* Opens a file that is to be one of many: without threads of its own, and without a descriptor if it is not to keep
  * one; its path must then stay the file's. */
 int report_open_part(const char *path, int keeps_descriptor, struct report **out, struct error *err);
+/* Frees the memory that a report holds for decoding; it takes some again when it needs it. Of thousands of parts it
+ * would be gigabytes. */
+void report_release_memory(struct report *report);
 /* Gives threads to a report that was opened so. A set works with those of its first part. */
 int report_use_threads(struct report *report, struct error *err);
 
