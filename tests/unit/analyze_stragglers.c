@@ -1,5 +1,6 @@
 /* straggler_sum on made ranks: one comes late in each step, for a reason that is in the rows, and is named with it. */
 #include "analyze/registry.h"
+#include "analyze/stragglers/chance.h"
 #include "base/text.h"
 #include "made_mpi.h"
 
@@ -115,14 +116,43 @@ static void loading(struct writer *writer, int64_t rank, int64_t from, int64_t t
     writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
-static void switching(struct writer *writer, int64_t rank, int64_t at, int is_in)
+enum { PREEMPTED = 6, WAITING = 7 };
+
+static void switching_on(struct writer *writer, int64_t rank, int64_t cpu, int64_t at, int is_in, int64_t state)
 {
     struct row_SCHED_EVENTS row = { 0 };
     ROW_SET(&row, SCHED_EVENTS, start, at * US);
-    ROW_SET(&row, SCHED_EVENTS, cpu, rank);
+    ROW_SET(&row, SCHED_EVENTS, cpu, cpu);
+    ROW_SET(&row, SCHED_EVENTS, threadState, state);
     ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
     ROW_SET(&row, SCHED_EVENTS, globalTid, made_rank_thread(rank));
     writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
+static void switching(struct writer *writer, int64_t rank, int64_t at, int is_in)
+{
+    switching_on(writer, rank, rank, at, is_in, is_in ? 1 : PREEMPTED);
+}
+
+/* A sample in the kernel, which was entered by a page fault. */
+static void fault(struct writer *writer, int64_t rank, int64_t at)
+{
+    struct row_COMPOSITE_EVENTS sample = { 0 };
+    ROW_SET(&sample, COMPOSITE_EVENTS, id, at);
+    ROW_SET(&sample, COMPOSITE_EVENTS, start, at * US);
+    ROW_SET(&sample, COMPOSITE_EVENTS, globalTid, made_rank_thread(rank));
+    ROW_SET(&sample, COMPOSITE_EVENTS, cpuCycles, 1000000);
+    writer_append(writer, TABLE_COMPOSITE_EVENTS, &sample);
+    static const char *const names[] = { "clear_page_erms", "asm_exc_page_fault" };
+    for (int64_t depth = 0; depth < 2; depth++) {
+        struct row_SAMPLING_CALLCHAINS frame = { 0 };
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, id, at);
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, symbol, made_string(writer, names[depth]));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, module, made_string(writer, "[kernel.kallsyms]"));
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, kernelMode, 1);
+        ROW_SET(&frame, SAMPLING_CALLCHAINS, stackDepth, depth);
+        writer_append(writer, TABLE_SAMPLING_CALLCHAINS, &frame);
+    }
 }
 
 static void kernel(struct writer *writer, int64_t rank, int64_t from, int64_t to)
@@ -198,6 +228,10 @@ static void is_preempted(struct writer *writer, int64_t from, int64_t to)
     switching(writer, FAULT, from, 0);
     switching(writer, FAULT, to, 1);
 }
+static void faults(struct writer *writer, int64_t from, int64_t to)
+{
+    fault(writer, FAULT, (from + to) / 2);
+}
 static void runs_longer(struct writer *writer, int64_t from, int64_t to)
 {
     kernel(writer, FAULT, from - 100, to);
@@ -223,6 +257,7 @@ static void causes(void **state)
         { collects, "garbage collection", 0, 0, 5 },
         { loads, "data loader", 0, 0, 1 },
         { is_preempted, "off CPU: others run there", 1, 0, 1 },
+        { faults, "page faults", 1, 0, 1 },
         { runs_longer, "slower kernels", 0, 1, 1 },
         { runs_more, "more kernels", 0, 1, 1 },
         { sleeps, "GPU idle: sleeping", 0, 1, 1 },
@@ -245,6 +280,45 @@ static void causes(void **state)
             switching(scene.writer, rank, STEP * (STEPS + 2), 0);
         expect(scene.writer, FAULT, cases[i].cause);
     }
+}
+
+/* The late rank is ready to run, or waits, while another program or another rank runs on its CPU. If another rank took
+ * it, that is nobody's fault. */
+static void ranks_that_share_a_cpu(void **state)
+{
+    for (int is_rank = 0; is_rank < 2; is_rank++)
+        for (int is_waiting = 0; is_waiting < 2; is_waiting++) {
+            struct scene scene = scene_of(1);
+            play(&scene);
+            for (int64_t rank = 0; rank < RANKS; rank++)
+                switching_on(scene.writer, rank, rank == FAULT ? 7 : rank, 0, 1, 1);
+            for (int64_t step = 0; step < STEPS; step++) {
+                int64_t from = STEP * (step + 1), to = from + LATE;
+                switching_on(scene.writer, FAULT, 7, from, 0, is_waiting ? WAITING : PREEMPTED);
+                switching_on(scene.writer, FAULT, 7, to, 1, 1);
+                switching_on(scene.writer, 1, 1, from, 0, PREEMPTED);
+                switching_on(scene.writer, 1, is_rank ? 7 : 6, from, 1, 1);
+                switching_on(scene.writer, 1, is_rank ? 7 : 6, to, 0, PREEMPTED);
+                switching_on(scene.writer, 1, 1, to, 1, 1);
+            }
+            for (int64_t rank = 0; rank < RANKS; rank++)
+                switching_on(scene.writer, rank, rank == FAULT ? 7 : rank, STEP * (STEPS + 2), 0, PREEMPTED);
+            if (is_rank && !is_waiting)
+                expect_none(scene.writer);
+            else
+                expect(scene.writer, FAULT, "off CPU: others run there");
+        }
+}
+
+static void chances(void **state)
+{
+    static const int64_t same[] = { 5, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0 }, equal[] = { 3, 3, 3, 3, 3, 3 };
+    static const int64_t once[] = { 9, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1 };
+    assert_float_equal(chance_of_rank(same, 3, 4, 0), 1.0 / 64, 1e-9);
+    assert_float_equal(chance_of_rank(same, 3, 4, 1), 1, 1e-9);
+    assert_float_equal(chance_of_rank(equal, 3, 2, 1), 1, 1e-9);
+    /* The 9, one time in four, and a 1 in each of the two others, one time in two. */
+    assert_float_equal(chance_of_rank(once, 3, 4, 0), 1.0 / 4 / 2 / 2, 1e-9);
 }
 
 /* The rule says it in words, and nothing if nobody is late. */
@@ -301,8 +375,13 @@ static void a_late_rank_waited_for_another(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_is_late),   cmocka_unit_test(nobody_is_a_straggler),          cmocka_unit_test(causes),
-        cmocka_unit_test(the_rule_says_it), cmocka_unit_test(a_late_rank_waited_for_another),
+        cmocka_unit_test(a_rank_is_late),
+        cmocka_unit_test(nobody_is_a_straggler),
+        cmocka_unit_test(causes),
+        cmocka_unit_test(ranks_that_share_a_cpu),
+        cmocka_unit_test(chances),
+        cmocka_unit_test(the_rule_says_it),
+        cmocka_unit_test(a_late_rank_waited_for_another),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

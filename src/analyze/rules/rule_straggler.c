@@ -108,7 +108,8 @@ static void say(struct text *out, const struct table *table, size_t at)
     text_add(out, " shorter");
 }
 
-static const char *const tables[] = { "MPI_COLLECTIVES_EVENTS", NULL };
+static const char *const tables[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_TORCH_OP", "CUPTI_ACTIVITY_KIND_KERNEL", NULL };
+static const char *const of_ranks[] = { "MPI_COLLECTIVES_EVENTS", "TACHO_CLOCK_OFFSET", NULL }; /* the latter in sets */
 const struct analysis rule_straggler = {
     .name = "straggler",
     .title = "Stragglers",
@@ -116,8 +117,8 @@ const struct analysis rule_straggler = {
     .help = "Ranks that the others wait for again and again in synchronising collectives, followed to the rank that "
             "waited for nobody, with what its time has more of than that of the median rank. A rank is a finding if "
             "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
-            "'tacho stats' has the same ranks, also of PyTorch and NCCL.",
-    .needs = { { "collectives of MPI", tables } },
+            "'tacho stats' has the same ranks.",
+    .needs = { { "collectives of MPI, NCCL or PyTorch", tables }, { "reports of several ranks", of_ranks } },
     .run = straggler,
     .finding = say,
     .advice =

@@ -105,56 +105,86 @@ static int read_gpu(struct late_causes *causes, enum late_activity activity, enu
     return code;
 }
 
-struct switching {
-    int64_t thread, time_ns;
-    int is_in;
-};
+/* ---- Page faults ------------------------------------------------------------------------------------------------ */
 
-static int compare_switches(const void *a, const void *b)
+enum { USUAL_FREQUENCY = 1000 };
+
+static int64_t sampling_period_ns(struct report *report, struct error *err)
 {
-    const struct switching *x = a, *y = b;
-
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-/* A thread runs from where it is switched in to where it is switched out. */
-static int add_runs(struct late_causes *causes, struct switching *switches, size_t count)
-{
-    qsort(switches, count, sizeof *switches, compare_switches);
-    for (size_t i = 0; i + 1 < count; i++)
-        if (switches[i].thread == switches[i + 1].thread && switches[i].is_in && !switches[i + 1].is_in &&
-            add(&causes->of[LATE_RUNNING], switches[i].thread, switches[i].time_ns, switches[i + 1].time_ns) != 0)
-            return ERR_NO_MEMORY;
-    causes->has_switches = count > 0;
-    return 0;
-}
-
-static int read_switches(struct late_causes *causes, struct error *err)
-{
-    static const char *const names[] = { "start", "isSchedIn", "globalTid", NULL };
+    static const char *const names[] = { "frequency", NULL };
     struct row_cursor rows;
-    int code = row_cursor_open(&rows, causes->report, "SCHED_EVENTS", names, err);
+    int64_t frequency = USUAL_FREQUENCY;
+
+    if (row_cursor_open(&rows, report, "TACHO_SAMPLING", names, err) != 0)
+        return INT64_C(1000000000) / USUAL_FREQUENCY;
+    while (row_cursor_next(&rows))
+        frequency = row_int_or(&rows, 0, 0) > 0 ? row_int(&rows, 0) : frequency;
+    row_cursor_close(&rows);
+    return INT64_C(1000000000) / frequency;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The samples in whose stack the kernel handles a page fault. Captures with the privilege for it have kernel frames. */
+static int find_fault_samples(struct late_causes *causes, int64_t **ids, size_t *count, struct error *err)
+{
+    static const char *const names[] = { "id", "symbol", "kernelMode", NULL };
+    struct row_cursor rows;
+    size_t room = 0;
+    int code = row_cursor_open(&rows, causes->report, "SAMPLING_CALLCHAINS", names, err);
 
     if (code != 0)
         return code;
-    struct switching *switches = array_alloc(rows.columns.rows + 1, sizeof *switches);
-    size_t count = 0;
-    while (switches && row_cursor_next(&rows))
-        if (!row_is_null(&rows, 2))
-            switches[count++] = (struct switching){ row_int(&rows, 2), row_int(&rows, 0), row_int(&rows, 1) != 0 };
-    code = switches ? add_runs(causes, switches, count) : ERR_NO_MEMORY;
-    free(switches);
+    while (row_cursor_next(&rows)) {
+        if (row_int_or(&rows, 2, 0) == 0 || (*count && (*ids)[*count - 1] == row_int(&rows, 0)) ||
+            !strstr(report_string(causes->report, row_int_or(&rows, 1, 0), NULL), "page_fault"))
+            continue;
+        if (array_reserve(ids, &room, *count + 1, sizeof **ids) != 0) {
+            code = ERR_NO_MEMORY;
+            break;
+        }
+        (*ids)[(*count)++] = row_int(&rows, 0);
+    }
     row_cursor_close(&rows);
     return code;
 }
 
-int late_causes_open(struct late_causes *causes, struct report *report, struct error *err)
+/* Each of these samples stands for the time between two of them. */
+static int read_faults(struct late_causes *causes, struct error *err)
+{
+    static const char *const names[] = { "id", "start", "globalTid", NULL };
+    struct row_cursor rows;
+    int64_t *ids = NULL, half_ns = sampling_period_ns(causes->report, err) / 2;
+    size_t count = 0;
+    int code = find_fault_samples(causes, &ids, &count, err);
+
+    if (code != 0 || !count || (code = row_cursor_open(&rows, causes->report, "COMPOSITE_EVENTS", names, err)) != 0)
+        goto done;
+    qsort(ids, count, sizeof *ids, compare_ids);
+    while (row_cursor_next(&rows)) {
+        int64_t id = row_int(&rows, 0), at_ns = row_int(&rows, 1);
+        if (row_is_null(&rows, 2) || !bsearch(&id, ids, count, sizeof id, compare_ids))
+            continue;
+        if ((code = add(&causes->of[LATE_FAULTS], row_int(&rows, 2), saturating_subtract(at_ns, half_ns),
+                        saturating_add(at_ns, half_ns))) != 0)
+            break;
+    }
+    row_cursor_close(&rows);
+done:
+    free(ids);
+    return code;
+}
+
+int late_causes_open(struct late_causes *causes, struct report *report, const struct cpu_runs *runs, struct error *err)
 {
     int code;
 
-    *causes = (struct late_causes){ .report = report };
+    *causes = (struct late_causes){ .report = report, .runs = runs };
     if ((code = read_os_calls(causes, err)) != 0)
         return code;
     if ((code = read_named(causes, LATE_GC, "TACHO_PYTHON_EVENT", "kind", "gc", err)) != 0)
@@ -165,7 +195,7 @@ int late_causes_open(struct late_causes *causes, struct report *report, struct e
         return code;
     if ((code = read_gpu(causes, LATE_COPIES, GPU_MEMCPY, err)) != 0)
         return code;
-    if ((code = read_switches(causes, err)) != 0)
+    if ((code = read_faults(causes, err)) != 0)
         return code;
     for (int i = 0; i < LATE_ACTIVITY_COUNT; i++)
         if (causes->of[i].count)
@@ -191,7 +221,8 @@ struct share {
     struct activity longest; /* within the window */
 };
 
-static struct share share_of(const struct activities *activities, int64_t owner, const struct rank_window *window)
+static struct share share_of(const struct activities *activities, int64_t owner, const struct rank_window *window,
+                             int64_t begin_ns)
 {
     /* Those that begin earlier than the longest one lasts cannot reach into the window. */
     const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0, 0, 0 };
@@ -209,6 +240,8 @@ static struct share share_of(const struct activities *activities, int64_t owner,
         struct activity part = activities->list[low];
         if (part.owner != owner || part.start_ns >= window->to_ns)
             break;
+        if (part.start_ns < begin_ns)
+            continue;
         part.start_ns = part.start_ns < window->from_ns ? window->from_ns : part.start_ns;
         part.end_ns = part.end_ns > window->to_ns ? window->to_ns : part.end_ns;
         if (part.end_ns <= part.start_ns)
@@ -229,9 +262,16 @@ static int is_of_process(enum late_activity activity)
 static struct share share_in(const struct late_causes *causes, enum late_activity activity,
                              const struct rank_window *window)
 {
+    int is_call = activity >= LATE_IO && activity <= LATE_OTHER_WAIT;
+
+    /* A call that began before the rank left the instance before is how it waited there. */
     return share_of(&causes->of[activity], is_of_process(activity) ? global_process(window->thread) : window->thread,
-                    window);
+                    window, is_call ? window->left_ns : INT64_MIN);
 }
+
+struct cpu_time {
+    int64_t running_ns, off_ns;
+};
 
 /* What late windows have more than those of median ranks. */
 struct excess {
@@ -239,14 +279,31 @@ struct excess {
     int64_t kernels, usual_kernels; /* counts */
 };
 
-static int64_t length_of(const struct rank_window *window)
+/* Adds the time of a window on its CPU, and the time off it that neither an OS call nor another rank explains. */
+static void add_cpu_time(const struct late_causes *causes, const struct rank_window *window, struct cpu_time *time)
 {
-    return saturating_subtract(window->to_ns, window->from_ns);
+    int64_t running_ns = cpu_runs_time(causes->runs, window->thread, window->from_ns, window->to_ns);
+    int64_t off_ns = saturating_subtract(window->to_ns, window->from_ns) - running_ns - window->shared_ns;
+
+    for (int a = LATE_SLEEP; a <= LATE_OTHER_WAIT; a++)
+        off_ns -= share_in(causes, (enum late_activity)a, window).time_ns;
+    time->running_ns += running_ns;
+    time->off_ns += off_ns > 0 ? off_ns : 0;
+}
+
+/* What a rank was off its CPU for longer than the median rank would have been in the same work: a rank with more to do
+ * is interrupted more often, too. */
+static int64_t off_cpu_excess(const struct cpu_time *late, const struct cpu_time *usual)
+{
+    double longer = usual->running_ns > 0 ? (double)late->running_ns / (double)usual->running_ns : 1;
+
+    return late->off_ns - (int64_t)((double)usual->off_ns * (longer > 1 ? longer : 1));
 }
 
 static struct excess add_up(const struct late_causes *causes, const struct late *const *lates, size_t count)
 {
     struct excess excess = { 0 };
+    struct cpu_time own_time = { 0 }, usual_time = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         const struct rank_window *late = &lates[i]->window, *usual = &lates[i]->usual;
@@ -259,17 +316,20 @@ static struct excess add_up(const struct late_causes *causes, const struct late 
             excess.of_ns[a] = saturating_add(excess.of_ns[a], own.time_ns - other.time_ns);
             excess.kernels += a == LATE_KERNELS ? own.count : 0;
             excess.usual_kernels += a == LATE_KERNELS ? other.count : 0;
-            if (a == LATE_RUNNING)
-                excess.off_cpu_ns += (length_of(late) - own.time_ns) -
-                                     (has_usual ? length_of(usual) - other.time_ns : 0);
         }
+        add_cpu_time(causes, late, &own_time);
+        if (has_usual)
+            add_cpu_time(causes, usual, &usual_time);
     }
-    for (int a = LATE_SLEEP; a <= LATE_OTHER_WAIT; a++)
-        excess.off_cpu_ns -= excess.of_ns[a] > 0 ? excess.of_ns[a] : 0;
+    excess.off_cpu_ns = off_cpu_excess(&own_time, &usual_time);
     return excess;
 }
 
 /* ---- Places ----------------------------------------------------------------------------------------------------- */
+
+enum { SLICES = 32 /* of a window */ };
+/* Instead of an activity: what windows have more than usual ones, and all of them. */
+enum { WINDOWS = -1, WHOLE_WINDOWS = -2 };
 
 struct place_sum {
     uint32_t place;
@@ -297,39 +357,75 @@ static int find_origin(struct late_causes *causes, const struct late *const *lat
     return 0;
 }
 
-/* Where the rank spent the time of an activity, or (-1) of its windows; only_python: nothing if that is native code. */
+struct place_sums {
+    struct place_sum *list; /* owned */
+    size_t count, room;
+};
+
+static int add_place(struct place_sums *sums, uint32_t place, int64_t time_ns)
+{
+    size_t at = 0;
+
+    while (at < sums->count && sums->list[at].place != place)
+        at++;
+    if (at == sums->count) {
+        if (array_reserve(&sums->list, &sums->room, at + 1, sizeof *sums->list) != 0)
+            return ERR_NO_MEMORY;
+        sums->list[sums->count++] = (struct place_sum){ place, 0 };
+    }
+    sums->list[at].time_ns = saturating_add(sums->list[at].time_ns, time_ns);
+    return 0;
+}
+
+/* Adds where a window was spent, slice by slice; sign -1 takes it off. */
+static int add_window(struct late_causes *causes, const struct rank_window *window, int sign, struct place_sums *sums)
+{
+    int64_t length_ns = saturating_subtract(window->to_ns, window->from_ns) / SLICES;
+
+    for (int64_t i = 0; length_ns > 0 && i < SLICES; i++) {
+        int64_t from_ns = window->from_ns + i * length_ns;
+        uint32_t place = places_line(&causes->places,
+                                     places_at(&causes->places, window->thread, from_ns, from_ns + length_ns));
+        if (add_place(sums, place, sign * length_ns) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
+static int add_activity(struct late_causes *causes, const struct rank_window *window, enum late_activity activity,
+                        struct place_sums *sums)
+{
+    struct activity span = share_in(causes, activity, window).longest;
+    uint32_t place = places_line(&causes->places,
+                                 places_at(&causes->places, window->thread, span.start_ns, span.end_ns));
+
+    return add_place(sums, place, saturating_duration(span.start_ns, span.end_ns));
+}
+
+/* Where the rank spent the time of an activity, or of WINDOWS; only_python: nothing if that is native code. */
 static int find_where(struct late_causes *causes, const struct late *const *lates, size_t count, int activity,
                       int only_python, struct text *where)
 {
-    struct place_sum *sums = NULL;
-    size_t sum_count = 0, room = 0, best = 0;
+    int is_window = activity < 0 || is_of_process((enum late_activity)activity);
+    struct place_sums sums = { 0 };
+    size_t best = 0;
+    int code = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct rank_window *window = &lates[i]->window;
-        struct activity span = { window->thread, window->from_ns, window->to_ns, 0, 0 };
-        if (activity >= 0 && !is_of_process((enum late_activity)activity))
-            span = share_in(causes, (enum late_activity)activity, window).longest;
-        uint32_t place = places_line(&causes->places,
-                                     places_at(&causes->places, window->thread, span.start_ns, span.end_ns));
-        size_t at = 0;
-        while (at < sum_count && sums[at].place != place)
-            at++;
-        if (at == sum_count && array_reserve(&sums, &room, at + 1, sizeof *sums) != 0) {
-            free(sums);
-            return ERR_NO_MEMORY;
-        }
-        if (at == sum_count)
-            sums[sum_count++] = (struct place_sum){ place, 0 };
-        sums[at].time_ns = saturating_add(sums[at].time_ns, saturating_duration(span.start_ns, span.end_ns));
+    for (size_t i = 0; i < count && code == 0; i++) {
+        code = is_window ? add_window(causes, &lates[i]->window, 1, &sums)
+                         : add_activity(causes, &lates[i]->window, (enum late_activity)activity, &sums);
+        if (code == 0 && is_window && activity != WHOLE_WINDOWS && lates[i]->usual.rank != COLLECTIVE_UNKNOWN)
+            code = add_window(causes, &lates[i]->usual, -1, &sums);
     }
-    for (size_t i = 1; i < sum_count; i++)
-        if (sums[best].place == NO_PLACE || (sums[i].place != NO_PLACE && sums[i].time_ns > sums[best].time_ns))
+    for (size_t i = 1; i < sums.count; i++)
+        if (sums.list[best].place == NO_PLACE ||
+            (sums.list[i].place != NO_PLACE && sums.list[i].time_ns > sums.list[best].time_ns))
             best = i;
-    if (sum_count && sums[best].place != NO_PLACE &&
-        (!only_python || places_get(&causes->places, sums[best].place).kind == PLACE_PYTHON))
-        place_text(where, &causes->places, sums[best].place);
-    free(sums);
-    return 0;
+    if (code == 0 && sums.count && sums.list[best].place != NO_PLACE && sums.list[best].time_ns > 0 &&
+        (!only_python || places_get(&causes->places, sums.list[best].place).kind == PLACE_PYTHON))
+        place_text(where, &causes->places, sums.list[best].place);
+    free(sums.list);
+    return code;
 }
 
 /* Of OS calls, the line of Python, else the function that made the call; else the line of most samples. */
@@ -344,7 +440,7 @@ static int find_line(struct late_causes *causes, const struct late *const *lates
         return ERR_NO_MEMORY;
     if (!where->length && find_where(causes, lates, count, activity, 0, where) != 0)
         return ERR_NO_MEMORY;
-    return where->length ? 0 : find_where(causes, lates, count, -1, 0, where);
+    return where->length ? 0 : find_where(causes, lates, count, WHOLE_WINDOWS, 0, where);
 }
 
 int late_cause(struct late_causes *causes, const struct late *const *lates, size_t count, struct text *cause,
@@ -352,9 +448,9 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
 {
     const struct excess excess = add_up(causes, lates, count);
     int64_t half_ns = excess.total_ns / 2;
-    int found = -1;
+    int found = WINDOWS;
 
-    for (int a = 0; a < LATE_RUNNING && found < 0; a++)
+    for (int a = 0; a < LATE_ACTIVITY_COUNT && found < 0; a++)
         if (excess.of_ns[a] > 0 && excess.of_ns[a] >= half_ns)
             found = a;
     int is_idle = causes->of[LATE_KERNELS].count && !(found >= 0 && is_of_process((enum late_activity)found));
@@ -367,9 +463,10 @@ int late_cause(struct late_causes *causes, const struct late *const *lates, size
                  excess.kernels > excess.usual_kernels + excess.usual_kernels / 20 ? "more kernels" : "slower kernels");
     else if (found >= 0)
         text_add(cause, texts[found]);
-    else if (causes->has_switches && excess.off_cpu_ns >= half_ns)
+    else if (causes->runs->count && excess.off_cpu_ns >= half_ns) {
         text_add(cause, "off CPU: others run there");
-    else
-        text_add(cause, causes->has_switches || causes->has_os_calls ? "compute" : "outside of collectives");
+        found = WHOLE_WINDOWS; /* no line of it is slower than others */
+    } else
+        text_add(cause, causes->runs->count || causes->has_os_calls ? "compute" : "outside of collectives");
     return find_line(causes, lates, count, found, where);
 }

@@ -27,7 +27,7 @@ struct activities {
     X(OTHER_WAIT, "waiting in OS calls")                                                                             \
     X(COPIES, "GPU copies")                                                                                          \
     X(KERNELS, "kernels")                                                                                            \
-    X(RUNNING, "")
+    X(FAULTS, "page faults")
 enum late_activity {
 #define LATE_ACTIVITY(id, text) LATE_##id,
     LATE_ACTIVITIES(LATE_ACTIVITY)
@@ -37,14 +37,15 @@ enum late_activity {
 
 struct late_causes {
     struct report *report;
+    const struct cpu_runs *runs;
     struct activities of[LATE_ACTIVITY_COUNT];
-    int has_switches, has_os_calls;
+    int has_os_calls;
     struct places places;
     struct call_origins origins; /* of OS calls */
 };
 
-/* Closed by the caller after an error too. */
-int late_causes_open(struct late_causes *causes, struct report *report, struct error *err);
+/* Closed by the caller after an error too. runs have been read, and live as long as causes. */
+int late_causes_open(struct late_causes *causes, struct report *report, const struct cpu_runs *runs, struct error *err);
 void late_causes_close(struct late_causes *causes);
 
 /* The cause of delays by one rank, and the line where it spent that time; both may stay empty. lates: those of the

@@ -18,12 +18,14 @@ struct rank_wait {
 
 struct finding {
     const struct collectives *all;
+    struct cpu_runs *runs;
     struct lates *lates;
-    struct rank_wait *waits;     /* by rank and time; owned */
+    struct rank_wait *waits;                 /* by rank and time; owned */
     size_t wait_count, wait_room;
-    int64_t *scratch;            /* owned; room for the waits of an instance */
-    int64_t *others;             /* owned; the same */
-    struct rank_window *windows; /* owned; the same */
+    int64_t *scratch;                        /* owned; room for the waits of an instance */
+    int64_t *others;                         /* owned; the same */
+    struct rank_window *windows;             /* owned; the same */
+    const struct collective_call *first_out; /* of the instance before the one that is looked at */
 };
 
 /* ---- Waits ------------------------------------------------------------------------------------------------------ */
@@ -150,6 +152,35 @@ static int64_t working_thread(const struct collective_call *call, int is_mpi)
     return is_mpi ? call->thread : (global_process(call->thread) | global_pid_number(call->thread));
 }
 
+static int is_on_cpu(const struct collectives *all, const struct collective_instance *at)
+{
+    const char *name = report_string(all->report, at->operation, NULL);
+
+    return strncmp(name, "MPI_", 4) == 0 || strncmp(name, "gloo:", 5) == 0;
+}
+
+/* All could leave when the first one did, as far as clocks tell: a rank that was not running then loses time already.
+ */
+static int64_t left_ns(const struct finding *finding, const struct collective_call *before)
+{
+    const struct collective_call *first = finding->first_out;
+    int64_t error_ns = first ? collectives_clock_error(finding->all, before->rank, first->rank) : INT64_MAX;
+    int64_t could_ns = error_ns == INT64_MAX ? INT64_MAX : saturating_add(first->leave_ns, error_ns);
+
+    return could_ns < before->leave_ns ? could_ns : before->leave_ns;
+}
+
+/* The call that was the first to end, if its instance synchronises. */
+static const struct collective_call *first_out_of(const struct collectives *all, const struct collective_instance *at)
+{
+    const struct collective_call *first = NULL;
+
+    for (size_t i = 0; collective_is_timed(at) && i < at->count; i++)
+        if (!first || all->calls[at->first + i].leave_ns < first->leave_ns)
+            first = &all->calls[at->first + i];
+    return first;
+}
+
 static struct rank_window window_of(const struct finding *finding, size_t instance, int64_t rank, int64_t to_ns)
 {
     const struct collectives *all = finding->all;
@@ -161,10 +192,16 @@ static struct rank_window window_of(const struct finding *finding, size_t instan
     if (!call || !before)
         return window;
     int is_mpi = strncmp(report_string(all->report, at->operation, NULL), "MPI_", 4) == 0;
-    window = (struct rank_window){ .rank = rank, .thread = working_thread(call, is_mpi), .from_ns = before->leave_ns };
+    window = (struct rank_window){ .rank = rank,
+                                   .thread = working_thread(call, is_mpi),
+                                   .from_ns = left_ns(finding, before) };
+    window.left_ns = before->leave_ns;
     window.to_ns = to_ns < call->enter_ns ? to_ns : call->enter_ns;
     int64_t wait_ns = waits_in(finding, rank, window.from_ns, window.to_ns, &longest);
+    if (is_on_cpu(all, at))
+        window.shared_ns = cpu_runs_left_to_ranks(finding->runs, window.thread, window.from_ns, window.to_ns);
     window.busy_ns = saturating_subtract(saturating_subtract(window.to_ns, window.from_ns), wait_ns);
+    window.busy_ns = saturating_subtract(window.busy_ns, window.shared_ns);
     return window;
 }
 
@@ -266,7 +303,15 @@ static void sum_up(struct finding *finding, const struct chain *chain, struct la
     late->lateness_ns = count ? finding->others[(count - 1) / 2] : 0;
 }
 
-static int look_at(struct finding *finding, size_t i)
+/* Whether the rank itself was slower than the median rank: by half of what it would have saved all. Else it was late
+ * by chance: the one that got a CPU last, or that left the instance before last. */
+static int is_its_own_doing(const struct late *late)
+{
+    return late->usual.rank == COLLECTIVE_UNKNOWN ||
+           saturating_subtract(late->window.busy_ns, late->usual.busy_ns) >= late->gain_ns / 2;
+}
+
+static int look_at(struct finding *finding, size_t i, struct error *err)
 {
     const struct collectives *all = finding->all;
     const struct collective_instance *at = &all->instances[i];
@@ -279,8 +324,14 @@ static int look_at(struct finding *finding, size_t i)
     if (figures.last == SIZE_MAX)
         return 0;
     int64_t last = all->calls[at->first + figures.last].rank;
-    struct late late = { .instance = i, .communicator = at->communicator, .wait_ns = figures.wait_ns };
+    struct late late = {
+        .instance = i, .number = lates->instances - 1, .communicator = at->communicator, .wait_ns = figures.wait_ns
+    };
     struct chain chain = { { last }, 1 };
+    int code = cpu_runs_read(finding->runs, all, err);
+    if (code != 0)
+        return code;
+    finding->first_out = first_out_of(all, at - 1);
     sum_up(finding, &chain, &late);
     late.window = blame(finding, i, last, late.lateness_ns, &chain);
     sum_up(finding, &chain, &late);
@@ -288,6 +339,8 @@ static int look_at(struct finding *finding, size_t i)
         late.gain_ns < lates->step_ns[at->communicator] / LEAST_SHARE)
         return 0;
     late.usual = usual_window(finding, i, late.window.rank, last);
+    if (!is_its_own_doing(&late))
+        return 0;
     if (array_reserve(&lates->list, &lates->room, lates->count + 1, sizeof late) != 0)
         return ERR_NO_MEMORY;
     lates->list[lates->count++] = late;
@@ -333,14 +386,14 @@ static int find(struct finding *finding, struct error *err)
         qsort(finding->waits, finding->wait_count, sizeof *finding->waits, compare_waits);
     find_steps(finding->lates, finding->all);
     for (size_t i = 0; i < finding->all->instance_count; i++)
-        if ((code = look_at(finding, i)) != 0)
+        if ((code = look_at(finding, i, err)) != 0)
             return code;
     return 0;
 }
 
-int lates_find(struct lates *lates, const struct collectives *all, struct error *err)
+int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err)
 {
-    struct finding finding = { .all = all, .lates = lates };
+    struct finding finding = { .all = all, .runs = runs, .lates = lates };
     size_t most = collectives_most_calls(all) + 2;
     int code = ERR_NO_MEMORY;
 

@@ -2,18 +2,21 @@
 #ifndef TACHO_ANALYZE_STRAGGLERS_LATES_H
 #define TACHO_ANALYZE_STRAGGLERS_LATES_H
 
-#include "analyze/model/ranks/collectives.h"
+#include "cpu_runs.h"
 
 /* What a rank did between two instances. */
 struct rank_window {
     int64_t rank;
-    int64_t thread;  /* that works; of GPU work and of gloo the main thread of the process */
+    int64_t thread;    /* that works; of GPU work and of gloo the main thread of the process */
     int64_t from_ns, to_ns;
-    int64_t busy_ns; /* without waits for other ranks */
+    int64_t left_ns;   /* where it left the instance before; from_ns is where it could have */
+    int64_t busy_ns;   /* without waits for other ranks, and without shared_ns */
+    int64_t shared_ns; /* ready to run, while other ranks ran on its CPU */
 };
 
 struct late {
     size_t instance;
+    size_t number;             /* among those that were looked at */
     uint32_t communicator;
     int64_t wait_ns;           /* of all ranks */
     int64_t lateness_ns;       /* median wait of the others */
@@ -31,8 +34,8 @@ struct lates {
     int64_t *step_ns;
 };
 
-/* Freed by the caller after an error too. */
-int lates_find(struct lates *lates, const struct collectives *all, struct error *err);
+/* Freed by the caller after an error too. runs are read when they are needed. */
+int lates_find(struct lates *lates, const struct collectives *all, struct cpu_runs *runs, struct error *err);
 void lates_free(struct lates *lates);
 
 #endif

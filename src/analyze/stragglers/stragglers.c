@@ -6,22 +6,24 @@
 
 #include "analyze/model/gpu.h"
 #include "base/array.h"
+#include "chance.h"
 #include "late_causes.h"
 
-/* A rank with fewer delays is none, however long they were. It must delay one in ten instances at least, and three
- * times as much as the median rank, by its typical delay, so that single long ones do not count. */
-enum { LEAST_TIMES = 3, LEAST_OF = 10, LEAST_RATIO = 3, LESS_RATIO = 2 /* if it delays as much more often, too */ };
+/* A rank with fewer delays is none, however long they were. It must delay one in ten instances at least, and so much
+ * more than others that among equal ranks one would do so by chance in one of fifty jobs; in one of ten, if it has
+ * three quarters of all delays. */
+enum { LEAST_TIMES = 3, LEAST_OF = 10, BLOCKS = 10, ONE_IN_JOBS = 50, ONE_IN_FEWER = 10, MOST_OF_USUAL = 2 };
 
 struct count_of_rank {
     int64_t rank;
     int64_t times;
-    int64_t delay_ns; /* times its median delay */
 };
 
 struct finding {
     struct stragglers *found;
     struct report *report;
     struct collectives all;
+    struct cpu_runs runs;
     struct lates lates;
     struct late_causes causes;
     struct gpu_ops kernels;
@@ -29,6 +31,7 @@ struct finding {
     size_t rank_count, rank_room;
     const struct late **of_rank; /* owned */
     int64_t *numbers;            /* owned; scratch */
+    int64_t *blocks;             /* owned; delays in stretches of the run, by stretch and rank */
 };
 
 static int compare_ranks(const void *a, const void *b)
@@ -81,25 +84,41 @@ static int64_t median_of(int64_t *numbers, size_t count)
     return count ? numbers[(count - 1) / 2] : 0;
 }
 
-static int64_t median_times(struct finding *finding)
+/* What ranks delayed in each of BLOCKS stretches of the run. A single long delay counts as little more than a usual
+ * one. */
+static void fill_blocks(struct finding *finding)
 {
-    for (size_t i = 0; i < finding->rank_count; i++)
-        finding->numbers[i] = finding->ranks[i].times;
-    return median_of(finding->numbers, finding->rank_count);
+    size_t count = 0;
+
+    for (size_t i = 0; i < finding->lates.count; i++)
+        finding->numbers[count++] = finding->lates.list[i].gain_ns;
+    int64_t most_ns = saturating_multiply(median_of(finding->numbers, count), MOST_OF_USUAL);
+    for (size_t i = 0; i < finding->lates.count; i++) {
+        const struct late *at = &finding->lates.list[i];
+        const struct count_of_rank wanted = { .rank = at->window.rank };
+        const struct count_of_rank *rank = bsearch(&wanted, finding->ranks, finding->rank_count, sizeof wanted,
+                                                   compare_ranks);
+        size_t block = at->number * BLOCKS / finding->lates.instances;
+        if (rank)
+            finding->blocks[block * finding->rank_count + (size_t)(rank - finding->ranks)] += at->gain_ns < most_ns
+                                                                                                  ? at->gain_ns
+                                                                                                  : most_ns;
+    }
 }
 
-static int64_t usual_delay(struct finding *finding)
+static int is_straggler(const struct finding *finding, size_t i, double *chance)
 {
-    for (size_t r = 0; r < finding->rank_count; r++) {
-        size_t count = 0;
-        for (size_t i = 0; finding->ranks[r].times && i < finding->lates.count; i++)
-            if (finding->lates.list[i].window.rank == finding->ranks[r].rank)
-                finding->numbers[count++] = finding->lates.list[i].gain_ns;
-        finding->ranks[r].delay_ns = saturating_multiply((int64_t)count, median_of(finding->numbers, count));
+    const struct count_of_rank *at = &finding->ranks[i];
+
+    if (at->times < LEAST_TIMES || at->times * LEAST_OF < (int64_t)finding->lates.instances)
+        return 0;
+    *chance = chance_of_rank(finding->blocks, BLOCKS, finding->rank_count, i);
+    double own = 0, all = 0;
+    for (size_t b = 0; b < BLOCKS * finding->rank_count; b++) {
+        all += (double)finding->blocks[b];
+        own += b % finding->rank_count == i ? (double)finding->blocks[b] : 0;
     }
-    for (size_t i = 0; i < finding->rank_count; i++)
-        finding->numbers[i] = finding->ranks[i].delay_ns;
-    return median_of(finding->numbers, finding->rank_count);
+    return *chance * (double)finding->rank_count * (own * 4 >= all * 3 ? ONE_IN_FEWER : ONE_IN_JOBS) <= 1;
 }
 
 /* Delays in one communicator may cause those in another: the one that costs most counts. */
@@ -177,15 +196,16 @@ static int name_ranks(struct finding *finding)
     finding->numbers = array_alloc(room, sizeof *finding->numbers);
     finding->of_rank = array_alloc(room, sizeof *finding->of_rank);
     found->list = array_alloc(finding->rank_count + 1, sizeof *found->list);
-    if (!finding->numbers || !finding->of_rank || !found->list)
+    finding->blocks = calloc((finding->rank_count + 1) * BLOCKS, sizeof *finding->blocks);
+    if (!finding->blocks || !finding->numbers || !finding->of_rank || !found->list)
         return ERR_NO_MEMORY;
-    int64_t usual_ns = usual_delay(finding), usual_times = median_times(finding);
+    fill_blocks(finding);
     for (size_t i = 0; i < finding->rank_count; i++) {
-        const struct count_of_rank *at = &finding->ranks[i];
-        int is_frequent = at->times >= LEAST_TIMES + LESS_RATIO * usual_times;
-        if (at->times < LEAST_TIMES || at->times * LEAST_OF < (int64_t)finding->lates.instances ||
-            at->delay_ns < saturating_multiply(usual_ns, is_frequent ? LESS_RATIO : LEAST_RATIO))
+        double chance = 0;
+        if (!is_straggler(finding, i, &chance))
             continue;
+        if (chance < 0)
+            return ERR_NO_MEMORY;
         if (describe(finding, finding->ranks[i].rank, &found->list[found->count]) != 0)
             return ERR_NO_MEMORY;
         found->count++;
@@ -202,7 +222,7 @@ static int find(struct finding *finding, const struct filter *filter, struct err
 
     if ((code = collectives_read(&finding->all, finding->report, filter, err)) != 0)
         return code;
-    if ((code = lates_find(&finding->lates, &finding->all, err)) != 0)
+    if ((code = lates_find(&finding->lates, &finding->all, &finding->runs, err)) != 0)
         return code;
     if ((code = count_ranks(finding)) != 0)
         return code;
@@ -210,7 +230,7 @@ static int find(struct finding *finding, const struct filter *filter, struct err
         return 0;
     if ((code = gpu_read(&finding->kernels, finding->report, GPU_KERNEL, extra, err)) != 0)
         return code;
-    if ((code = late_causes_open(&finding->causes, finding->report, err)) != 0)
+    if ((code = late_causes_open(&finding->causes, finding->report, &finding->runs, err)) != 0)
         return code;
     return name_ranks(finding);
 }
@@ -225,10 +245,12 @@ int stragglers_find(struct stragglers *found, struct report *report, const struc
     collectives_free(&finding.all);
     lates_free(&finding.lates);
     late_causes_close(&finding.causes);
+    cpu_runs_free(&finding.runs);
     gpu_free(&finding.kernels);
     free(finding.ranks);
     free(finding.of_rank);
     free(finding.numbers);
+    free(finding.blocks);
     return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
 }
 

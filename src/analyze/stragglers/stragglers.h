@@ -1,9 +1,10 @@
 /* Stragglers: ranks that the others wait for again and again, why, and at which line.
  *
  * An instance of a synchronising collective has a rank that comes last. If that rank waited itself for another one
- * since the instance before, and that explains its lateness, the other one is blamed, and so on. A rank is a straggler
- * if it is to blame for delays that matter (of a twentieth of a step, and above the error of clocks) much more than
- * ranks usually are: a rank that the system preempts now and then is none.
+ * since the instance before, and that explains its lateness, the other one is blamed, and so on. Only delays count
+ * that matter (of a twentieth of a step, and above the error of clocks) and that are the rank's own doing: not those
+ * of ranks that take turns on a CPU. A rank is a straggler if it is to blame more than chance makes one of equal ranks
+ * (chance.h): a rank that the system preempts now and then is none.
  *
  * Its cause is what its time since the instance before has more of than that of the median rank. */
 #ifndef TACHO_ANALYZE_STRAGGLERS_STRAGGLERS_H

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Which planted faults straggler_sum names: bench/stragglers.py FOLDER [--families mpi,gloo] [--faults …] [--seeds FROM-TO] [--read] [--json FILE]
+
+Runs jobs of four ranks with one fault each (bench/planted/planted_faults.c with Open MPI, bench/planted/planted_gloo.py with torchrun), of another rank, length, number and size
+of steps for each seed, and keeps their reports in FOLDER: those that are there are not recorded again, with --read none is. Then asks for each run what a user
+asks: `tacho stats -r straggler_sum`, the rule `straggler` of `tacho analyze`, and the last lines of `tacho stats`. The naming was tuned on even seeds; the table has
+odd and even ones apart. PLANTED_NICE=-20 gives the programs precedence over others of a busy machine, which would be faults that were not planted. Needs Open MPI, and for gloo a Python with PyTorch (TACHO_TEST_TORCH). Takes Tacho from the variable TACHO or from build/bin/tacho.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+from figures import HERE, find_tacho, host, table
+
+RANKS = 4
+HOGS = 6
+HOG = """import os
+nice = os.environ.get("PLANTED_NICE")
+if nice:
+    os.setsid()
+    os.nice(int(nice))
+    open("/proc/self/autogroup", "w").write(nice)
+while True:
+    pass
+"""
+# fault: cause, function. The first cause is what was planted; all are right.
+MPI = {"none": None, "compute": (("compute",), "slow_part"), "sleep": (("sleeping",), "load_batch"), "uneven": (("compute",), "work"),
+       "faults": (("page faults",), "touch_memory"), "hog": (("off CPU: others run there",), "work"), "message": (("compute",), "slow_part"),
+       "pair": (("compute",), "slow_part")}
+GLOO = {"none": None, "compute": (("compute",), "slow_part"), "loader": (("data loader", "sleeping"), "__getitem__"), "gc": (("garbage collection",), "step"),
+        "uneven": (("compute",), "work"), "faults": (("page faults",), "touch_memory"), "hog": (("off CPU: others run there",), "work"),
+        "pair": (("compute",), "slow_part")}
+FAMILIES = {"mpi": MPI, "gloo": GLOO}
+SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
+
+
+def plan(family, fault, seed):
+    """What a seed stands for."""
+    chance = random.Random(f"{family} {fault} {seed}")
+    work = chance.randint(500, 4000) if family == "mpi" else chance.randint(2000, 8000)
+    size = max(2000 if family == "mpi" else 5000, int(work * chance.uniform(1, 4)))
+    return {"family": family, "fault": fault, "seed": seed, "at": chance.randrange(RANKS), "steps": chance.randint(40, 100) if family == "mpi" else chance.randint(20, 50),
+            "work_us": work, "fault_us": size}
+
+
+def record(tacho, program, folder, what):
+    words = [what["fault"], *(str(what[name]) for name in ("at", "steps", "work_us", "fault_us", "seed"))]
+    run = os.path.join(folder, "run/")
+    if what["family"] == "mpi":
+        command = ["mpirun.openmpi", "--oversubscribe", "-n", str(RANKS), tacho, "profile", "-t", "mpi,osrt", "-o", run, program, *words]
+    else:
+        python = os.environ.get("TACHO_TEST_TORCH", sys.executable)
+        command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--standalone", "--no-python", tacho, "profile", "--pytorch=auto", "-t", "osrt",
+                   "--python-sampling=true", "--python-events=true", "-o", run, python, os.path.join(HERE, "planted", "planted_gloo.py"), *words]
+    hogs = [subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "taskset", "-c", "1", sys.executable, "-c", HOG]) for _ in range(HOGS if what["fault"] == "hog" else 0)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **SETTINGS}, cwd=folder, timeout=300, check=False)
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    if done.returncode:
+        shutil.rmtree(folder)
+        sys.exit(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    with open(os.path.join(folder, "plan.json"), "w") as file:
+        json.dump(what, file)
+
+
+def ask(tacho, *words):
+    return subprocess.run([tacho, *words], capture_output=True, text=True, check=True).stdout
+
+
+def judge(tacho, folder, what):
+    """What is right: the rank first, its cause, its line; and what other answers there were."""
+    run = os.path.join(folder, "run")
+    rows = json.loads(ask(tacho, "stats", "-q", "-f", "json", "-r", "straggler_sum", run)) or []
+    rule = json.loads(ask(tacho, "analyze", "-q", "-f", "json", "-r", "straggler", run)) or []
+    expected = FAMILIES[what["family"]][what["fault"]]
+    if expected is None:
+        gain = max([row["Could Gain a Step (ns)"] for row in rows], default=0)
+        return {"named": len(rows), "false": len(rows) > 0, "rule": len(rule) > 0, "gain_ms": gain / 1e6, "rows": rows}
+    causes, function = expected
+    first = rows[0] if rows else {}
+    named = first.get("Rank") == what["at"]
+    return {"first": named, "cause": named and first["Cause"] in causes, "line": named and function in (first["Where"] or ""),
+            "rule": bool(rule) and rule[0]["Rank"] == what["at"], "others": sum(row["Rank"] != what["at"] for row in rows), "rows": rows}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--families", default="mpi,gloo")
+    parser.add_argument("--faults")
+    parser.add_argument("--seeds", default="1-20")
+    parser.add_argument("--read", action="store_true", help="record nothing")
+    parser.add_argument("--half", choices=("even", "odd"), help="only these seeds")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    tacho, program = find_tacho(), os.path.join(os.path.abspath(options.folder), "planted_faults")
+    os.makedirs(options.folder, exist_ok=True)
+    if not options.read and "mpi" in options.families:
+        subprocess.run(["mpicc.openmpi", "-O1", "-g", "-o", program, os.path.join(HERE, "planted", "planted_faults.c")], check=True)
+    begin, end = map(int, options.seeds.split("-"))
+    results = []
+    for seed in range(begin, end + 1):
+        if options.half and (seed % 2 == 0) != (options.half == "even"):
+            continue
+        for family in options.families.split(","):
+            for fault in options.faults.split(",") if options.faults else FAMILIES[family]:
+                what = plan(family, fault, seed)
+                folder = os.path.abspath(os.path.join(options.folder, f"{family}-{fault}-{seed:02}"))
+                if fault not in FAMILIES[family]:
+                    continue
+                if not os.path.exists(os.path.join(folder, "plan.json")):
+                    if options.read:
+                        continue
+                    shutil.rmtree(folder, ignore_errors=True)
+                    os.makedirs(folder)
+                    record(tacho, program, folder, what)
+                results.append({**what, **judge(tacho, folder, what)})
+                if options.verbose:
+                    print(json.dumps(results[-1]), flush=True)
+    show(results)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"host": host(), "runs": results}, file, indent=1)
+
+
+def show(results):
+    for name, rest in (("even", 0), ("odd", 1)):
+        lines = []
+        for family, faults in FAMILIES.items():
+            for fault, expected in faults.items():
+                runs = [run for run in results if (run["family"], run["fault"], run["seed"] % 2) == (family, fault, rest)]
+                if not runs:
+                    continue
+                if expected is None:
+                    wrong = [run for run in runs if run["false"]]
+                    lines.append((family, fault, len(runs), "", "", "", "", f"{len(wrong)}", f"{max([run['gain_ms'] for run in wrong], default=0):.2f}"))
+                else:
+                    lines.append((family, fault, len(runs), *(sum(bool(run[key]) for run in runs) for key in ("first", "cause", "line", "rule")),
+                                  sum(run["others"] > 0 for run in runs), ""))
+        if lines:
+            table(f"{name} seeds", ("family", "fault", "runs", "named first", "with cause", "with line", "by the rule", "others named", "largest gain, ms"), lines)
+
+
+if __name__ == "__main__":
+    main()

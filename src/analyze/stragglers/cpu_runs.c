@@ -1,0 +1,158 @@
+/* Reads context switches, sorts them by thread and by CPU, and looks up spans of time. */
+#include "cpu_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "base/array.h"
+
+enum { STATE_PREEMPTED = 6 /* ENUM_SAMPLING_THREAD_STATE */, SYSTEM_SHIFT = 48 };
+
+struct switching {
+    int64_t thread, cpu, time_ns;
+    int is_in, is_preempted;
+};
+
+static int compare_switches(const void *a, const void *b)
+{
+    const struct switching *x = a, *y = b;
+
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int compare_on_cpu(const void *a, const void *b)
+{
+    const struct cpu_run *x = a, *y = b;
+
+    if (x->cpu != y->cpu)
+        return x->cpu < y->cpu ? -1 : 1;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* CPUs of two systems are two, whatever their numbers. */
+static int64_t cpu_of(int64_t thread, int64_t cpu)
+{
+    return (int64_t)((uint64_t)thread >> SYSTEM_SHIFT << 32) + cpu;
+}
+
+static int make_runs(struct cpu_runs *runs, const struct collectives *all, struct switching *switches, size_t count)
+{
+    runs->by_thread = array_alloc(count + 1, sizeof *runs->by_thread);
+    runs->by_cpu = array_alloc(count + 1, sizeof *runs->by_cpu);
+    if (!runs->by_thread || !runs->by_cpu)
+        return ERR_NO_MEMORY;
+    qsort(switches, count, sizeof *switches, compare_switches);
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct switching *in = &switches[i], *out = in + 1;
+        if (in->thread == out->thread && in->is_in && !out->is_in)
+            runs->by_thread[runs->count++] = (struct cpu_run){ in->thread,
+                                                               collectives_rank(all, in->thread),
+                                                               cpu_of(in->thread, in->cpu),
+                                                               in->time_ns,
+                                                               out->time_ns,
+                                                               out->is_preempted };
+    }
+    if (runs->count) {
+        memcpy(runs->by_cpu, runs->by_thread, runs->count * sizeof *runs->by_cpu);
+        qsort(runs->by_cpu, runs->count, sizeof *runs->by_cpu, compare_on_cpu);
+    }
+    return 0;
+}
+
+int cpu_runs_read(struct cpu_runs *runs, const struct collectives *all, struct error *err)
+{
+    static const char *const names[] = { "start", "isSchedIn", "globalTid", "cpu", "threadState", NULL };
+    struct row_cursor rows;
+    int code = runs->is_read ? 0 : row_cursor_open(&rows, all->report, "SCHED_EVENTS", names, err);
+
+    if (code != 0 || runs->is_read)
+        return code;
+    struct switching *switches = array_alloc(rows.columns.rows + 1, sizeof *switches);
+    size_t count = 0;
+    while (switches && row_cursor_next(&rows))
+        if (!row_is_null(&rows, 2))
+            switches[count++] = (struct switching){ row_int(&rows, 2), row_int_or(&rows, 3, 0), row_int(&rows, 0),
+                                                    row_int(&rows, 1) != 0,
+                                                    row_int_or(&rows, 4, 0) == STATE_PREEMPTED };
+    code = switches ? make_runs(runs, all, switches, count) : ERR_NO_MEMORY;
+    runs->is_read = code == 0;
+    free(switches);
+    row_cursor_close(&rows);
+    return code;
+}
+
+void cpu_runs_free(struct cpu_runs *runs)
+{
+    free(runs->by_thread);
+    free(runs->by_cpu);
+    *runs = (struct cpu_runs){ 0 };
+}
+
+/* ---- Spans ------------------------------------------------------------------------------------------------------ */
+
+/* The first run of a thread, or on a CPU, that ends after this time; those of one do not overlap. */
+static size_t first_run(const struct cpu_run *list, size_t count, int on_cpu, int64_t id, int64_t from_ns)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t at = on_cpu ? list[middle].cpu : list[middle].thread;
+        if (at < id || (at == id && list[middle].end_ns <= from_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t overlap(const struct cpu_run *run, int64_t from_ns, int64_t to_ns)
+{
+    int64_t start_ns = run->start_ns > from_ns ? run->start_ns : from_ns;
+    int64_t end_ns = run->end_ns < to_ns ? run->end_ns : to_ns;
+
+    return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+int64_t cpu_runs_time(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns)
+{
+    int64_t total_ns = 0;
+
+    for (size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
+         i < runs->count && runs->by_thread[i].thread == thread && runs->by_thread[i].start_ns < to_ns; i++)
+        total_ns += overlap(&runs->by_thread[i], from_ns, to_ns);
+    return total_ns;
+}
+
+static int64_t others_on(const struct cpu_runs *runs, int64_t cpu, int64_t rank, int64_t from_ns, int64_t to_ns)
+{
+    int64_t total_ns = 0;
+
+    for (size_t i = first_run(runs->by_cpu, runs->count, 1, cpu, from_ns);
+         i < runs->count && runs->by_cpu[i].cpu == cpu && runs->by_cpu[i].start_ns < to_ns; i++)
+        if (runs->by_cpu[i].rank != rank && runs->by_cpu[i].rank != COLLECTIVE_UNKNOWN)
+            total_ns += overlap(&runs->by_cpu[i], from_ns, to_ns);
+    return total_ns;
+}
+
+int64_t cpu_runs_left_to_ranks(const struct cpu_runs *runs, int64_t thread, int64_t from_ns, int64_t to_ns)
+{
+    int64_t total_ns = 0, at_ns = from_ns;
+    size_t i = first_run(runs->by_thread, runs->count, 0, thread, from_ns);
+
+    /* The gap before each run, and the one behind the last. It waited where it ran before. */
+    for (; at_ns < to_ns; i++) {
+        int is_run = i < runs->count && runs->by_thread[i].thread == thread;
+        const struct cpu_run *before = i && runs->by_thread[i - 1].thread == thread ? &runs->by_thread[i - 1] : NULL;
+        int64_t end_ns = is_run && runs->by_thread[i].start_ns < to_ns ? runs->by_thread[i].start_ns : to_ns;
+        if (before && end_ns > at_ns && (before->is_preempted || before->end_ns <= from_ns))
+            total_ns += others_on(runs, before->cpu, before->rank, at_ns, end_ns);
+        if (!is_run)
+            break;
+        at_ns = runs->by_thread[i].end_ns;
+    }
+    return total_ns;
+}
