@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Which planted faults straggler_sum names: bench/stragglers.py FOLDER [--families mpi,gloo] [--faults …] [--seeds FROM-TO] [--read] [--json FILE]
+How far lateness without clocks is off:      bench/stragglers.py FOLDER --lateness RUNS
 
 Runs jobs of four ranks with one fault each (bench/planted/planted_faults.c with Open MPI, bench/planted/planted_gloo.py with torchrun), of another rank, length, number and size
 of steps for each seed, and keeps their reports in FOLDER: those that are there are not recorded again, with --read none is. Then asks for each run what a user
@@ -11,6 +12,7 @@ import json
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -90,6 +92,26 @@ def judge(tacho, folder, what):
             "rule": bool(rule) and rule[0]["Rank"] == what["at"], "others": sum(row["Rank"] != what["at"] for row in rows), "rows": rows}
 
 
+def instances(tacho, run, *words):
+    rows = json.loads(ask(tacho, "stats", "-q", "-f", "json", "-r", "collective_trace", *words, run))
+    return {row["Number"]: row["Lateness (ns)"] for row in rows if row["Operation"] == "MPI_Allreduce"}
+
+
+def lateness(tacho, program, folder, runs):
+    """The error of the median instance and of the 95th percentile, of each run."""
+    lines = []
+    for seed in range(1, runs + 1):
+        run = os.path.join(folder, f"lateness-{seed:02}")
+        shutil.rmtree(run, ignore_errors=True)
+        subprocess.run(["mpirun.openmpi", "--bind-to", "core", "-n", "2", tacho, "profile", "-t", "mpi", "-s", "none", "-o", run + "/", program, "sleep", "1", "60", "500", "4000", str(seed)],
+                       env={**os.environ, **SETTINGS}, capture_output=True, check=True)
+        true, found = instances(tacho, run), instances(tacho, run, "--clock", "none")
+        errors = sorted(abs(true[number] - found[number]) / 1000 for number in true)
+        lines.append((seed, len(errors), f"{statistics.median(true.values()) / 1000:.0f}", f"{statistics.median(errors):.1f}", f"{errors[len(errors) * 95 // 100]:.1f}"))
+    table("Lateness without clocks, µs", ("run", "collectives", "lateness", "error, median", "error, 95 %"), lines)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -98,6 +120,7 @@ def main():
     parser.add_argument("--seeds", default="1-20")
     parser.add_argument("--read", action="store_true", help="record nothing")
     parser.add_argument("--half", choices=("even", "odd"), help="only these seeds")
+    parser.add_argument("--lateness", type=int, help="two ranks of MPI, each bound to a core, one of which sleeps 4 ms: lateness by durations alone against the counter that they share")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -105,6 +128,8 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     if not options.read and "mpi" in options.families:
         subprocess.run(["mpicc.openmpi", "-O1", "-g", "-o", program, os.path.join(HERE, "planted", "planted_faults.c")], check=True)
+    if options.lateness:
+        return lateness(tacho, program, os.path.abspath(options.folder), options.lateness)
     begin, end = map(int, options.seeds.split("-"))
     results = []
     for seed in range(begin, end + 1):
@@ -128,7 +153,7 @@ def main():
     show(results)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"host": host(), "runs": results}, file, indent=1)
+            json.dump({"host": host(), "runs": results}, file)
 
 
 def show(results):
@@ -150,4 +175,4 @@ def show(results):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
