@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long a job of many ranks takes to read: bench/ranks.py [--ranks N] [--kernels N] [--times N] [--folder FOLDER] [--json FILE]
+"""How long a job of many ranks takes to read: bench/ranks.py [--ranks N] [--kernels N] [--times N] [--only WORDS] [--folder FOLDER] [--json FILE]
 
 Makes a report for each rank (bench/report/make_events.c: as many calls as kernels; eight ranks a host) and runs commands over the folder. For each: seconds,
 CPU seconds and peak memory, medians, with the files in memory. Then the reports get partial results (bench/analyze/add_partials.c), and what uses these is run again.
@@ -53,6 +53,10 @@ def measure(work, folder, tacho, times, rows, kept):
         print(*rows[-1], flush=True)
 
 
+def chosen(work, only):
+    return [row for row in work if any(word in row[0] for word in only.split(","))]
+
+
 def size_of(folder):
     return sum(entry.stat().st_size for entry in os.scandir(folder))
 
@@ -73,6 +77,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--kernels", type=int, default=100_000, help="of each rank, with as many calls (100000)")
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--only", default="", help="only what has this in its name: info, partials")
     parser.add_argument("--folder")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -82,11 +87,11 @@ def main():
         os.makedirs(folder, exist_ok=True)
         make(folder, options.ranks, options.kernels)
         size = size_of(folder)
-        measure(WORK, folder, tacho, options.times, rows, kept)
+        measure(chosen(WORK, options.only), folder, tacho, options.times, rows, kept)
         reports = sorted(entry.path for entry in os.scandir(folder))
         kept["adding partials"] = [timed([ADDER, *reports])]
         partials = size_of(folder) - size
-        measure(WITH_PARTIALS, folder, tacho, options.times, rows, kept)
+        measure(chosen(WITH_PARTIALS, options.only), folder, tacho, options.times, rows, kept)
     events = 2 * options.ranks * options.kernels
     table(f"{options.ranks:,} reports, {events / 1e6:.0f} M events, {size / 1e9:.2f} GB", ["what", "seconds", "CPU seconds", "MB at most", "aim"], rows)
     print(f"partials: {partials / options.ranks / 1000:.1f} kB a report, {kept['adding partials'][0][1] / options.ranks * 1000:.1f} ms of CPU time")

@@ -83,7 +83,7 @@ int keep_partials(const char *path, struct report *report, struct error *err)
     if (keeping.count)
         code = report_append_partials(path, report, keeping.kept, keeping.count, err);
 free_bytes:
-    for (size_t i = 0; i < keeping.count; i++)
+    for (size_t i = 0; i < MOST_KEPT; i++)
         text_free(&keeping.bytes[i]);
     return code;
 }

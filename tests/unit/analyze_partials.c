@@ -280,6 +280,24 @@ static void a_result_is_not_used_if_a_process_may_be_in_both(void **state)
     expect_unused("no rank", parts, &nothing_special, right_key());
 }
 
+static void a_part_of_which_no_row_is_asked_for_does_not_hide_the_others(void **state)
+{
+    const struct report_rank rank = { made_thread(7, 0), 3, NULL };
+    const int64_t other_rank = 5;
+    struct report_part parts[PARTS] = { separate[0], separate[1] };
+
+    parts[0].rank = -1;
+    parts[0].system = 2;
+    parts[0].ranks = &rank;
+    parts[0].rank_count = 1;
+    parts[0].kept_ranks = &other_rank;
+    parts[0].kept_rank_count = 1;
+    char *expected = table_of(parts, &nothing_special);
+    assert_null(strstr(expected, "first"));
+    keep_of(1, 1, right_key());
+    expect_same("no rows of one", expected, table_of(parts, &nothing_special));
+}
+
 static void a_damaged_result_is_not_used(void **state)
 {
     static const char chunk[] = "TCHK\5";
@@ -308,6 +326,7 @@ int main(void)
         WITH_PARTS(a_result_is_not_used_for_a_part_of_the_rows),
         WITH_PARTS(a_result_is_not_used_if_the_set_changes_durations),
         WITH_PARTS(a_result_is_not_used_if_a_process_may_be_in_both),
+        WITH_PARTS(a_part_of_which_no_row_is_asked_for_does_not_hide_the_others),
         WITH_PARTS(a_damaged_result_is_not_used),
     };
 

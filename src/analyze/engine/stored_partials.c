@@ -152,6 +152,8 @@ static int read_rows(struct gathering *gathering, const struct analysis_request 
     code = analysis_run(gathering->analysis, chosen, &own, &table, err);
     table_delete(table);
     report_close(chosen);
+    if (code == ERR_NO_DATA) /* none of their ranks that are asked for has any */
+        code = 0;
     gathering->partials[gathering->count] = (struct analysis_partial){ text_string(partial), partial->length };
 free_choices:
     free(choices);
