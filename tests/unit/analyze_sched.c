@@ -135,6 +135,23 @@ static void only_ranges_count(void **state)
     report_close(report);
 }
 
+/* As those of the ranks of a job do. */
+static void ranges_that_overlap_count_once(void **state)
+{
+    struct writer *writer = start();
+    add_range(writer, 1050, 1200);
+    add_range(writer, 1000, 1100);
+    add_range(writer, 1060, 1090);
+    add_life(writer, MAIN, 0, 5000);
+    add_switch(writer, 1040, MAIN, 3, 0, WAITING);
+    add_switch(writer, 1090, MAIN, 3, 1, RUNNING);
+    struct report *report = finish(writer);
+    struct table *table = run(report, "sched_sum", NULL);
+    expect_thread(table, MAIN, (int64_t[]){ 200, 40 + 110, 0, 50, 1, 0, 0 });
+    table_delete(table);
+    report_close(report);
+}
+
 static void sums_alone(void **state)
 {
     struct writer *writer = start();
@@ -200,8 +217,11 @@ static void hostile_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(switches_add_up), cmocka_unit_test(only_ranges_count),
-        cmocka_unit_test(sums_alone),      cmocka_unit_test(cpus),
+        cmocka_unit_test(switches_add_up),
+        cmocka_unit_test(only_ranges_count),
+        cmocka_unit_test(ranges_that_overlap_count_once),
+        cmocka_unit_test(sums_alone),
+        cmocka_unit_test(cpus),
         cmocka_unit_test(hostile_times),
     };
     return cmocka_run_group_tests_name("analyze_sched", tests, make_path, remove_path);

@@ -37,6 +37,22 @@ static int by_start(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
+/* The reports of a job each have their own, and most of them at the same time. */
+static void join_ranges(struct walk *walk)
+{
+    size_t count = 0;
+
+    qsort(walk->on, walk->on_count, sizeof *walk->on, by_start);
+    for (size_t i = 0; i < walk->on_count; i++) {
+        struct stretch next = walk->on[i], *last = count ? &walk->on[count - 1] : NULL;
+        if (!last || next.from_ns > last->to_ns)
+            walk->on[count++] = next;
+        else if (next.to_ns > last->to_ns)
+            last->to_ns = next.to_ns;
+    }
+    walk->on_count = count;
+}
+
 /* Without TACHO_RANGE (an import) all of time counts. */
 static int read_ranges(struct walk *walk, struct report *report, struct error *err)
 {
@@ -56,7 +72,7 @@ static int read_ranges(struct walk *walk, struct report *report, struct error *e
         walk->on[walk->on_count++] = (struct stretch){ row_int(&rows, START), row_int_or(&rows, END, INT64_MAX) };
     if (!walk->on_count)
         walk->on[walk->on_count++] = (struct stretch){ INT64_MIN, INT64_MAX };
-    qsort(walk->on, walk->on_count, sizeof *walk->on, by_start);
+    join_ranges(walk);
 close_rows:
     row_cursor_close(&rows);
     return code;

@@ -166,9 +166,9 @@ int collectives_rank_is_whole(const struct collectives *all, int64_t rank)
 
     if (!known)
         return 0;
-    return report_health(known->part && !all->state->is_merged ? report_part_report(all->report, known->part - 1)
-                                                               : all->report)
-        .complete;
+    struct report_health health = report_health(
+        known->part && !all->state->is_merged ? report_part_report(all->report, known->part - 1) : all->report);
+    return health.complete && !health.recovered;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------------------------- */

@@ -113,6 +113,17 @@ static size_t ranks_at(struct hangs *hangs, const struct collective_instance *in
     return count;
 }
 
+/* Ranks that left it, of whose later calls nothing is known: their reports end before their programs. */
+static size_t ranks_cut_behind(struct hangs *hangs, const struct collective_instance *instance)
+{
+    size_t left = ranks_at(hangs, instance, LEFT), count = 0;
+
+    for (size_t i = 0; i < left; i++)
+        if (!collectives_rank_is_whole(hangs->all, hangs->ranks[i]))
+            hangs->ranks[count++] = hangs->ranks[i];
+    return count;
+}
+
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -214,6 +225,8 @@ static int add_row(struct table *table, struct hangs *hangs, const struct collec
     failed |= set_ranks(table, &cells[INSIDE_RANKS], hangs, inside);
     failed |= set_ranks(table, &cells[LEFT_RANKS], hangs, ranks_at(hangs, instance, LEFT));
     unknown = ranks_at(hangs, instance, UNKNOWN);
+    if (!unknown && !inside)
+        unknown = ranks_cut_behind(hangs, instance);
     failed |= set_ranks(table, &cells[UNKNOWN_RANKS], hangs, unknown);
     absent = ranks_at(hangs, instance, ABSENT);
     failed |= set_ranks(table, &cells[ABSENT_RANKS], hangs, absent);
