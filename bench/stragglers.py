@@ -3,8 +3,8 @@
 How far lateness without clocks is off:      bench/stragglers.py FOLDER --lateness RUNS
 
 Runs jobs of four ranks with one fault each (bench/planted/planted_faults.c with Open MPI, bench/planted/planted_gloo.py with torchrun), of another rank, length, number and size
-of steps for each seed, and keeps their reports in FOLDER: those that are there are not recorded again, with --read none is. Then asks for each run what a user
-asks: `tacho stats -r straggler_sum`, the rule `straggler` of `tacho analyze`, and the last lines of `tacho stats`. The naming was tuned on even seeds; the table has
+of steps for each seed, and keeps their reports in FOLDER: those that are there are not recorded again, with --read none is. Then asks for each run
+`tacho stats -r straggler_sum`, with which `tacho stats` ends on a terminal, and the rule `straggler` of `tacho analyze`. The naming was tuned on even seeds; the table has
 odd and even ones apart. PLANTED_NICE=-20 gives the programs precedence over others of a busy machine, which would be faults that were not planted. Needs Open MPI, and for gloo a Python with PyTorch (TACHO_TEST_TORCH). Takes Tacho from the variable TACHO or from build/bin/tacho.
 """
 import argparse
