@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/saturating.h"
 #include "collect/capture/capture_new.h"
 #include "collect/capture/disk_losses.h"
 #include "collect/capture/drain.h"
@@ -41,6 +43,14 @@
 
 /* ---- Clocks ---------------------------------------------------------------------------------------------------- */
 
+/* -1: the kernel does not say, or a sandbox forbids the question. */
+static int64_t utc_error_ns(void)
+{
+    struct timex clock = { 0 };
+
+    return adjtimex(&clock) < 0 || clock.maxerror < 0 ? -1 : saturating_multiply(clock.maxerror, 1000);
+}
+
 static void clock_row(struct collector *collector, const struct clock_pair *pair)
 {
     struct row_TACHO_CLOCK row = { 0 };
@@ -49,6 +59,9 @@ static void clock_row(struct collector *collector, const struct clock_pair *pair
     ROW_SET(&row, TACHO_CLOCK, monotonicNs, pair->monotonic_ns);
     ROW_SET(&row, TACHO_CLOCK, utcNs, pair->utc_ns);
     ROW_SET(&row, TACHO_CLOCK, errorNs, pair->error_ns);
+    int64_t utc_error = utc_error_ns();
+    if (utc_error >= 0)
+        ROW_SET(&row, TACHO_CLOCK, utcErrorNs, utc_error);
     writer_append(collector->writer, TABLE_TACHO_CLOCK, &row);
 }
 

@@ -25,10 +25,13 @@ static void name_hosts(const struct set_member *members, size_t count, struct cl
     }
 }
 
-static int has_several_hosts(const struct clock_part *parts, size_t count)
+/* Several boot ids; or several names with one, which are containers of a host, or copies of a virtual machine, whose
+ * clocks are not the same. */
+static int has_several_hosts(const struct set_member *members, const struct clock_part *parts, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        if (strcmp(parts[i].boot_id, parts[0].boot_id) != 0)
+        if (strcmp(parts[i].boot_id, parts[0].boot_id) != 0 ||
+            strcmp(members[i].host ? members[i].host : "", members[0].host ? members[0].host : "") != 0)
             return 1;
     return 0;
 }
@@ -41,22 +44,31 @@ static struct clock_reading reading_of(const struct set_member *member, const st
                                    .error_ns = member->clock_reading_error_ns };
 }
 
+static size_t count_moments(const struct set_member *members, size_t count)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < count; i++)
+        all += members[i].moment_count;
+    return all;
+}
+
+/* All readings, because NTP slews the clock that the times of a report follow, and the counter alone tells where. */
 static void fill_parts(const struct set_member *members, size_t count, struct clock_part *parts,
                        struct clock_reading *readings, const char **names)
 {
     for (size_t i = 0; i < count; i++) {
         const struct set_member *at = &members[i];
         struct report_span span = report_times(at->report);
-        size_t reading_count = !at->has_utc ? 0 : at->has_counter && at->last.ticks != at->first.ticks ? 2 : 1;
-        readings[2 * i] = reading_of(at, &at->first);
-        readings[2 * i + 1] = reading_of(at, &at->last);
         parts[i] = (struct clock_part){
-            .readings = readings + 2 * i,
-            .reading_count = reading_count,
-            .utc_error_ns = -1,
+            .readings = readings,
+            .reading_count = at->moment_count,
+            .utc_error_ns = at->utc_error_ns,
             .first_ns = span.from_ns <= span.to_ns ? span.from_ns : 0,
             .last_ns = span.from_ns <= span.to_ns ? span.to_ns : 0,
         };
+        for (size_t m = 0; m < at->moment_count; m++)
+            *readings++ = reading_of(at, &at->moments[m]);
     }
     name_hosts(members, count, parts, names);
 }
@@ -108,7 +120,7 @@ static int fit_members(struct set_member *members, size_t count, struct clock_in
     struct set_collectives collectives = { 0 };
     struct set_messages messages = { 0 };
     struct clock_fit fit = { 0 };
-    int needs_events = has_several_hosts(input->parts, count) && input->choice != CLOCK_CHOICE_UTC, code;
+    int needs_events = has_several_hosts(members, input->parts, count) && input->choice != CLOCK_CHOICE_UTC, code;
 
     if (needs_events && (code = set_collectives_read(&collectives, members, count, err)) != 0)
         goto free_events;
@@ -139,7 +151,7 @@ int set_clocks_fit(struct set_member *members, size_t count, enum clock_choice c
                    struct error *err)
 {
     struct clock_part *parts = calloc(count, sizeof *parts);
-    struct clock_reading *readings = calloc(count, 2 * sizeof *readings);
+    struct clock_reading *readings = calloc(count_moments(members, count) + 1, sizeof *readings);
     const char **names = calloc(count, sizeof *names);
     struct clock_input input = { .choice = choice, .parts = parts, .part_count = (uint32_t)count };
     int code = ERR_NO_MEMORY;

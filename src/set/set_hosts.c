@@ -24,7 +24,7 @@ struct numbering {
 
 static int64_t kernel_start(const struct set_member *member)
 {
-    return saturating_subtract(member->first.utc_ns, member->first.monotonic_ns);
+    return member->moment_count ? saturating_subtract(member->moments->utc_ns, member->moments->monotonic_ns) : 0;
 }
 
 static int is_same_start(const struct set_member *a, const struct set_member *b)

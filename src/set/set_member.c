@@ -128,27 +128,67 @@ static int read_facts(struct set_member *member, const char *table, struct error
     return 0;
 }
 
+enum { MOST_MOMENTS = 4096 };
+
+/* Of very many, every second one is dropped when the list is full, and then every second one is taken. */
+static int add_moment(struct set_member *member, const struct set_moment *moment, size_t number, size_t *stride)
+{
+    if (number % *stride)
+        return 0;
+    if (member->moment_count == MOST_MOMENTS) {
+        for (size_t i = 0; i < MOST_MOMENTS / 2; i++)
+            member->moments[i] = member->moments[2 * i];
+        member->moment_count = MOST_MOMENTS / 2;
+        *stride *= 2;
+    }
+    if (array_reserve(&member->moments, &member->moment_room, member->moment_count + 1, sizeof *moment) != 0)
+        return ERR_NO_MEMORY;
+    member->moments[member->moment_count++] = *moment;
+    return 0;
+}
+
+enum { TIME, TICKS, MONOTONIC, UTC, READING_ERROR, UTC_ERROR };
+
+static struct set_moment moment_of(const struct row_cursor *rows)
+{
+    return (struct set_moment){ row_int_or(rows, TIME, 0), row_int_or(rows, TICKS, 0), row_int_or(rows, MONOTONIC, 0),
+                                row_int_or(rows, UTC, 0) };
+}
+
+/* The largest error counts. */
+static void take_errors(struct set_member *member, const struct row_cursor *rows)
+{
+    int64_t reading = row_int_or(rows, READING_ERROR, 0), utc = row_int_or(rows, UTC_ERROR, -1);
+
+    if (reading > member->clock_reading_error_ns)
+        member->clock_reading_error_ns = reading;
+    if (utc > member->utc_error_ns)
+        member->utc_error_ns = utc;
+}
+
 static int read_clock(struct set_member *member, struct error *err)
 {
-    static const char *const names[] = { "timestamp", "ticks", "monotonicNs", "utcNs", "errorNs", NULL };
+    static const char *const names[] = { "timestamp", "ticks", "monotonicNs", "utcNs", "errorNs", "utcErrorNs", NULL };
     struct row_cursor rows;
+    struct set_moment last = { 0 };
+    size_t number = 0, stride = 1;
     int code = row_cursor_open(&rows, member->report, "TACHO_CLOCK", names, err);
 
+    member->utc_error_ns = -1;
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        struct set_moment moment = { row_int_or(&rows, 0, 0), row_int_or(&rows, 1, 0), row_int_or(&rows, 2, 0),
-                                     row_int_or(&rows, 3, 0) };
-        if (!member->has_counter)
-            member->first = moment;
-        member->last = moment;
-        int64_t error = row_int_or(&rows, 4, 0);
-        if (error > member->clock_reading_error_ns)
-            member->clock_reading_error_ns = error;
-        member->has_counter = member->has_utc = 1;
+        last = moment_of(&rows);
+        take_errors(member, &rows);
+        if ((code = add_moment(member, &last, number++, &stride)) != 0)
+            goto close_rows;
     }
+    member->has_counter = member->has_utc = number > 0;
+    if (number && (number - 1) % stride) /* the end of the map must be there */
+        code = add_moment(member, &last, 0, &stride);
+close_rows:
     row_cursor_close(&rows);
-    return 0;
+    return code != 0 ? error_set(err, code, "out of memory") : 0;
 }
 
 /* The start of the session, for files without a table of clocks. */
@@ -156,16 +196,17 @@ static int read_start(struct set_member *member, struct error *err)
 {
     static const char *const names[] = { "utcEpochNs", NULL };
     struct row_cursor rows;
+    size_t stride = 1;
     int code = row_cursor_open(&rows, member->report, "TARGET_INFO_SESSION_START_TIME", names, err);
 
     if (code != 0)
         return code;
     if (row_cursor_next(&rows) && !row_is_null(&rows, 0) && !member->has_utc) {
-        member->first = member->last = (struct set_moment){ .utc_ns = row_int(&rows, 0) };
+        code = add_moment(member, &(struct set_moment){ .utc_ns = row_int(&rows, 0) }, 0, &stride);
         member->has_utc = 1;
     }
     row_cursor_close(&rows);
-    return 0;
+    return code != 0 ? error_set(err, code, "out of memory") : 0;
 }
 
 static int read_gpus(struct set_member *member, struct error *err)
@@ -230,6 +271,7 @@ void set_member_free(struct set_member *member)
     free(member->job);
     free(member->gpus);
     free(member->knots);
+    free(member->moments);
     free(member->ranks);
     free(member->kept_ranks);
     intern_free(&member->rank_hosts);

@@ -25,8 +25,10 @@ struct set_member {
     struct intern rank_hosts;                /* what the ranks' hosts point to */
     int64_t *kept_ranks;                     /* owned: of several ranks, those that are asked for; NULL: all */
     size_t kept_rank_count;
-    struct set_moment first, last;
+    struct set_moment *moments;              /* owned; in order of time, at most some thousand */
+    size_t moment_count, moment_room;
     int has_counter, has_utc;                /* which members of the moments are known */
+    int64_t utc_error_ns;                    /* by which UTC may be off, as the kernel said; -1: it did not */
     int64_t clock_reading_error_ns;          /* the clocks of a moment were read at most this far apart */
     char *gpus;                              /* owned: what identifies the GPUs of the report, in their order */
     int64_t gpu_count;                       /* one more than the highest number of a GPU */
