@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -105,14 +106,17 @@ static void pause_accepting(struct evconnlistener *listener, void *context)
 }
 
 /* Bounds the number of connections. Raises a lower limit as far as allowed, and lowers that of containers, which may be
- * a million. */
+ * a million. The files of a job that are open already come on top: the lowest free number tells how many. */
 static void limit_descriptors(void)
 {
     struct rlimit limit;
+    int lowest = eventfd(0, EFD_CLOEXEC);
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (lowest < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+    close(lowest);
+    rlim_t wanted = (rlim_t)lowest + DESCRIPTORS;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
