@@ -1,8 +1,9 @@
-/* Paths of files as texts; nothing is looked up. */
+/* Paths of files as texts; no file is looked up. */
 #ifndef TACHO_BASE_PATH_H
 #define TACHO_BASE_PATH_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What follows the last slash; the whole path if nothing does. */
@@ -19,6 +20,14 @@ static inline size_t path_folder_length(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* The folder for temporary files. */
+static inline const char *path_temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    return folder && *folder ? folder : "/tmp";
 }
 
 #endif

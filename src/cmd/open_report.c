@@ -12,6 +12,7 @@
 #include "analyze/model/event_counts.h"
 #include "analyze/model/recorder.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "cmd/print/display.h"
 #include "cmd/print/print.h"
 #include "foreign_rep.h"
@@ -28,15 +29,14 @@ static int open_own(const char *path, int is_alone, int keeps_descriptor, struct
 static int import_to_temporary(const char *path, const struct importer *importer, int is_alone, struct report **out,
                                struct error *err)
 {
-    const char *folder = getenv("TMPDIR");
+    const char *folder = path_temporary();
     char name[4096];
 
-    if (snprintf(name, sizeof name, "%s/tacho-import-XXXXXX", folder && *folder ? folder : "/tmp") >= (int)sizeof name)
+    if (snprintf(name, sizeof name, "%s/tacho-import-XXXXXX", folder) >= (int)sizeof name)
         return error_set(err, ERR_BAD_ARGUMENT, "TMPDIR is too long");
     int fd = mkstemp(name);
     if (fd < 0)
-        return error_set_errno(err, "cannot create a temporary file in %s for the import",
-                               folder && *folder ? folder : "/tmp");
+        return error_set_errno(err, "cannot create a temporary file in %s for the import", folder);
     close(fd);
     int code = importer->import(path, name, 1, err);
     if (code != 0)

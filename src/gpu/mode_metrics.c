@@ -9,6 +9,7 @@
 #include "gpu/counters/counters_nearest.h"
 #include "gpu/frames/frames_out.h"
 #include "gpu_mode.h"
+#include "word_list.h"
 
 static void send_name(const struct counters_host *host, const char *base, const char *suffix, const char *shown)
 {
@@ -29,27 +30,25 @@ static void send_suffixes(const struct counters_host *host, const char *base, en
         send_name(host, base, suffixes[i], suffixes[i]);
 }
 
-/* Whether a comma-separated list has the name. */
 static int is_listed(const char *names, const char *name)
 {
-    size_t length = strlen(name);
+    const char *word;
+    size_t length;
 
-    while (*names) {
-        size_t next = strcspn(names, ",");
-        if (next == length && memcmp(names, name, length) == 0)
+    while (word_list_next(&names, &word, &length))
+        if (length == strlen(name) && memcmp(word, name, length) == 0)
             return 1;
-        names += next + (names[next] == ',');
-    }
     return 0;
 }
 
 static void send_unknown(struct counters_list *list, const char *names)
 {
     char name[COUNTER_NAME_BYTES], why[1024];
+    const char *word;
+    size_t length;
 
-    while (*names) {
-        size_t length = strcspn(names, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, names);
+    while (word_list_next(&names, &word, &length)) {
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
         int is_known = 0;
         for (int type = 0; type < CUPTI_METRIC_TYPES; type++) {
             const struct counters_bases *bases = counters_host_bases(list->host, (enum cupti_metric_type)type);
@@ -60,7 +59,6 @@ static void send_unknown(struct counters_list *list, const char *names)
             counters_nearest(list->host, name, why, sizeof why);
             counters_list_miss(list, name, why);
         }
-        names += length + (names[length] == ',');
     }
 }
 

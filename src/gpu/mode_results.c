@@ -13,6 +13,7 @@
 #include "gpu/counters/counters_library.h"
 #include "gpu/frames/frames_out.h"
 #include "gpu_mode.h"
+#include "word_list.h"
 
 struct names {
     const char **list; /* owned; the names are the file's */
@@ -28,14 +29,14 @@ static int refuse(enum gpu_refusal_id why, const char *path, const char *reason)
 /* Splits the line in place: 0, or -1 when memory is short. */
 static int split(char *line, struct names *names)
 {
+    const char *rest = line, *word;
+    size_t length;
+
     names->list = calloc(strlen(line) / 2 + 2, sizeof *names->list);
-    while (names->list && *line) {
-        size_t length = strcspn(line, ",");
-        int is_last = !line[length];
-        line[length] = 0;
+    while (names->list && word_list_next(&rest, &word, &length)) {
+        line[word - line + (ptrdiff_t)length] = 0;
         if (length)
-            names->list[names->count++] = line;
-        line += length + !is_last;
+            names->list[names->count++] = word;
     }
     return names->list ? 0 : -1;
 }

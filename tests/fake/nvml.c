@@ -456,13 +456,15 @@ CALL nvmlDeviceGetProcessesUtilizationInfo(nvml_device device, struct nvml_proce
         return VERSION_MISMATCH;
     if (refusal(list))
         return refusal(list);
-    for (; member(list, found, got) && found < info->count; found++)
-        info->processes[found] = (struct nvml_process_info){
-            (uint64_t)got[0], (uint32_t)got[1], (uint32_t)got[2], (uint32_t)got[3],
-            (uint32_t)got[4], (uint32_t)got[5], (uint32_t)got[6], (uint32_t)got[7],
-        };
+    for (; member(list, found, got); found++)
+        if (found < info->count)
+            info->processes[found] = (struct nvml_process_info){
+                (uint64_t)got[0], (uint32_t)got[1], (uint32_t)got[2], (uint32_t)got[3],
+                (uint32_t)got[4], (uint32_t)got[5], (uint32_t)got[6], (uint32_t)got[7],
+            };
+    uint32_t room = info->count;
     info->count = found;
-    return found ? NVML_SUCCESS : NVML_NOT_FOUND;
+    return found > room ? NVML_INSUFFICIENT_SIZE : found ? NVML_SUCCESS : NVML_NOT_FOUND;
 }
 
 CALL nvmlDeviceGetProcessUtilization(nvml_device device, struct nvml_process_sample *samples, uint32_t *count,
@@ -475,11 +477,12 @@ CALL nvmlDeviceGetProcessUtilization(nvml_device device, struct nvml_process_sam
     (void)since_us;
     if (refusal(list))
         return refusal(list);
-    for (; member(list, found, got) && found < room; found++)
-        samples[found] = (struct nvml_process_sample){ (uint32_t)got[1], (uint64_t)got[0], (uint32_t)got[2],
-                                                       (uint32_t)got[3], (uint32_t)got[4], (uint32_t)got[5] };
+    for (; member(list, found, got); found++)
+        if (found < room)
+            samples[found] = (struct nvml_process_sample){ (uint32_t)got[1], (uint64_t)got[0], (uint32_t)got[2],
+                                                           (uint32_t)got[3], (uint32_t)got[4], (uint32_t)got[5] };
     *count = found;
-    return found ? NVML_SUCCESS : NVML_NOT_FOUND;
+    return found > room ? NVML_INSUFFICIENT_SIZE : found ? NVML_SUCCESS : NVML_NOT_FOUND;
 }
 
 /* ---- GPM: GpmMetricsGet[NUMBER] has the values --------------------------------------------------------------------

@@ -303,6 +303,15 @@ def pmon_is_that_of_nvidia_smi():
     check("JSON", (0, "C", 45, None, 1000, "python"), tuple(rows[python][name] for name in ("gpu", "type", "sm", "enc", "fb", "command")))
 
 
+def a_gpu_has_any_number_of_processes():
+    """NVML is asked again with room for them."""
+    pids = range(1, 1500)
+    nvml("DeviceGetCount_v2 - 1", "DeviceGetComputeRunningProcesses_v3 0 " + ";".join(f"{pid}:1000:{ALL}:{ALL}" for pid in pids),
+         "DeviceGetProcessesUtilizationInfo 0 " + ";".join(f"100:{pid}:{pid % 100}:12:0:0:0:0" for pid in pids))
+    rows = {row["pid"]: row["sm"] for row in map(json.loads, output("pmon", "-c", "1", "--json").splitlines())}
+    check("all of them", {pid: pid % 100 for pid in pids}, rows)
+
+
 # ---- how it ends ----
 
 def start(*arguments):
@@ -368,7 +377,7 @@ def without_nvml():
 os.environ["TACHO_NVML"] = os.path.join(os.environ["FAKE"], "lib", "libnvidia-ml.so.1")
 try:
     for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, one_h200, processes_of_one_h200,
-                 a_pipe_repeats_the_heading, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, it_ends_well,
+                 a_pipe_repeats_the_heading, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, a_gpu_has_any_number_of_processes, it_ends_well,
                  a_terminal_keeps_the_heading, bad_options, without_nvml):
         test()
 finally:

@@ -3,6 +3,7 @@ CUPTI answers."""
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests", "fake"))
 import fakelib
@@ -105,6 +106,26 @@ class Counters(fakelib.Case):
         done = self.ncu("once", os.path.join(self.folder, "mark"), metrics=FIVE, options=["-o", program])
         self.assertEqual(1, done.returncode, done.stderr)
         self.assertIn("launched other kernels in run 1 (launch 0 was first_time, not again)", done.stderr)
+
+    def test_the_end_of_several_runs(self):
+        """SIGTERM ends the run that is on, or that is about to begin: nothing is left of tacho, and the program runs no more."""
+        environment = self.environment({"nested": 1}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), TMPDIR=self.folder)
+        command = [os.environ["TACHO"], "ncu", "--replay-mode", "application", "--metrics", FIVE, lib.program("cuda_work"), "clock", "60000"]
+        for seconds in (0, 0.003, 0.3):
+            with self.subTest(seconds=seconds):
+                running = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0)
+                while len([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")]) < 2:  # of the report, and of the runs
+                    self.assertIsNone(running.poll())
+                time.sleep(seconds)
+                running.terminate()
+                said = running.communicate(timeout=60)[1]
+                self.assertNotEqual(0, running.returncode)
+                self.assertIn("signal 15 ended the program in run 1 of 2", said)
+                self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])
+                with self.assertRaises(ProcessLookupError):  # the last of them may still be ending
+                    for _ in range(3000):
+                        os.killpg(running.pid, 0)
+                        time.sleep(0.01)
 
     def test_a_report_that_exists(self):
         """It is refused before the program runs the first time, and no folder stays."""

@@ -133,13 +133,16 @@ static const struct option options[] = {
               "enough." },
     { .name = "cache-control", .kind = OPTION_CHOICE, .offset = FIELD(cache_control), .value = "WHAT",
       .choices = cache_controls,
-      .help = "Accepted as ncu has it: caches are not flushed between passes, which a note says unless none is "
-              "given." },
+      .help = "Control of the caches between passes. Only none is supported; all is accepted with a note. Default: "
+              "none." },
     { .name = "clock-control", .kind = OPTION_CHOICE, .offset = FIELD(clock_control), .value = "WHAT",
       .choices = clock_controls,
-      .help = "Accepted as ncu has it: clocks are left alone. Default: none." },
+      .help = "Control of the GPU's clocks. Only none is supported; other values are accepted with a note. Default: "
+              "none." },
     { .name = "target-processes", .kind = OPTION_CHOICE, .offset = FIELD(target_processes), .value = "WHICH",
-      .choices = target_processes, .help = "Accepted as ncu has it: kernels of all processes are counted." },
+      .choices = target_processes,
+      .help = "Processes whose kernels are counted. Only all is supported; application-only is accepted with a note. "
+              "Default: all." },
     { .name = "max-time", .kind = OPTION_TEXT, .offset = FIELD(max_time), .value = "SECONDS",
       .help = "Stop counting after SECONDS; the program goes on. Default: no limit." },
     { .name = "export", .letter = 'o', .kind = OPTION_TEXT, .offset = FIELD(export), .value = "NAME",

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "cmd/profile/output_name.h"
 #include "cmd/profile/profile_run.h"
 #include "ncu_command.h"
@@ -18,11 +19,12 @@ enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
 struct job {
     const struct command *self;
     const struct ncu_settings *settings;
-    char folder[256]; /* of a temporary report; "": there is none */
-    char runs[256];   /* folder of the reports of runs before the last; "": there are none */
+    char folder[256];        /* of a temporary report; "": there is none */
+    char runs[256];          /* folder of the reports of runs before the last; "": there are none */
     struct ncu_groups groups;
-    size_t run;       /* of the groups, from 0 */
-    int failed;       /* exit status, if the runs do not fit together */
+    size_t run;              /* of the groups, from 0 */
+    int failed;              /* exit status, if the runs do not fit together */
+    struct signals *signals; /* their actions before the runs */
     struct text report, counters, filters, ranges, replay, max_time;
 };
 
@@ -140,20 +142,15 @@ static void add_names(struct text *out, const struct option_list *list)
     }
 }
 
-static const char *temporary_folder(void)
-{
-    const char *folder = getenv("TMPDIR");
-
-    return folder && *folder ? folder : "/tmp";
-}
-
 /* Makes a folder with a name of its own; its path is written to `folder`, which is empty after a failure. */
 static int make_folder(char *folder, size_t room, const char *purpose, struct error *err)
 {
-    snprintf(folder, room, "%.200s/tacho-ncu-XXXXXX", temporary_folder());
-    if (mkdtemp(folder))
+    int length = snprintf(folder, room, "%s/tacho-ncu-XXXXXX", path_temporary());
+
+    if ((size_t)length < room && mkdtemp(folder))
         return 0;
-    error_set(err, ERR_IO, "cannot make a folder for %s, '%s': %s", purpose, folder, strerror(errno));
+    error_set(err, ERR_IO, "cannot make a folder for %s, '%.300s': %s", purpose, folder,
+              (size_t)length < room ? strerror(errno) : "the path is too long (TMPDIR)");
     *folder = 0;
     return err->code;
 }
@@ -289,39 +286,76 @@ static int run_profile(struct job *job, const char *const *program, size_t count
 
 /* ---- Several runs ---------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t child;
+/* While runs before the last one are on, signals that would end tacho end the run instead, and no other begins: then
+ * tacho removes their reports, and ends. SIGINT comes from the terminal, which sends it to the run, too. */
+static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
+enum { ENDS = sizeof ends / sizeof *ends };
+static volatile sig_atomic_t child, ended_by;
+
+struct signals {
+    struct sigaction actions[ENDS];
+};
 
 static void pass_on(int signal)
 {
-    if (child > 0)
+    ended_by = signal;
+    if (child > 0 && signal != SIGINT)
         kill((pid_t)child, signal);
 }
 
+static void block_ends(sigset_t *before)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < ENDS; i++)
+        sigaddset(&set, ends[i]);
+    sigprocmask(SIG_BLOCK, &set, before);
+}
+
+/* Signals that tacho was started with ignored stay so. */
+static void watch_ends(struct signals *before)
+{
+    struct sigaction action = { .sa_handler = pass_on };
+
+    for (size_t i = 0; i < ENDS; i++) {
+        sigaction(ends[i], NULL, &before->actions[i]);
+        if (before->actions[i].sa_handler != SIG_IGN)
+            sigaction(ends[i], &action, NULL);
+    }
+}
+
+static void unwatch_ends(const struct signals *before)
+{
+    for (size_t i = 0; i < ENDS; i++)
+        sigaction(ends[i], &before->actions[i], NULL);
+}
+
 /* Runs the program in a process of its own, because tacho ends as the program does. Returns its exit status; negative:
- * a signal ended it. */
+ * a signal ended it. The signals wait until each of the two processes is ready for them. */
 static int run_apart(struct job *job, const char *const *program, size_t count)
 {
-    struct sigaction action = { .sa_handler = pass_on }, before[2];
+    sigset_t mask;
     int status = 0;
 
     fflush(NULL);
-    child = (sig_atomic_t)fork();
+    block_ends(&mask);
+    child = ended_by ? -1 : (sig_atomic_t)fork();
     if (child == 0) {
+        unwatch_ends(job->signals);
+        sigprocmask(SIG_SETMASK, &mask, NULL);
         status = run_profile(job, program, count);
         fflush(NULL);
         _exit(status);
     }
-    if (child < 0)
-        return EXIT_FAILED;
-    sigaction(SIGTERM, &action, &before[0]);
-    action.sa_handler = SIG_IGN; /* the terminal sends it to the child, too */
-    sigaction(SIGINT, &action, &before[1]);
-    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    while (child > 0 && waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
         ;
+    int is_made = child > 0;
     child = 0;
-    sigaction(SIGTERM, &before[0], NULL);
-    sigaction(SIGINT, &before[1], NULL);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    if (ended_by)
+        return -ended_by;
+    return !is_made ? EXIT_FAILED : WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static int run_group(struct job *job, const char *const *program, size_t count)
@@ -331,8 +365,10 @@ static int run_group(struct job *job, const char *const *program, size_t count)
 
     text_clear(&job->counters);
     text_add(&job->counters, job->groups.metrics[job->run]);
-    if (job->run + 1 == job->groups.count)
+    if (job->run + 1 == job->groups.count) {
+        unwatch_ends(job->signals);
         return run_profile(job, program, count);
+    }
     path_of_run(job, job->run, path, sizeof path);
     job->report = (struct text){ 0 };
     text_add(&job->report, path);
@@ -362,16 +398,22 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
 {
     char sentence[96];
     struct error err = { 0 };
+    struct signals before;
     int status = 0;
 
+    job->signals = &before;
+    watch_ends(&before);
     if (check_export(job->settings, &err) != 0 ||
-        make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0)
+        make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0) {
+        unwatch_ends(&before);
         return command_fail(job->self, &err);
+    }
     snprintf(sentence, sizeof sentence, "the program runs %zu times (--replay-mode application)", job->groups.count);
     note(job, sentence);
     for (; job->run < job->groups.count && status >= 0; job->run++)
         status = run_group(job, program, count);
     remove_runs(job); /* the last run has made no report if they are still there */
+    unwatch_ends(&before);
     if (status < 0) {
         error_set(&err, ERR_UNSUPPORTED, "signal %d ended the program in run %zu of %zu", -status, job->run,
                   job->groups.count);

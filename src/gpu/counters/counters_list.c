@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "counters_nearest.h"
 #include "gpu/frames/frames_out.h"
+#include "gpu/word_list.h"
 
 #define OVER_TIME "pmsampling:"
 #define REGEX "regex:"
@@ -254,13 +255,13 @@ static void for_each(struct counters_list *list, const char *names,
                      void (*add)(struct counters_list *list, const char *name))
 {
     char name[COUNTER_NAME_BYTES];
+    const char *word;
+    size_t length;
 
-    while (names && *names) {
-        size_t length = strcspn(names, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, names);
+    while (word_list_next(&names, &word, &length)) {
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
         if (*name)
             add(list, name);
-        names += length + (names[length] == ',');
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gpu/frames/frames_out.h"
+#include "gpu/word_list.h"
 #include "nvml_library.h"
 #include "wire/gpu_device_name.h"
 
@@ -30,26 +31,27 @@ static void learn(struct nvml_gpu *gpu, uint32_t device)
 
 static int is_in_list(const struct gpu_device *facts, const char *list)
 {
-    for (const char *word = list; word; word = *word ? word + 1 : NULL) {
-        size_t length = strcspn(word, ",");
+    const char *word;
+    size_t length;
+
+    while (word_list_next(&list, &word, &length))
         if (gpu_device_is_called(facts, word, length))
             return 1;
-        word += length;
-    }
     return 0;
 }
 
 /* The first word of the list that means no GPU; NULL: each means one. */
 static const char *unknown_word(const struct nvml_gpus *gpus, const char *list)
 {
-    for (const char *word = list; word && *word;) {
-        size_t length = strcspn(word, ",");
+    const char *word;
+    size_t length;
+
+    while (word_list_next(&list, &word, &length)) {
         int is_known = 0;
         for (uint32_t i = 0; i < gpus->count; i++)
             is_known |= gpu_device_is_called(&gpus->gpus[i].facts, word, length);
         if (!is_known)
             return word;
-        word += length + (word[length] == ',');
     }
     return NULL;
 }

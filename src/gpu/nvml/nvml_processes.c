@@ -3,20 +3,21 @@
  * list of the whole GPU is for root alone, those of the instances for their users. */
 #include "nvml_processes.h"
 
+#include "base/array.h"
 #include "gpu/frames/frames_out.h"
 #include "nvml_instances.h"
 #include "nvml_library.h"
 
-enum { MOST = 512 };
+enum { ROOM = 512, TRIES = 4 }; /* entries of a list, and more if NVML says that it has more */
 
 struct found {
-    uint32_t count;
-    struct gpu_process processes[MOST];
+    size_t count, room;
+    struct gpu_process *processes;
 };
 
 static struct gpu_process *find(struct found *found, uint32_t pid)
 {
-    for (uint32_t i = 0; i < found->count; i++)
+    for (size_t i = 0; i < found->count; i++)
         if (found->processes[i].pid == pid)
             return &found->processes[i];
     return NULL;
@@ -27,7 +28,7 @@ static void add_running(struct found *found, const struct nvml_process *running,
     struct gpu_process *process = find(found, running->pid);
 
     if (!process) {
-        if (found->count == MOST)
+        if (array_reserve(&found->processes, &found->room, found->count + 1, sizeof *found->processes))
             return;
         process = &found->processes[found->count++];
         *process = (struct gpu_process){ .pid = running->pid,
@@ -47,15 +48,27 @@ static void add_running(struct found *found, const struct nvml_process *running,
 
 typedef int list_call(nvml_device device, uint32_t *count, struct nvml_process *processes);
 
+/* Whether a call is to be made, or made again with more room: lists may grow in between. */
+static int needs_call(int tries, int result, void *entries, size_t *room, size_t count, size_t bytes)
+{
+    return tries == 0 ? array_reserve(entries, room, ROOM, bytes) == 0
+                      : tries < TRIES && result == NVML_INSUFFICIENT_SIZE && count > *room &&
+                            array_reserve(entries, room, count + ROOM, bytes) == 0;
+}
+
 /* Lists of an instance need not name it. */
 static void add_list(struct found *found, const struct nvml_instance *of, list_call *call, enum gpu_process_type type)
 {
-    struct nvml_process running[MOST];
-    uint32_t count = MOST;
+    static struct nvml_process *running;
+    static size_t room;
+    uint32_t count = 0;
+    int result = NVML_UNKNOWN;
 
-    if (!call || call(of->handle, &count, running))
-        return;
-    for (uint32_t i = 0; i < count && i < MOST; i++) {
+    for (int i = 0; call && needs_call(i, result, &running, &room, count, sizeof *running); i++) {
+        count = (uint32_t)room;
+        result = call(of->handle, &count, running);
+    }
+    for (uint32_t i = 0; result == NVML_SUCCESS && i < count && i < room; i++) {
         if (running[i].gpu_instance == GPU_ALL) {
             running[i].gpu_instance = of->gpu_instance;
             running[i].compute_instance = of->compute_instance;
@@ -74,11 +87,16 @@ static void add_lists(struct found *found, const struct nvml_instance *of)
 /* Drivers from 550: with JPEG and optical flow. 0: done. */
 static int add_utilization(struct found *found, nvml_device device, uint64_t *since_us)
 {
-    struct nvml_process_info samples[MOST];
-    struct nvml_processes_info info = { NVML_PROCESSES_INFO_V1, MOST, *since_us, samples };
-    int result = NVML(nvmlDeviceGetProcessesUtilizationInfo, device, &info);
+    static struct nvml_process_info *samples;
+    static size_t room;
+    struct nvml_processes_info info = { 0 };
+    int result = NVML_UNKNOWN;
 
-    for (uint32_t i = 0; result == NVML_SUCCESS && i < info.count && i < MOST; i++) {
+    for (int i = 0; needs_call(i, result, &samples, &room, info.count, sizeof *samples); i++) {
+        info = (struct nvml_processes_info){ NVML_PROCESSES_INFO_V1, (uint32_t)room, *since_us, samples };
+        result = NVML(nvmlDeviceGetProcessesUtilizationInfo, device, &info);
+    }
+    for (uint32_t i = 0; result == NVML_SUCCESS && i < info.count && i < room; i++) {
         const struct nvml_process_info *sample = &samples[i];
         struct gpu_process *process = find(found, sample->pid);
         if (process && sample->time_us > *since_us) {
@@ -90,7 +108,7 @@ static int add_utilization(struct found *found, nvml_device device, uint64_t *si
             process->ofa = (int32_t)sample->ofa;
         }
     }
-    for (uint32_t i = 0; result == NVML_SUCCESS && i < info.count && i < MOST; i++)
+    for (uint32_t i = 0; result == NVML_SUCCESS && i < info.count && i < room; i++)
         if (samples[i].time_us > *since_us)
             *since_us = samples[i].time_us;
     return result;
@@ -98,13 +116,17 @@ static int add_utilization(struct found *found, nvml_device device, uint64_t *si
 
 static void add_old_utilization(struct found *found, nvml_device device, uint64_t *since_us)
 {
-    struct nvml_process_sample samples[MOST];
-    uint32_t count = MOST;
+    static struct nvml_process_sample *samples;
+    static size_t room;
+    uint32_t count = 0;
     uint64_t newest_us = *since_us;
+    int result = NVML_UNKNOWN;
 
-    if (NVML(nvmlDeviceGetProcessUtilization, device, samples, &count, *since_us))
-        return;
-    for (uint32_t i = 0; i < count && i < MOST; i++) {
+    for (int i = 0; needs_call(i, result, &samples, &room, count, sizeof *samples); i++) {
+        count = (uint32_t)room;
+        result = NVML(nvmlDeviceGetProcessUtilization, device, samples, &count, *since_us);
+    }
+    for (uint32_t i = 0; result == NVML_SUCCESS && i < count && i < room; i++) {
         struct gpu_process *process = find(found, samples[i].pid);
         if (process) {
             process->sm = (int32_t)samples[i].sm;
@@ -130,7 +152,7 @@ void nvml_processes_tell(const struct nvml_gpu *gpu, uint64_t *since_us)
         add_lists(&found, &instances[i]);
     if (add_utilization(&found, gpu->handle, since_us))
         add_old_utilization(&found, gpu->handle, since_us);
-    for (uint32_t i = 0; i < found.count; i++) {
+    for (size_t i = 0; i < found.count; i++) {
         found.processes[i].device = gpu->facts.device;
         frames_add(GPU_FRAME_PROCESS, &found.processes[i], sizeof found.processes[i]);
     }

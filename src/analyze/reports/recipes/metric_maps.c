@@ -10,26 +10,47 @@
 
 /* ---- maps -------------------------------------------------------------------------------------------------------*/
 
+/* A metric of a device, with its samples. */
+struct mapped {
+    struct metric_bins bins;
+    struct text name, device;
+};
+
+/* After a failure there is nothing to free. */
+static int mapped_begin(struct mapped *mapped, const struct map_grid *grid)
+{
+    *mapped = (struct mapped){ 0 };
+    int code = metric_bins_new(&mapped->bins, grid);
+    if (code != 0)
+        metric_bins_free(&mapped->bins);
+    return code;
+}
+
+/* Adds its rows. */
+static int mapped_end(struct mapped *mapped, const struct map_grid *grid, struct table *table)
+{
+    int code = metric_bins_add_rows(&mapped->bins, grid, table, &mapped->name, &mapped->device);
+
+    metric_bins_free(&mapped->bins);
+    text_free(&mapped->name);
+    text_free(&mapped->device);
+    return code;
+}
+
 static int add_gpu_metric(struct table *table, struct report *report, const struct map_grid *grid,
                           const struct gpu_metrics *metrics, const struct gpu_metric *metric)
 {
     const struct gpu_clock *clock = &metrics->clocks[metric->clock];
-    struct metric_bins bins = { 0 };
-    struct text name = { 0 }, device = { 0 };
-    int code = metric_bins_new(&bins, grid);
+    struct mapped mapped;
+    int code = mapped_begin(&mapped, grid);
 
     if (code != 0)
-        goto free_bins;
+        return code;
     for (size_t i = 0; i < clock->count; i++)
-        metric_bins_add(&bins, grid, clock->start[i], clock->end[i], metric->values[i]);
-    gpu_metric_add_name(&name, report, metric);
-    text_addf(&device, "GPU %lld", (long long)metric->gpu);
-    code = metric_bins_add_rows(&bins, grid, table, &name, &device);
-free_bins:
-    metric_bins_free(&bins);
-    text_free(&name);
-    text_free(&device);
-    return code;
+        metric_bins_add(&mapped.bins, grid, clock->start[i], clock->end[i], metric->values[i]);
+    gpu_metric_add_name(&mapped.name, report, metric);
+    text_addf(&mapped.device, "GPU %lld", (long long)metric->gpu);
+    return mapped_end(&mapped, grid, table);
 }
 
 static int gpu_metric_util_map(struct report *report, const struct analysis_request *request, struct table **out,
@@ -57,23 +78,18 @@ static int add_nic_metric(struct table *table, const struct map_grid *grid, cons
                           uint32_t series)
 {
     int64_t *const *values = metrics->samples.values;
-    struct metric_bins bins = { 0 };
-    struct text name = { 0 }, device = { 0 };
-    int code = metric_bins_new(&bins, grid);
+    struct mapped mapped;
+    int code = mapped_begin(&mapped, grid);
 
     if (code != 0)
-        goto free_bins;
+        return code;
     for (size_t row = 0; row < metrics->samples.rows; row++)
         if (metrics->series_of[row] == series)
-            metric_bins_add(&bins, grid, values[NIC_START][row], values[NIC_END][row], (double)values[NIC_VALUE][row]);
-    nic_metrics_add_name(&name, metrics, series);
-    nic_metrics_add_device(&device, metrics, series);
-    code = metric_bins_add_rows(&bins, grid, table, &name, &device);
-free_bins:
-    metric_bins_free(&bins);
-    text_free(&name);
-    text_free(&device);
-    return code;
+            metric_bins_add(&mapped.bins, grid, values[NIC_START][row], values[NIC_END][row],
+                            (double)values[NIC_VALUE][row]);
+    nic_metrics_add_name(&mapped.name, metrics, series);
+    nic_metrics_add_device(&mapped.device, metrics, series);
+    return mapped_end(&mapped, grid, table);
 }
 
 static int network_traffic_map(struct report *report, const struct analysis_request *request, struct table **out,
