@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,6 +254,15 @@ static int end_output(const struct command *command, int status)
     return EXIT_FAILED;
 }
 
+/* If a standard stream is closed, a file that is opened next would get its number, and the output. Programs that are
+ * started find it closed, as without us. */
+static void keep_standard_numbers(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC); /* the lowest number is free */
+}
+
 int command_main(int argc, char **argv, const struct command_origin *origin)
 {
     static const struct {
@@ -265,6 +275,7 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
     };
     const char *name = argc > 1 ? argv[1] : "help";
 
+    keep_standard_numbers();
     built_from = *origin;
     if (argc > 0 && *argv[0])
         called_as = argv[0];

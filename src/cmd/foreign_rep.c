@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/newfile.h"
 #include "import/import.h"
 #include "report/reader/reader.h"
 
@@ -66,7 +68,8 @@ static int use_if_there(struct text *out, const char *path, size_t stem, const c
     return access(text_string(out), R_OK) == 0;
 }
 
-static int spawn(const struct foreign *foreign, const char *path, const char *output, pid_t *pid)
+/* `print_to`: its stdout, if it prints. */
+static int spawn(const struct foreign *foreign, const char *path, const char *output, int print_to, pid_t *pid)
 {
     char *words[sizeof foreign->words / sizeof *foreign->words + 1] = { NULL };
     posix_spawn_file_actions_t actions;
@@ -76,47 +79,66 @@ static int spawn(const struct foreign *foreign, const char *path, const char *ou
         words[i] = (char *)(strcmp(word, OUTPUT) == 0 ? output : strcmp(word, INPUT) == 0 ? path : word);
     }
     posix_spawn_file_actions_init(&actions);
-    if (foreign->prints)
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    else
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, foreign->prints ? print_to : STDERR_FILENO, STDOUT_FILENO);
     int failed = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     return failed;
 }
 
-/* Whether the shell's > would succeed, which posix_spawn() does not tell apart from a missing program. */
-static int can_write(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-    return fd >= 0 && close(fd) == 0;
-}
-
 /* The profiler's own words go to stderr: they say why when it fails. */
-static int run_foreign(const struct foreign *foreign, const char *path, const char *output, struct error *err)
+static int run_foreign(const struct foreign *foreign, const char *path, const char *output, int print_to,
+                       struct error *err)
 {
     const char *tool = foreign->words[0];
     pid_t pid;
     int status;
 
-    if (foreign->prints && !can_write(output))
-        return error_set_errno(err, "cannot write '%s'", output);
-    if (spawn(foreign, path, output, &pid) != 0) {
-        if (foreign->prints)
-            unlink(output);
+    if (spawn(foreign, path, output, print_to, &pid) != 0)
         return error_set(err, ERR_UNSUPPORTED,
                          "cannot read '%s': only %s reads its own format, and it is not installed here. Where it is, "
                          "run: %s",
                          path, tool, foreign->advice);
-    }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && access(output, R_OK) == 0)
-        return 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0
+               ? 0
+               : error_set(err, ERR_BAD_FORMAT, "cannot export '%s' with %s: its message is above", path, tool);
+}
+
+/* What is printed gets its name once it is whole: a part of it would be taken for the export from then on. */
+static int run_printing(const struct foreign *foreign, const char *path, const char *output, struct error *err)
+{
+    struct text part = { 0 };
+
+    text_addf(&part, "%s.part", output);
+    int file = newfile_open(text_string(&part), O_WRONLY | O_CLOEXEC, 0666, 1), code;
+    if (file < 0) {
+        code = error_set_errno(err, "cannot write '%s'", text_string(&part));
+        goto free_name;
+    }
+    code = run_foreign(foreign, path, output, file, err);
+    close(file);
+    if (code != 0)
+        goto remove_part;
+    if (rename(text_string(&part), output) == 0)
+        goto free_name;
+    code = error_set_errno(err, "cannot write '%s'", output);
+remove_part:
+    unlink(text_string(&part));
+free_name:
+    text_free(&part);
+    return code;
+}
+
+static int make_export(const struct foreign *foreign, const char *path, const char *output, struct error *err)
+{
     if (foreign->prints)
-        unlink(output);
-    return error_set(err, ERR_BAD_FORMAT, "cannot export '%s' with %s: its message is above", path, tool);
+        return run_printing(foreign, path, output, err);
+    int code = run_foreign(foreign, path, output, -1, err);
+    return code != 0 || access(output, R_OK) == 0
+               ? code
+               : error_set(err, ERR_BAD_FORMAT, "cannot export '%s' with %s: its message is above", path,
+                           foreign->words[0]);
 }
 
 /* A path of no profiler: itself, or X.tacho for X. */
@@ -157,5 +179,5 @@ int foreign_rep_find(const char *path, const struct foreign_rep_settings *settin
     else
         text_addf(out, "%.*s%s", (int)stem, path, foreign->export_ending);
     return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory")
-                            : run_foreign(foreign, path, text_string(out), err);
+                            : make_export(foreign, path, text_string(out), err);
 }

@@ -8,8 +8,8 @@
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_nearest.h"
 #include "gpu/frames/frames_out.h"
+#include "gpu/frames/word_list.h"
 #include "gpu_mode.h"
-#include "word_list.h"
 
 static void send_name(const struct counters_host *host, const char *base, const char *suffix, const char *shown)
 {

@@ -12,8 +12,8 @@
 #include "gpu/counters/counters_frames.h"
 #include "gpu/counters/counters_library.h"
 #include "gpu/frames/frames_out.h"
+#include "gpu/frames/word_list.h"
 #include "gpu_mode.h"
-#include "word_list.h"
 
 struct names {
     const char **list; /* owned; the names are the file's */

@@ -173,6 +173,14 @@ def through_ncu():
     write("l.ncu-rep", "")
     done = ask(path, "stats", "l.ncu-rep")
     check("ncu fails", (1, True, False), (done.returncode, "its message is above" in done.stderr, os.path.exists("l.ncu.csv")))
+    write("bin/ncu", "#!/bin/sh\necho half of a table\nkill -9 $PPID\n")
+    done = ask(path, "stats", "l.ncu-rep")
+    check("half an export is not taken for one", (-9, False), (done.returncode, os.path.exists("l.ncu.csv")))
+    write("mine", "mine")
+    os.remove("l.ncu.csv.part")
+    os.symlink("mine", "l.ncu.csv.part")
+    ask(path, "stats", "l.ncu-rep")
+    check("no link is followed", "mine", open("mine").read())
 
 
 def main():

@@ -303,6 +303,16 @@ def pmon_is_that_of_nvidia_smi():
     check("JSON", (0, "C", 45, None, 1000, "python"), tuple(rows[python][name] for name in ("gpu", "type", "sm", "enc", "fb", "command")))
 
 
+def a_report_without_stdout():
+    """The report does not get the number of the stream that is closed, and the table with it."""
+    nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180))
+    if os.path.exists("closed.tacho"):
+        os.remove("closed.tacho")
+    done = subprocess.run([TACHO, "dmon", "-c", "2", "-d", "0.01", "-o", "closed.tacho"], stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1))
+    check("said", (1, "tacho dmon: cannot write the output: Bad file descriptor\n"), (done.returncode, done.stderr))
+    check("the report is one", True, "nvml" in output("info", "closed.tacho"))
+
+
 def a_gpu_has_any_number_of_processes():
     """NVML is asked again with room for them."""
     pids = range(1, 1500)
@@ -377,7 +387,7 @@ def without_nvml():
 os.environ["TACHO_NVML"] = os.path.join(os.environ["FAKE"], "lib", "libnvidia-ml.so.1")
 try:
     for test in (dmon_is_that_of_nvidia_smi, letters_order_the_columns, everything_with_times, gpm, csv, json_lines, one_h200, processes_of_one_h200,
-                 a_pipe_repeats_the_heading, a_report, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, a_gpu_has_any_number_of_processes, it_ends_well,
+                 a_pipe_repeats_the_heading, a_report, a_report_without_stdout, reports_that_cannot_be, pmon_is_that_of_nvidia_smi, a_gpu_has_any_number_of_processes, it_ends_well,
                  a_terminal_keeps_the_heading, bad_options, without_nvml):
         test()
 finally:

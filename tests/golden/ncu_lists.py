@@ -97,6 +97,9 @@ def bad_wishes_get_a_sentence():
     said("this CUPTI does not know the counters of XX100", "ncu", "--query-metrics", "--chips", "XX100")
     said("--query-metrics-mode suffix needs --metrics", "ncu", "--query-metrics", "--query-metrics-mode", "suffix", "--chips", "GH100")
     said("name a program to count, or what to print", "ncu")
+    said("--chips needs the name of a chip", "ncu", "--list-metrics", "--chips", ",,")
+    said("cannot write '/nowhere/log'", "ncu", "--log-file", "/nowhere/log", "touch", "ran")
+    assert not os.path.exists("ran"), "the log is opened before the program runs"
     os.environ["TACHO_CUPTI"] = os.path.join(os.environ["FAKE"], "cupti-12.4", "libcupti.so.12")
     said("counters need CUPTI 12.6 or later", "ncu", "--list-chips")
 

@@ -23,6 +23,7 @@ struct job {
     char runs[256];          /* folder of the reports of runs before the last; "": there are none */
     struct ncu_groups groups;
     size_t run;              /* of the groups, from 0 */
+    int log;                 /* descriptor that the pages go to */
     int failed;              /* exit status, if the runs do not fit together */
     struct signals *signals; /* their actions before the runs */
     struct text report, counters, filters, ranges, replay, max_time;
@@ -36,21 +37,25 @@ static void note(const struct job *job, const char *sentence)
 
 /* ---- After the program ----------------------------------------------------------------------------------------- */
 
-/* --log-file: from here on, stdout is that file. */
-static int redirect(const char *file, struct error *err)
+/* --log-file is opened before the program runs: if that is not possible, nothing is lost. */
+static int open_log(struct job *job, struct error *err)
 {
-    int is_stderr = strcmp(file, "stderr") == 0;
+    const char *file = job->settings->log_file;
 
-    if (strcmp(file, "stdout") == 0)
-        return 0;
-    int to = is_stderr ? STDERR_FILENO : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (to < 0)
-        return error_set(err, ERR_IO, "cannot write '%s': %s", file, strerror(errno));
+    job->log = STDOUT_FILENO;
+    if (file && strcmp(file, "stderr") == 0)
+        job->log = STDERR_FILENO;
+    else if (file && strcmp(file, "stdout") != 0)
+        job->log = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return job->log < 0 ? error_set(err, ERR_IO, "cannot write '%s': %s", file, strerror(errno)) : 0;
+}
+
+/* From here on, stdout is the log. */
+static void redirect(const struct job *job)
+{
     fflush(stdout);
-    dup2(to, STDOUT_FILENO);
-    if (!is_stderr)
-        close(to);
-    return 0;
+    if (job->log != STDOUT_FILENO)
+        dup2(job->log, STDOUT_FILENO);
 }
 
 static void print_page(const struct job *job, const char *path)
@@ -60,7 +65,8 @@ static void print_page(const struct job *job, const char *path)
     struct error err = { 0 };
 
     settings.import = path;
-    if (ncu_import(&out, &settings, &err) == 0 && (!settings.log_file || redirect(settings.log_file, &err) == 0)) {
+    if (ncu_import(&out, &settings, &err) == 0) {
+        redirect(job);
         command_write(job->self, &out);
     } else if (err.code == ERR_NO_DATA) {
         note(job, "no kernel was counted");
@@ -198,7 +204,7 @@ static int prepare(struct job *job, struct error *err)
     if (check_metrics(&settings->metrics, err) != 0 ||
         (settings->max_time && option_seconds("max-time", settings->max_time, &seconds, err) != 0) ||
         check_replay(settings->replay_mode, err) != 0 || ncu_add_filters(&job->filters, settings, err) != 0 ||
-        ncu_add_ranges(&job->ranges, settings, err) != 0)
+        ncu_add_ranges(&job->ranges, settings, err) != 0 || open_log(job, err) != 0)
         return err->code;
     add_names(&job->counters, &settings->sets);
     add_names(&job->counters, &settings->sections);

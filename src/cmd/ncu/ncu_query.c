@@ -168,6 +168,8 @@ static int for_each_chip(struct text *out, const struct ncu_settings *settings, 
         return print_chip(out, settings, mode, "device=0", err);
     if (!chips)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!count)
+        code = error_set(err, ERR_BAD_ARGUMENT, "--chips needs the name of a chip (--list-chips)");
     for (size_t i = 0; i < count; i++) {
         char option[64];
         for (char *letter = chips[i]; *letter; letter++)

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "counters_nearest.h"
 #include "gpu/frames/frames_out.h"
-#include "gpu/word_list.h"
+#include "gpu/frames/word_list.h"
 
 #define OVER_TIME "pmsampling:"
 #define REGEX "regex:"

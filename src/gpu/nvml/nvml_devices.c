@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gpu/frames/frames_out.h"
-#include "gpu/word_list.h"
+#include "gpu/frames/word_list.h"
 #include "nvml_library.h"
 #include "wire/gpu_device_name.h"
 

@@ -1,6 +1,6 @@
 /* Lists of words with commas between them, as they come in options. */
-#ifndef TACHO_GPU_WORD_LIST_H
-#define TACHO_GPU_WORD_LIST_H
+#ifndef TACHO_GPU_FRAMES_WORD_LIST_H
+#define TACHO_GPU_FRAMES_WORD_LIST_H
 
 #include <stddef.h>
 #include <string.h>
