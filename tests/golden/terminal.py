@@ -363,6 +363,15 @@ def check_completed_names():
     os.remove("resnet18")
 
 
+def check_counters():
+    """Counters of kernels without a trace of CUDA, as ncu's files have them: their tables need nothing else."""
+    output("import", "-q", "-o", "counters.tacho", os.path.join(HERE, "ncu", "full-raw.csv"))
+    for width in WIDTHS:
+        text = on_terminal(width, "stats", "counters.tacho")
+        check_widths(f"counters at {width}", width, text)
+        check(f"tables of counters at {width}", ["kernel_speed_of_light"], [report for report, _, _ in split(text)])
+
+
 def check_pipes():
     """-f human where there is no terminal: COLUMNS, or 120."""
     for columns, width in (("90", 90), ("", 120), ("x", 120)):
@@ -504,6 +513,7 @@ def main():
         for name in ("resnet18", "train"):
             check_ops(name)
         check_completed_names()
+        check_counters()
         check_pipes()
         check_sentences()
         check_profile()

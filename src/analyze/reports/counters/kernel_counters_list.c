@@ -52,7 +52,6 @@ const struct analysis analysis_kernel_counters = {
     .help = "Hardware counters of kernels, a row per launch and metric, in base units. `metric` selects metrics whose "
             "name contains this text. `tacho ncu --import FILE --csv --page raw` prints a column per metric.",
     .needs = { KERNEL_COUNTER_NEED },
-    .is_of_gpus = 1,
     .overlap = "metrics have different units",
     .run = run,
 };

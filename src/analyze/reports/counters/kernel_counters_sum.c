@@ -64,7 +64,6 @@ const struct analysis analysis_kernel_counters_sum = {
     .help = "Hardware counters by the name of the kernel and metric: number of launches, least, mean and greatest "
             "value, in base units. `metric` selects metrics whose name contains this text.",
     .needs = { KERNEL_COUNTER_NEED },
-    .is_of_gpus = 1,
     .overlap = "metrics have different units",
     .run = run,
 };

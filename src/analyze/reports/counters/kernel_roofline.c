@@ -296,6 +296,5 @@ const struct analysis analysis_kernel_roofline = {
         "memory or the multiprocessors bound. Peak From says whether counters or the GPU's data sheet gave the peaks. "
         "Not Collected names the metrics that empty cells need.",
     .needs = { KERNEL_COUNTER_NEED },
-    .is_of_gpus = 1,
     .run = run,
 };

@@ -126,7 +126,6 @@ const struct analysis analysis_kernel_speed_of_light = {
         "run (Theoretical) as a share of the most, and the resource that limits them. Not Collected names the "
         "metrics that empty cells need.",
     .needs = { KERNEL_COUNTER_NEED },
-    .is_of_gpus = 1,
     .by_default = 70,
     .default_where = "TACHO_KERNEL_COUNTERS",
     .run = run,

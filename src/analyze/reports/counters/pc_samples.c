@@ -173,7 +173,8 @@ const struct analysis analysis_pc_samples_sum = {
             "kernel's samples, and the samples in cycles in which the scheduler issued no instruction. selected is no "
             "stall: the warp issued an instruction.",
     .needs = { { "samples of warps", tables } },
-    .is_of_gpus = 1,
+    .by_default = 72,
+    .default_where = "TACHO_PC_SAMPLES",
     .run = sum,
 };
 
@@ -184,6 +185,7 @@ const struct analysis analysis_kernel_stall_lines = {
     .help = "The same as pc_samples_sum for each source line of a kernel. Lines are known for programs that were "
             "compiled with -lineinfo.",
     .needs = { { "samples of warps", tables } },
-    .is_of_gpus = 1,
+    .by_default = 71,
+    .default_where = "TACHO_PC_SAMPLES",
     .run = lines,
 };

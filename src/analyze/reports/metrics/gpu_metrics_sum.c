@@ -193,6 +193,8 @@ const struct analysis analysis_gpu_metrics_sum = {
             "the median, the 95th percentile, the greatest and the standard deviation. Period is the median time "
             "between two samples.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
+    .by_default = 73,
+    .default_where = "TACHO_GPU_SAMPLING", /* nsys prints no such table by default */
     .run = gpu_metrics_sum,
 };
 
