@@ -105,13 +105,29 @@ def roofline():
     compare("peaks of the data sheet", [{"Type": "fp32", "Ceiling GFLOP/s": 38512.0, "Bound By": "memory", "Peak From": "data sheet"}], table("kernel_roofline", "named.csv"))
 
 
+# All reasons that every chip has: docs/counters.md, WarpStateStats.
+REASONS = ["barrier", "branch_resolving", "dispatch_stall", "drain", "lg_throttle", "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc",
+           "no_instruction", "not_selected", "selected", "short_scoreboard", "sleeping", "tex_throttle", "wait"]
+
+
 def stalls():
-    compare("stalls: shares of 6 + 3 + 1, and of 1.5 + 0.5", [
-        {"ID": 0, "Reason": "long_scoreboard", "Share (%)": 60.0, "Value": 6.0}, {"ID": 0, "Reason": "barrier", "Share (%)": 30.0, "Value": 3.0},
-        {"ID": 0, "Reason": "selected", "Share (%)": 10.0, "Value": 1.0},
-        {"ID": 1, "Reason": "long_scoreboard", "Share (%)": 75.0, "Value": 1.5}, {"ID": 1, "Reason": "selected", "Share (%)": 25.0, "Value": 0.5}], table("kernel_stalls", "two.csv"))
-    write("samples.csv", ("k", 0), metrics={"smsp__pcsamp_warps_issue_stalled_wait": ("", 30), "smsp__pcsamp_warps_issue_stalled_wait_not_issued": ("", 20), "smsp__pcsamp_warps_issue_stalled_barrier": ("", 10)})
-    compare("from samples", [{"Reason": "wait", "Share (%)": 75.0}, {"Reason": "barrier", "Share (%)": 25.0}], table("kernel_stalls", "samples.csv"))
+    """Shares need all reasons: of some of them, 100 % would be of an unknown part."""
+    rows = table("kernel_stalls", "two.csv")
+    compare("stalls: not all reasons", [
+        {"ID": 0, "Reason": "long_scoreboard", "Share (%)": "", "Value": 6.0}, {"ID": 0, "Reason": "barrier", "Share (%)": "", "Value": 3.0},
+        {"ID": 0, "Reason": "selected", "Share (%)": "", "Value": 1.0},
+        {"ID": 1, "Reason": "long_scoreboard", "Share (%)": "", "Value": 1.5}, {"ID": 1, "Reason": "selected", "Share (%)": "", "Value": 0.5}], rows)
+    lacks = [sorted(set(REASONS) - have) for have in ({"long_scoreboard", "barrier", "selected"}, {"long_scoreboard", "selected"})]
+    check("those that are missing", [lacks[0]] * 3 + [lacks[1]] * 2, [sorted(row["Not Collected"].split(", ")) for row in rows])
+    write("all.csv", ("k", 0), metrics={STALL.format(reason): ("", number) for number, reason in enumerate(REASONS)})
+    whole = sum(range(len(REASONS)))
+    compare("all reasons", [{"Reason": reason, "Share (%)": round(100 * number / whole, 1), "Value": float(number), "Not Collected": ""}
+                            for number, reason in reversed(list(enumerate(REASONS)))], table("kernel_stalls", "all.csv"))
+    sampled = "smsp__pcsamp_warps_issue_stalled_"
+    samples = {sampled + reason + "s" * (reason == "no_instruction"): ("", 10 * number) for number, reason in enumerate(REASONS)}
+    write("samples.csv", ("k", 0), metrics={**samples, sampled + "wait_not_issued": ("", 20)})
+    rows = table("kernel_stalls", "samples.csv")
+    check("from samples", ("wait", round(1600 / whole, 1), len(REASONS)), (rows[0]["Reason"], round(rows[0]["Share (%)"], 1), len(rows)))
     compare("without", [{"Reason": "", "Not Collected": STALL.format("*")}], table("kernel_stalls", "few.csv"))
 
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/counters/counter_sections.h"
+#include "analyze/engine/cell_text.h"
 #include "analyze/registry.h"
 #include "counters_report.h"
 
@@ -52,17 +54,49 @@ static int by_share(const struct table_cell *a, const struct table_cell *b, void
     return (a[CYCLES].real < b[CYCLES].real) - (a[CYCLES].real > b[CYCLES].real);
 }
 
+/* Whether a value of the kernel has a reason that begins with this one: no_instruction is no_instructions in samples.
+ */
+static int has_reason(const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                      const struct family *family, const char *wanted, size_t wanted_length)
+{
+    size_t length;
+
+    for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
+        const char *reason = reason_in(counters, &counters->values[i], family, &length);
+        if (length >= wanted_length && memcmp(reason, wanted, wanted_length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Adds the reasons that all chips have, and the kernel lacks: without them, shares would be of an unknown part. */
+static void add_missing(struct text *missing, const struct kernel_counters *counters,
+                        const struct counted_kernel *kernel, const struct family *family)
+{
+    const struct counter_section *section = counter_section_find("WarpStateStats");
+    size_t length;
+
+    for (const struct section_metric *metric = section->metrics; metric->names; metric++) {
+        const char *reason = reason_of(metric->names, &families[0], &length);
+        if (length && metric->chips && !*metric->chips && !has_reason(counters, kernel, family, reason, length))
+            text_addf(missing, "%s%.*s", missing->length ? ", " : "", (int)length, reason);
+    }
+}
+
 /* The rows of a family; none if the kernel has no such metrics. */
 static int add_family(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
                       const struct family *family)
 {
     size_t length, first = table_row_count(table), end = kernel->first + kernel->count;
+    struct text missing = { 0 };
     double total = 0;
+    int code = ERR_NO_MEMORY;
 
     for (size_t i = kernel->first; i < end; i++) {
         reason_in(counters, &counters->values[i], family, &length);
         total += length ? counters->values[i].value : 0;
     }
+    add_missing(&missing, counters, kernel, family);
     for (size_t i = kernel->first; i < end; i++) {
         const struct counter_value *value = &counters->values[i];
         const char *reason = reason_in(counters, value, family, &length);
@@ -70,14 +104,18 @@ static int add_family(struct table *table, const struct kernel_counters *counter
         if (!length)
             continue;
         if (!row || cell_set_text(table, &row[REASON], reason, length) != 0 ||
-            counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel) != 0)
-            return ERR_NO_MEMORY;
-        if (total > 0)
+            counters_set_kernel(table, &row[LAUNCH], &row[KERNEL], counters, kernel) != 0 ||
+            (missing.length && cell_set_built(table, &row[MISSING], &missing) != 0))
+            goto free_missing;
+        if (total > 0 && !missing.length)
             cell_set_real(&row[SHARE], 100 * value->value / total);
         cell_set_real(&row[CYCLES], value->value);
     }
     table_sort_part(table, first, table_row_count(table) - first, by_share, NULL);
-    return 0;
+    code = 0;
+free_missing:
+    text_free(&missing);
+    return code;
 }
 
 static int add_kernel(struct table *table, const struct kernel_counters *counters, const struct counted_kernel *kernel,
@@ -112,8 +150,8 @@ const struct analysis analysis_kernel_stalls = {
     .help =
         "What the warps of each counted kernel waited for, as a share of all their time: from counters (Value: "
         "warps in this state for each instruction that was issued), else from samples (Value: samples). selected is "
-        "no stall: the warp issued an instruction. Not Collected names the metrics that a kernel lacks.",
+        "no stall: the warp issued an instruction. Not Collected names the reasons, or metrics, that a kernel lacks: "
+        "shares need all reasons.",
     .needs = { KERNEL_COUNTER_NEED },
-    .is_of_gpus = 1,
     .run = run,
 };
