@@ -30,6 +30,13 @@ struct cmd_source_table {
     const char *table;
 };
 
+/* A table that has rows only if the user asked for them. */
+struct cmd_source_subject {
+    const char *table; /* NULL ends a list */
+    const char *next;  /* the command that the summary names first */
+    const char *slows; /* why the times of such a capture are not worth advice; NULL: they are */
+};
+
 /* How `tacho info` shows a value of the report's META_DATA_CAPTURE or TARGET_INFO_SYSTEM_ENV. */
 struct cmd_source_label {
     const char *name;                                 /* NULL ends a list */
@@ -73,6 +80,7 @@ struct cmd_source {
     int (*info)(struct text *out, struct report *report, struct error *err);
 
     const struct source_summary *summary; /* its part of tacho summary */
+    const struct cmd_source_subject *subjects;
 
     unsigned last;                        /* lists in which it comes after the other sources: SOURCE_LAST_IN_... */
 };

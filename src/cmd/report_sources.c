@@ -71,3 +71,14 @@ int report_sources_read(struct report_sources *sources, struct report *report, s
     add_uncounted(sources, report);
     return 0;
 }
+
+const struct cmd_source_subject *report_sources_subject(struct report *report)
+{
+    for (const struct cmd_source *const *source = cmd_sources; *source; source++)
+        for (const struct cmd_source_subject *at = (*source)->subjects; at && at->table; at++) {
+            const struct report_table *table = report_table(report, at->table);
+            if (table && table->rows)
+                return at;
+        }
+    return NULL;
+}

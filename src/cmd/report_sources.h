@@ -5,6 +5,8 @@
 
 #include "analyze/model/event_counts.h"
 
+struct cmd_source_subject;
+
 struct report_source {
     const char *name;
     uint64_t recorded, below_threshold, untimed, lost, empty_polls;
@@ -20,5 +22,8 @@ struct report_sources {
 };
 
 int report_sources_read(struct report_sources *sources, struct report *report, struct error *err);
+
+/* What the capture was made for, if that is known from its tables; else NULL. */
+const struct cmd_source_subject *report_sources_subject(struct report *report);
 
 #endif

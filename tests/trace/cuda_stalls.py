@@ -47,7 +47,12 @@ class Stalls(fakelib.Case):
 
     def test_reports(self):
         """Shares are of the 21 samples of the kernel; the line with dependent loads has most of them."""
-        self.sample(7)
+        report = self.sample(7)
+        self.assertRegex(self.output.stderr, r"(?m)^  next:   \S+ stats -r kernel_stall_lines ")
+        self.assertIn(f"warp samples {report.value('SELECT count(*) FROM TACHO_PC_SAMPLES')};", self.output.stderr)
+        shown = subprocess.run([fakelib.lib.TACHO, "stats", "-f", "human", self.path("report.tacho")], capture_output=True, text=True, check=True).stdout
+        self.assertIn("(kernel_stall_lines)", shown)
+        self.assertIn("(pc_samples_sum)", shown)
         table = self.stats("kernel_stall_lines")
         self.assertEqual(table[0]["Name"], "chase")
         self.assertEqual([(row["Line"], row["Reason"], row["Samples"], row["Not Issued"], round(row["Share (%)"], 1)) for row in table],

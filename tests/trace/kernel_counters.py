@@ -57,6 +57,11 @@ class Counters(fakelib.Case):
         self.assertEqual([row["correlation"] for row in self.truth("kernel")], [row[1] for row in rows])
         self.assertEqual(len(self.truth("kernel")), report.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"))
         self.assertEqual([], self.diagnostics(report))
+        said = self.output.stderr
+        self.assertIn(f"kernel counters {len(rows)};", said)
+        self.assertRegex(said, r"(?m)^  next:   \S+ stats -r kernel_speed_of_light ")
+        self.assertRegex(" ".join(said.split()), "kernels were counted one at a time, so times tell little")
+        self.assertNotIn("what to change first", said)
 
     def test_replay(self):
         """Several passes: CUPTI traces nothing then, and kernels have the counted duration, ended before their launch returned."""

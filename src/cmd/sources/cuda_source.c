@@ -339,8 +339,6 @@ static const struct cmd_source_label labels[] = {
 static const struct cmd_source_table tables[] = {
     { "cuda api", "CUPTI_ACTIVITY_KIND_RUNTIME" },
     { "cuda kernels", "CUPTI_ACTIVITY_KIND_KERNEL" },
-    { "kernel counters", "TACHO_KERNEL_COUNTERS" },
-    { "warp samples", "TACHO_PC_SAMPLES" },
     { 0 },
 };
 

@@ -30,6 +30,7 @@ struct summary {
     struct adviser adviser;                 /* its causes are the first rows of advice_sum */
     struct table *causes;                   /* advice_sum; NULL: no rule found anything */
     int is_too_large;                       /* for advice within the time of a summary */
+    const char *slowed_by;                  /* why times are not worth advice; NULL: they are */
     struct table *tables[CMD_SOURCE_COUNT]; /* of source_summary.analysis; NULL: it has no rows */
     void *findings[CMD_SOURCE_COUNT];       /* of source_summary.find */
     int has_gpu_work;                       /* a source found some */

@@ -36,8 +36,13 @@ void summary_read_advice(struct summary *summary)
 {
     const struct analysis_request all = { 0 };
     struct report *report = summary->request->report;
+    const struct cmd_source_subject *subject = report_sources_subject(report);
     struct error err;
 
+    if (subject && subject->slows && !analysis_missing(&analysis_advice_sum, report)) {
+        summary->slowed_by = subject->slows;
+        return;
+    }
     if (count_events(report) > MOST_EVENTS) {
         summary->is_too_large = 1;
         return;
@@ -175,6 +180,8 @@ void summary_add_answer(struct text *out, struct summary *summary)
     struct adviser *adviser = &summary->adviser;
     size_t shown = adviser->count < MOST_SHOWN ? adviser->count : MOST_SHOWN, before;
 
+    if (summary->slowed_by)
+        text_addf(out, "  note: %s\n", summary->slowed_by);
     if (summary->is_too_large) {
         struct text command = { 0 };
         display_add_quoted(&command, command_name());

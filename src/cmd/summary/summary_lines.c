@@ -401,16 +401,22 @@ static int has_events(const struct capture_facts *facts)
     return 0;
 }
 
-/* The command that fits what was found: the largest cause, else the source that leads. */
+/* The command that fits what was asked for, else what was found: the largest cause, else the source that leads. */
 static void add_next(struct text *out, const struct summary *summary)
 {
+    static const char also[] = "or stats for all tables, or view for the timeline";
+    const struct cmd_source_subject *asked = report_sources_subject(summary->request->report);
     struct text rule = { 0 };
 
+    if (asked) {
+        add_command(out, summary, asked->next, also);
+        return;
+    }
     if (summary->causes && summary_cause(&rule, summary->causes, 0, "Rule")) {
         struct text words = { 0 };
         text_add(&words, "analyze -r ");
         display_add_quoted(&words, text_string(&rule));
-        add_command(out, summary, text_string(&words), "or stats for all tables, or view for the timeline");
+        add_command(out, summary, text_string(&words), also);
         text_free(&words);
         text_free(&rule);
         return;

@@ -164,9 +164,24 @@ static const struct option options[] = {
 /* clang-format on */
 #undef FIELD
 
+static const struct cmd_source_table tables[] = {
+    { "kernel counters", "TACHO_KERNEL_COUNTERS" },
+    { "warp samples", "TACHO_PC_SAMPLES" },
+    { 0 },
+};
+
+static const struct cmd_source_subject subjects[] = {
+    { "TACHO_KERNEL_COUNTERS", "stats -r kernel_speed_of_light",
+      "kernels were counted one at a time, so times tell little about a run without counters: no advice on them" },
+    { "TACHO_PC_SAMPLES", "stats -r kernel_stall_lines", NULL },
+    { 0 },
+};
+
 const struct cmd_source cmd_source_kernel_counters = {
     .options = options,
     .settings_bytes = sizeof(struct settings),
     .release = release,
     .finish = finish,
+    .tables = tables,
+    .subjects = subjects,
 };
