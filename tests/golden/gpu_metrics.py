@@ -204,17 +204,17 @@ MS = 10**6
 GEMM = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn"
 
 
-def make_machine(without=(), kernel_ms=40, reasons=True):
+def make_machine(without=(), kernel_ms=40, reasons=True, link=90, stop_ms=100, works=True):
     """100 ms: a product for 40 ms, an elementwise kernel for 40 ms at half the clock, and a copy without kernels for 20 ms. Counters at 1 kHz, NVML at 100 Hz.
     Kernels of less than 40 ms leave a pause behind them."""
     made = Made("machine.sqlite")
-    made.add("ANALYSIS_DETAILS", globalVid=1, duration=100 * MS, startTime=0, stopTime=100 * MS)
-    for number, name in enumerate((GEMM, "relu")):
+    made.add("ANALYSIS_DETAILS", globalVid=1, duration=stop_ms * MS, startTime=0, stopTime=stop_ms * MS)
+    for number, name in enumerate((GEMM, "relu") if works else ()):
         for start in range(40 * number, 40 * number + 40, min(kernel_ms, 40) if kernel_ms >= 1 else 2):
             made.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start * MS, end=int((start + kernel_ms) * MS), deviceId=0, contextId=1, streamId=7, correlationId=number, globalPid=THREAD & ~0xffffff,
                      demangledName=made.text(name), shortName=made.text(name))
     counters = {"SMs Active [Throughput %]": (20, 40, 0), "Tensor Active [Throughput %]": (10, 0, 0), "DRAM Read Bandwidth [Throughput %]": (50, 40, 5),
-                "DRAM Write Bandwidth [Throughput %]": (30, 30, 5), "PCIe RX Throughput [Throughput %]": (1, 2, 90), "PCIe TX Throughput [Throughput %]": (1, 1, 30)}
+                "DRAM Write Bandwidth [Throughput %]": (30, 30, 5), "PCIe RX Throughput [Throughput %]": (1, 2, link), "PCIe TX Throughput [Throughput %]": (1, 1, 30)}
     for metric, (name, values) in enumerate(counters.items()):
         if not any(word in name for word in without):
             add_metric(made, 0, 1, metric, name, [(i * MS, values[i // 40]) for i in range(100)])
@@ -251,6 +251,12 @@ def check_rules():
         check(f"finding of {rule}", sentence, got.get(rule, (0, ""))[1].replace("outside of the program (listed last): ", ""))
     rows = json.loads(output("analyze", "-q", "-f", "json", "-r", "dram_bound", "machine.sqlite"))
     check("dram_bound", [(75.0, 80 * MS, 80, 80.0, GEMM)], [(row["Avg (%)"], row["Sampled (ns)"], row["Samples"], row["Kernel Avg (%)"], row["Kernel"]) for row in rows])
+    make_machine(stop_ms=90)
+    check("a link that is full beyond the end of the capture", 10 * MS, found("machine.sqlite").get("pcie_bound", (None,))[0])
+    make_machine(link=120)
+    check("no link is fuller than full", "no problem", answers("machine.sqlite")["pcie_bound"][0])
+    make_machine(works=False)
+    check("a program without work on GPUs", ("not checked", "CUDA work on GPUs"), answers("machine.sqlite")["pcie_bound"][:2])
     make_machine(reasons=False)
     check("a lower clock without a reason", True, "GPU 0: lower clock, reason not recorded: on average 990 MHz" in found("machine.sqlite")["gpu_throttling"][1])
 

@@ -2,12 +2,14 @@
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/model/gpu_busy.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "busy_samples.h"
 #include "samples_text.h"
 
 enum { LEAST_PERCENT = 5, FULL_PERCENT = 60, BUSY_PERCENT = 50 };
+enum { MOST_PERCENT = 105 }; /* no link carries more than its rate: such a reading is wrong */
 #define MISSING "samples of PCIe traffic and the rate of the link"
 
 static const struct direction {
@@ -95,17 +97,22 @@ static int add_row(struct busy_search *search, int64_t gpu, const struct directi
     return code != 0 ? code : cell_set_string(search->table, &row[DIRECTION], direction->text);
 }
 
-static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, const struct load *load)
+/* time: that of the capture; the first and the last sample may reach beyond it. */
+static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, const struct load *load,
+                           const struct report_span *time)
 {
     struct bound bound = { 0 };
 
     for (size_t i = 0; i < clock->count; i++) {
-        int64_t length = saturating_duration(clock->start[i], clock->end[i]);
+        int64_t start = clock->start[i] > time->from_ns ? clock->start[i] : time->from_ns,
+                end = clock->end[i] < time->to_ns ? clock->end[i] : time->to_ns;
+        int64_t length = end > start ? saturating_duration(start, end) : 0;
         double percent = 100 * load->role.metric->values[i] * load->role.scale / load->full;
-        if (percent < FULL_PERCENT || length <= 0 || (double)busy[i] * 100 >= (double)length * BUSY_PERCENT)
+        if (percent < FULL_PERCENT || percent > MOST_PERCENT || length <= 0 ||
+            (double)busy[i] * 100 >= (double)length * BUSY_PERCENT)
             continue;
         if (!bound.samples++)
-            bound.start_ns = clock->start[i];
+            bound.start_ns = start;
         bound.bound_ns = saturating_add(bound.bound_ns, length);
         bound.idle_ns = saturating_add(bound.idle_ns, length - busy[i]);
         bound.load_ns += percent * (double)length;
@@ -123,7 +130,7 @@ static int visit(struct busy_search *search, int64_t gpu)
         int64_t *times = busy_samples(search, clock);
         if (!times)
             return ERR_NO_MEMORY;
-        struct bound bound = add_up(clock, times, &load);
+        struct bound bound = add_up(clock, times, &load, &search->base.time);
         free(times);
         search->samples += (int64_t)clock->count;
         if (bound.samples && rule_is_enough(&search->base, bound.idle_ns) &&
@@ -165,7 +172,7 @@ const struct analysis rule_pcie_bound = {
         "cover less than half: the GPU waits for copies. The rate is that of the metric (percent), or of the "
         "link's generation and width. Impact is the part of these samples without kernels. A finding has at least "
         "threshold (5) percent of the capture's time.",
-    .needs = { { MISSING, gpu_metrics_tables } },
+    .needs = { { MISSING, gpu_metrics_tables }, { "CUDA work on GPUs", gpu_busy_tables } },
     .run = pcie_bound,
     .finding = say,
     .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels run "
