@@ -22,4 +22,13 @@ static inline int gpu_device_is_called(const struct gpu_device *device, const ch
            strncasecmp(device->bus_id + bus_length - length, word, length) == 0;
 }
 
+/* "0 to 3": the numbers of so many GPUs. */
+static inline void gpu_device_numbers(size_t count, char *out, size_t bytes)
+{
+    if (count > 1)
+        snprintf(out, bytes, "0 to %zu", count - 1);
+    else
+        snprintf(out, bytes, "0");
+}
+
 #endif

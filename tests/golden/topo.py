@@ -231,7 +231,7 @@ def one_h200():
 def refusals():
     host = Host(scripted(["GPU0 X 0-19 0 N/A"], "580.95.05"))
     for options, sentence in ((("-i", "0"), "-i needs -n, -p, -C, -M or -gnid: the matrices have all GPUs"), (("-p",), "-n, -p, -C, -M and -gnid need -i, the GPU"),
-                              (("-p", "-i", "0"), "-i needs two GPUs here"), (("-C", "-i", "7"), "there is no GPU '7' here; nvidia-smi -L lists them"),
+                              (("-p", "-i", "0"), "-i needs two GPUs here"), (("-C", "-i", "7"), "there is no GPU '7' here, only 0; nvidia-smi -L lists them"),
                               (("-p2p", "x"), "-p2p needs letters of r, w, n, a and p, not 'x'"), (("-c", "many"), "-c needs a number below 1024, not 'many'"),
                               (("-n", "6", "-i", "0"), "-n needs a number below 6, not '6'")):
         check(" ".join(options), f"tacho topo: {sentence}\n", topo(host, *options))

@@ -207,10 +207,29 @@ class Metrics(fakelib.Case):
         self.assertIn("has no GPM", self.output.stderr)
         report = self.capture(text=two, options=["--gpu-metrics-device=1", "--gpu-metrics-source=nvml"], count=0)
         self.assertEqual(self.asked(), [])
-        report = self.capture(text=two, options=["--gpu-metrics-devices=7", "--gpu-metrics-source=nvml"], count=0)
-        self.assertIn("There is no GPU '7' here", self.output.stderr)
         report = self.capture(text=two, options=["--gpu-metrics-devices=none"], count=0)
         self.assertFalse(report.has("TACHO_GPU_SAMPLING"))
+
+    def test_values_that_are_refused_before_the_program_starts(self):
+        with open(self.path("script"), "w") as file:
+            file.write(script(count=2))
+        environment = dict(os.environ, TACHO_NVML=os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), FAKE_NVML=self.path("script"), TACHO_GPU_HELPER=HELPER)
+        for option, sentence in (("--gpu-metrics-devices=0,5", "there is no GPU '5' here, only 0 to 1; --gpu-metrics-devices=help lists them"),
+                                 ("--gpu-metrics-devices=9", "there is no GPU '9' here, only 0 to 1; --gpu-metrics-devices=help lists them"),
+                                 ("--gpu-metrics-frequency=5", "counters are sampled at least 10 times a second, not 5; --gpu-metrics-source=gpm or nvml takes 1 to 100")):
+            done = subprocess.run([lib.TACHO, "profile", "-o", self.path("none.tacho"), option, "touch", self.path("ran")], env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (2, f"tacho profile: {sentence}\n"))
+        self.assertFalse(os.path.exists(self.path("ran")))
+        self.assertFalse(os.path.exists(self.path("none.tacho")))
+
+    def test_a_program_without_gpu_work_is_not_blamed(self):
+        """The link seems to be full all the time, by another program."""
+        text = script("DeviceGetPcieThroughput[0] - 50000000", "DeviceGetPcieThroughput[1] - 50000000", "DeviceGetCurrPcieLinkGeneration - 5", "DeviceGetCurrPcieLinkWidth - 16")
+        with open(self.path("script"), "w") as file:
+            file.write(text)
+        own = {"TACHO_NVML": os.path.join(fakelib.FAKE, "lib", "libnvidia-ml.so.1"), "FAKE_NVML": self.path("script"), "TACHO_GPU_HELPER": HELPER}
+        self.profile("--gpu-metrics-devices=all", "--gpu-metrics-source=nvml", "--gpu-metrics-set=full", "sleep", "0.5", env=dict(os.environ, **own), output="sleep.tacho")
+        self.assertNotIn("PCIe", self.output.stderr)
 
     def test_gpm(self):
         report = self.capture(text=script("GpmQueryDeviceSupport 0 1", "GpmMetricsGet[2] 0 87.5 12.25 " + " ".join(map(str, range(20, 90))), "GpmMetricsGet[20] 0 3"),

@@ -192,7 +192,7 @@ static void devices_have_three_names(void **state)
     }
     struct told *told = run(OPTIONS("devices=0,7", "rounds=1"));
     assert_int_equal(told->devices, 0);
-    assert_string_equal(told->refusal, "There is no GPU '7' here; nvidia-smi -L lists them.");
+    assert_string_equal(told->refusal, "There is no GPU '7' here, only 0 to 1; nvidia-smi -L lists them.");
 }
 
 static void refusals_are_sentences(void **state)

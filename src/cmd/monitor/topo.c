@@ -72,9 +72,12 @@ static int choose(const struct topology *topology, const char *list, struct chos
         size_t length = strcspn(word, ","), place = 0;
         while (place < topology->gpus && !gpu_device_is_called(&topology->node[place].device, word, length))
             place++;
-        if (place == topology->gpus)
-            return error_set(err, ERR_NOT_FOUND, "there is no GPU '%.*s' here; nvidia-smi -L lists them", (int)length,
-                             word);
+        if (place == topology->gpus) {
+            char numbers[32];
+            gpu_device_numbers(topology->gpus, numbers, sizeof numbers);
+            return error_set(err, ERR_NOT_FOUND, "there is no GPU '%.*s' here, only %s; nvidia-smi -L lists them",
+                             (int)length, word, numbers);
+        }
         if (chosen->count < 2)
             chosen->place[chosen->count] = place;
         chosen->count++;

@@ -20,8 +20,13 @@ static double real(const struct small_table *rows, size_t row, size_t column)
 
 static void add_samples(struct text *out, const struct small_table *rows, size_t i)
 {
-    human_count(out, (uint64_t)small_table_number(rows, i, SAMPLES, 0));
-    text_addf(out, " samples at %.3g Hz (%.3g requested), ", real(rows, i, REACHED), real(rows, i, REQUESTED));
+    int64_t samples = small_table_number(rows, i, SAMPLES, 0);
+
+    human_count(out, (uint64_t)samples);
+    if (samples > 1)
+        text_addf(out, " samples at %.3g Hz (%.3g requested), ", real(rows, i, REACHED), real(rows, i, REQUESTED));
+    else /* one has no rate */
+        text_addf(out, " sample (%.3g Hz requested), ", real(rows, i, REQUESTED));
     human_count(out, (uint64_t)small_table_number(rows, i, LOST, 0));
     text_add(out, " lost");
     if (!small_table_is_null(rows, i, CLOCKS))

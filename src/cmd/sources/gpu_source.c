@@ -14,6 +14,7 @@
 #include "gpu_doctor.h"
 #include "gpu_info.h"
 #include "gpu_summary.h"
+#include "wire/gpu_device_name.h"
 
 enum { USUAL_HZ = 10, MOST_HZ = 100 };
 enum { USUAL_COUNTERS_HZ = 10000, LEAST_COUNTERS_HZ = 10, MOST_COUNTERS_HZ = 200000 }; /* nsys's */
@@ -289,9 +290,48 @@ static uint32_t chosen_counters_hz(const struct settings *gpu)
 
     if (!is_wanted)
         return 0;
-    if (gpu->frequency_hz && gpu->frequency_hz < LEAST_COUNTERS_HZ)
-        return LEAST_COUNTERS_HZ;
     return gpu->frequency_hz ? gpu->frequency_hz : USUAL_COUNTERS_HZ;
+}
+
+static int is_gpu(const struct gpu_probe *probe, const char *word, size_t length)
+{
+    for (size_t i = 0; i < probe->count; i++)
+        if (gpu_device_is_called(&probe->devices[i], word, length))
+            return 1;
+    return 0;
+}
+
+/* Refuses a GPU that is not there before the program runs. Where GPUs cannot be listed, the capture tells why. */
+static int check_list(const char *list, struct error *err)
+{
+    struct gpu_probe probe;
+    char numbers[32];
+    int code = 0;
+
+    gpu_probe_ask(&probe);
+    gpu_device_numbers(probe.count, numbers, sizeof numbers);
+    for (const char *word = list; *word && probe.count;) {
+        size_t length = strcspn(word, ",");
+        if (!is_gpu(&probe, word, length)) {
+            code = error_set(err, ERR_BAD_ARGUMENT,
+                             "there is no GPU '%.*s' here, only %s; --gpu-metrics-devices=help lists them", (int)length,
+                             word, numbers);
+            break;
+        }
+        word += length + (word[length] == ',');
+    }
+    gpu_probe_free(&probe);
+    return code;
+}
+
+static int check(const struct settings *gpu, uint32_t counters_hz, struct error *err)
+{
+    if (counters_hz && counters_hz < LEAST_COUNTERS_HZ)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "counters are sampled at least %d times a second, not %u; --gpu-metrics-source=gpm or nvml "
+                         "takes 1 to %d",
+                         LEAST_COUNTERS_HZ, counters_hz, MOST_HZ);
+    return gpu->devices == COLLECT_GPU_LIST && !gpu->help_devices ? check_list(gpu->list, err) : 0;
 }
 
 static int finish(struct profile_settings *settings, struct collect_options *collect, struct error *err)
@@ -301,6 +341,8 @@ static int finish(struct profile_settings *settings, struct collect_options *col
 
     if (gpu->devices == COLLECT_GPU_NONE || (!gpu->is_given && !has_cuda))
         return 0;
+    if (check(gpu, chosen_counters_hz(gpu), err) != 0)
+        return err->code;
     collect->gpu = (struct collect_gpu_options){
         .devices = gpu->devices == COLLECT_GPU_VISIBLE && !has_cuda ? COLLECT_GPU_ALL : gpu->devices,
         .list = gpu->list,

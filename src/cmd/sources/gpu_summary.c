@@ -13,12 +13,13 @@ struct figures {
     double throttled_ns, clock_ns;
 };
 
-/* Over the intervals of a metric: the sum of value × duration, and of durations. */
-static void add_up(const struct gpu_metrics *metrics, const struct gpu_metric *metric, double *sum, double *length_ns)
+/* Over the intervals of a metric, from the first'th on: the sum of value × duration, and of durations. */
+static void add_up(const struct gpu_metrics *metrics, const struct gpu_metric *metric, size_t first, double *sum,
+                   double *length_ns)
 {
     const struct gpu_clock *clock = &metrics->clocks[metric->clock];
 
-    for (size_t i = 0; i < clock->count; i++) {
+    for (size_t i = first; i < clock->count; i++) {
         double ns = (double)clock->end[i] - (double)clock->start[i];
         *sum += metric->values[i] * ns;
         *length_ns += ns;
@@ -46,13 +47,16 @@ static void add_gpu(struct figures *figures, struct report *report, const struct
                             *throttled = find(report, metrics, part, "Throttled [%]"),
                             *temperature = find(report, metrics, part, "Temperature [C]");
     double watt_ns = 0, power_ns = 0, percent_ns = 0;
+    size_t first = 0;
 
-    if (!power)
+    if (!power) {
         power = find(report, metrics, part, "Power [W]");
+        first = 1; /* nothing was read before the first reading of a level, so it has no time of its own */
+    }
     if (power)
-        add_up(metrics, power, &watt_ns, &power_ns);
+        add_up(metrics, power, first, &watt_ns, &power_ns);
     if (throttled)
-        add_up(metrics, throttled, &percent_ns, &figures->clock_ns);
+        add_up(metrics, throttled, 0, &percent_ns, &figures->clock_ns);
     for (size_t i = 0; temperature && i < metrics->clocks[temperature->clock].count; i++)
         figures->highest_c = temperature->values[i] > figures->highest_c ? temperature->values[i] : figures->highest_c;
     figures->gpus += power_ns > 0;

@@ -77,7 +77,9 @@ int nvml_devices_find(struct nvml_gpus *gpus, const char *list, struct refusal *
     }
     const char *unknown = unknown_word(gpus, list);
     if (unknown) {
-        refusal_set(why, GPU_REFUSAL_GPU_UNKNOWN, unknown, NULL);
+        char numbers[32];
+        gpu_device_numbers(gpus->count, numbers, sizeof numbers);
+        refusal_set(why, GPU_REFUSAL_GPU_UNKNOWN, unknown, numbers);
         why->texts[0][strcspn(why->texts[0], ",")] = 0;
         return -1;
     }
