@@ -227,7 +227,8 @@ def a_report():
     began = time.time()
     got, said, out = run("dmon", "-o", "rec.tacho", "-o", "T", "-s", "pcm", "--gpm-metrics", "smutil", "-d", "0.02", "-c", "4")
     check("status", 0, got)
-    check("what has no GPM", "tacho dmon: GPU 1 (NVIDIA H200) has no GPM, which needs Hopper or later and driver 520 or later\n", said)
+    check("what has no GPM, and where the report is", "tacho dmon: GPU 1 (NVIDIA H200) has no GPM, which needs Hopper or later and driver 520 or later\n"
+          "tacho dmon: wrote rec.tacho; tacho stats prints it, tacho view shows it\n", said)
     check("lines beside the report", (2 + 8, "#Time"), (len(out.splitlines()), out[:5]))
     output("export", "-q", "-o", "rec.sqlite", "rec.tacho")
     database = sqlite3.connect("rec.sqlite")
@@ -251,9 +252,21 @@ def a_report():
     check("info", True, "Made by Tacho" in output("info", "rec.tacho"))
     power = [row for row in lib.table("gpu_metrics_sum", "rec.tacho") if row["Metric"] == "Power [W]"]
     check("its table", [(4, min(list_), max(list_)) for list_ in watts], [(row["Samples"], row["Min"], row["Max"]) for row in power])
+    check("the default tables", True, "GPU Metrics Summary (gpu_metrics_sum)" in output("stats", "rec.tacho"))
+    energy(series)
     with lib.Timeline("rec.tacho") as timeline:
         labels = [row["label"] for row in timeline.ask("rows")["rows"]]
         check("rows of the timeline", True, all(any(name in label for label in labels) for name in ("Power", "SM Clock", "SMs Active", "Memory Used")))
+
+
+def energy(series):
+    """Energy is that of the time between the first reading and the last: four readings have three intervals."""
+    joules = 0
+    for number in (0, 1):
+        samples = series[number, "Power [W]"]
+        joules += sum(value * (at - before) / 1e9 for (_, before), (value, at) in zip(samples, samples[1:]))
+    told = re.search(r"([\d.]+) J", output("summary", "rec.tacho")).group(1)
+    check("energy", True, abs(float(told) - joules) <= 0.06)
 
 
 def reports_that_cannot_be():
@@ -366,7 +379,10 @@ def bad_options():
     check("format", True, "did you mean 'nounit'?" in refusal("dmon", "--format", "csv,nounits"))
     check("metric", True, "did you mean smutil (2)?" in refusal("dmon", "--gpm-metrics", "smutl"))
     check("option", True, "did you mean --delay?" in refusal("dmon", "--dely", "2"))
-    check("GPU", (6, "tacho dmon: there is no GPU '7' here; nvidia-smi -L lists them\n", ""), run("dmon", "-i", "7"))
+    only = len(output("dmon", "-c", "1", "--format", "csv,noheader,nounit").splitlines()) - 1
+    check("GPU", (6, f"tacho dmon: there is no GPU '7' here, only {f'0 to {only}' if only else 0}; nvidia-smi -L lists them\n", ""), run("dmon", "-i", "7"))
+    check("a metric of GPM without a column", "tacho dmon: --gpm-metrics: metric 100 is not supported; 'tacho help dmon' lists numbers and names\n",
+          refusal("dmon", "--gpm-metrics", "100"))
 
 
 def without_nvml():

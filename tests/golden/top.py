@@ -23,6 +23,7 @@ from nvml_host import Host, gpus
 
 ALL = 4294967295  # NVML's "no instance"
 LIMIT = 120  # seconds until something that must come has not come
+CAPTURES = re.compile(r"capture |\d+ captures:")
 WHOLE = "\x1b[H"  # ends each drawing: a terminal gets it in pieces, and half of one is no screen
 
 
@@ -75,7 +76,7 @@ class Screen:
     def lines(self):
         """Without captures: others may run on this machine."""
         lines = ["".join(row).rstrip() for row in self.cells]
-        return [line for line in lines if not line.startswith("capture")]
+        return [line for line in lines if not CAPTURES.match(line)]
 
 
 class Top:
@@ -280,7 +281,7 @@ def eight():
 def plain(host, *options, **environment):
     done = subprocess.run([TACHO, "top", "-d", "0.05", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env={**host.environment, "LC_ALL": "C", **environment}, timeout=60)
-    return done.returncode, [line for line in done.stdout.decode().split("\n") if not line.startswith("capture")], done.stderr.decode()
+    return done.returncode, [line for line in done.stdout.decode().split("\n") if not CAPTURES.match(line)], done.stderr.decode()
 
 
 def in_a_pipe():
@@ -329,21 +330,27 @@ def captures():
     end = time.monotonic() + LIMIT
     found = []
     while not found and time.monotonic() < end:
-        done = subprocess.run([TACHO, "top", "-d", "0.05"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env={**SMALL.environment, "COLUMNS": "400"})
-        found = [line for line in done.stdout.decode().split("\n") if line.startswith("capture") and report in line]
-    check("the running capture", 1, len(found))
-    check("… its age and pid", True, bool(found) and re.search(rf"for \S+ \S+  pid {capture.pid}: ", found[0]) is not None)
+        whole = json.loads(subprocess.run([TACHO, "top", "-d", "0.05", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=SMALL.environment).stdout)
+        found = [row for row in whole["captures"] if row["report"] == report]
+    check("the running capture, once", [capture.pid], [row["pid"] for row in found])
+    done = subprocess.run([TACHO, "top", "-d", "0.05"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env={**SMALL.environment, "COLUMNS": "1000"})
+    lines = done.stdout.decode().split("\n")
+    at = [number for number, line in enumerate(lines) if CAPTURES.match(line)]
+    check("one line for all captures, below the GPUs", True, len(at) == 1 and at[0] > max(number for number, line in enumerate(lines) if line.startswith("GPU ")))
+    alone = rf"capture  {re.escape(report)}  for \S+ \S+  pid {capture.pid}: "
+    check(f"… and what it says: {lines[at[0]] if at else None}", True, bool(at) and re.match(rf"{alone}|\d+ captures: .*live\.tacho", lines[at[0]]) is not None)
     os.killpg(capture.pid, signal.SIGINT)
     capture.wait(LIMIT)
 
 
 def refusals():
+    check("-n 0", "tacho top: --iterations must be a number from 1, not '0'\n", plain(SMALL, "-n", "0")[2])
     check("no GPU", (1, [""], "tacho top: there is no GPU on this machine\n"), plain(Host(["DeviceGetCount_v2 - 0"])))
     top = Top(Host(["DeviceGetCount_v2 - 0"]))
     check("no GPU on a terminal", 1, top.wait())
     top.read_rest()
     check("… one sentence, and nothing was drawn", ("tacho top: there is no GPU on this machine\n", b""), (top.process.stderr.read().decode(), top.bytes))
-    check("a GPU that is not there", "tacho top: there is no GPU '9' here; nvidia-smi -L lists them\n", plain(SMALL, "-i", "9")[2])
+    check("a GPU that is not there", "tacho top: there is no GPU '9' here, only 0 to 1; nvidia-smi -L lists them\n", plain(SMALL, "-i", "9")[2])
 
 
 narrow()

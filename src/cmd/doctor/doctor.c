@@ -66,6 +66,7 @@ struct checkup {
     struct text out;
     int is_json, colours;
     size_t count, verdicts[VERDICT_NOTE + 1];
+    size_t arrows; /* findings that say what to do */
 };
 
 /* The lists of examinations, in the order of the output. */
@@ -109,6 +110,7 @@ static void examine(struct checkup *checkup, const examination_lists lists, size
         }
         checkup->count++;
         checkup->verdicts[finding.verdict]++;
+        checkup->arrows += finding.allow.length > 0;
         text_free(&finding.why);
         text_free(&finding.allow);
     }
@@ -124,11 +126,11 @@ static void add_conclusion(struct checkup *checkup)
         return;
     }
     if (failed)
-        text_addf(&sentence, "%zu of these checks failed; the lines with an arrow say what to do.", failed);
+        text_addf(&sentence, "%zu of these checks failed%s.", failed,
+                  checkup->arrows ? "; the lines with an arrow say what to do" : "");
     else if (partly)
-        text_addf(&sentence,
-                  "Tacho works here, %zu of these checks in part; the lines with an arrow say how to get the rest.",
-                  partly);
+        text_addf(&sentence, "Tacho works here, %zu of these checks in part%s.", partly,
+                  checkup->arrows ? "; the lines with an arrow say how to get the rest" : "");
     else
         text_add(&sentence, "Tacho can record everything that this machine offers.");
     text_add_char(&checkup->out, '\n');

@@ -36,6 +36,15 @@ static int look(struct running_capture *capture, const char *folder)
     return is_collector;
 }
 
+/* A collector that forks has a child for a moment that holds the same report: the capture is one. */
+static int is_known(const struct running_capture *list, size_t count, const struct running_capture *capture)
+{
+    for (size_t i = 0; i < count; i++)
+        if (*capture->report && strcmp(list[i].report, capture->report) == 0)
+            return 1;
+    return 0;
+}
+
 static int64_t age_of(pid_t pid)
 {
     int64_t ticks = (int64_t)procfs_start_time(pid), per_second = sysconf(_SC_CLK_TCK);
@@ -56,7 +65,7 @@ size_t captures_find(struct running_capture *list, size_t most)
             continue;
         list[found] = (struct running_capture){ .pid = pid, .age_ns = age_of(pid) };
         snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
-        if (!look(&list[found], folder))
+        if (!look(&list[found], folder) || is_known(list, found, &list[found]))
             continue;
         procfs_command(pid, &command);
         snprintf(list[found].command, sizeof list[found].command, "%s", text_string(&command));

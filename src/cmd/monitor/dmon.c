@@ -76,6 +76,9 @@ static int complain_gpm(const char *word, struct error *err)
 {
     const char *names[GPM_COLUMNS + 1] = { 0 }, *nearest;
 
+    if (*word && !word[strspn(word, "0123456789")])
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--gpm-metrics: metric %s is not supported; 'tacho help dmon' lists numbers and names", word);
     for (int i = 0; i < GPM_COLUMNS; i++)
         names[i] = gpm_names[i].name;
     nearest = nearest_name(word, names);

@@ -28,16 +28,26 @@ int monitor_take_delay(void *settings, const char *value, struct error *err)
     return 0;
 }
 
-int monitor_take_count(void *settings, const char *value, struct error *err)
+static int take_rounds(void *settings, const char *option, const char *value, struct error *err)
 {
     struct monitor_settings *monitor = settings;
     char *end;
     unsigned long long count = (errno = 0, strtoull(value, &end, 10));
 
     if (*value < '0' || *value > '9' || *end || errno || !count)
-        return error_set(err, ERR_BAD_ARGUMENT, "--count must be a number from 1, not '%s'", value);
+        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number from 1, not '%s'", option, value);
     monitor->rounds = count;
     return 0;
+}
+
+int monitor_take_count(void *settings, const char *value, struct error *err)
+{
+    return take_rounds(settings, "count", value, err);
+}
+
+int monitor_take_iterations(void *settings, const char *value, struct error *err)
+{
+    return take_rounds(settings, "iterations", value, err);
 }
 
 const char *const *monitor_format_names(void)
@@ -232,7 +242,12 @@ static int run_recorded(struct monitor *monitor, FILE *file, struct error *err)
         return code;
     monitor->wish.take = monitor_record_take;
     monitor->wish.context = record;
-    return monitor_record_close_after(record, run_rounds(monitor, file, err), err);
+    code = monitor_record_close_after(record, run_rounds(monitor, file, err), err);
+    if (code != 0)
+        return code;
+    fprintf(stderr, "tacho %s: wrote %s; tacho stats prints it, tacho view shows it\n", monitor->self->name,
+            monitor->report);
+    return 0;
 }
 
 int monitor_run(struct monitor *monitor)

@@ -37,6 +37,7 @@ struct monitor_settings {
       .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
 int monitor_take_delay(void *settings, const char *value, struct error *err);
 int monitor_take_count(void *settings, const char *value, struct error *err);
+int monitor_take_iterations(void *settings, const char *value, struct error *err); /* the same, of another name */
 const char *const *monitor_format_names(void);
 
 /* Exit statuses of nvidia-smi, which scripts compare: no such GPU, and letters of -s that are none. */

@@ -22,7 +22,7 @@ static const struct option options[] = {
       .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },
     { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,
       .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },
-    { .name = "iterations", .letter = 'n', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_count,
+    { .name = "iterations", .letter = 'n', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_iterations,
       .help = "Stop after N readings. Default: run until q; without a terminal, 1." },
     { .name = "batch", .letter = 'b', .kind = OPTION_FLAG, .offset = FIELD(is_batch),
       .help = "Print text, a reading below the other, for a file or a pipe." },

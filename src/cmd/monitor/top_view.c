@@ -10,6 +10,7 @@
 
 #include "abi/nvml.h"
 #include "base/human.h"
+#include "base/path.h"
 #include "cmd/print/display.h"
 #include "top_line.h"
 
@@ -262,12 +263,29 @@ static void put_capture(struct view *view, const struct running_capture *capture
     struct text age = { 0 };
 
     human_time(&age, capture->age_ns);
-    top_line_begin(&view->line);
     top_line_put(&view->line, TOP_BOLD, "capture");
     top_line_put(&view->line, TOP_PLAIN, "  %s  for %s  pid %d: %s", *capture->report ? capture->report : UNKNOWN,
                  text_string(&age), (int)capture->pid, capture->command);
-    top_line_end(&view->line);
     text_free(&age);
+}
+
+/* One line: the capture, or how many there are and the names of their reports, as far as they fit. */
+static void put_captures(struct view *view)
+{
+    const struct top_model *model = view->model;
+
+    if (!model->capture_count)
+        return;
+    top_line_begin(&view->line);
+    if (model->capture_count == 1) {
+        put_capture(view, &model->captures[0]);
+    } else {
+        top_line_put(&view->line, TOP_BOLD, "%zu captures:", model->capture_count);
+        for (size_t i = 0; i < model->capture_count; i++)
+            top_line_put(&view->line, TOP_PLAIN, "%s %s", i ? "," : "",
+                         *model->captures[i].report ? path_base_name(model->captures[i].report) : UNKNOWN);
+    }
+    top_line_end(&view->line);
 }
 
 static void put_help(struct view *view)
@@ -279,8 +297,9 @@ static void put_help(struct view *view)
         "+, -          a longer or shorter interval",
         "?             show or hide this list",
         "",
-        "SM is the share of SMs that had work, tensor that of tensor cores, DRAM that of its bandwidth: from GPM, on",
-        "Hopper and later. util is the share of time with any kernel, all that other GPUs report. n/a: not known.",
+        "SM is the share of SMs that had work, tensor that of tensor cores, DRAM that",
+        "of its bandwidth: from GPM, on Hopper and later. util is the share of time",
+        "with any kernel, all that other GPUs report. n/a: not known.",
     };
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -355,10 +374,9 @@ size_t top_view_add(struct text *out, const struct top_model *model, const struc
     size_t shown = 0;
 
     put_title(&view);
-    for (size_t i = 0; i < model->capture_count; i++)
-        put_capture(&view, &model->captures[i]);
     for (size_t i = 0; i < model->gpu_count; i++)
         put_gpu(&view, &model->gpus[i]);
+    put_captures(&view);
     text_add_char(&screen, '\n');
     if (look->has_help)
         put_help(&view);
