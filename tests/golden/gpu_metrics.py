@@ -270,7 +270,21 @@ def check_diff():
         made.write()
     rows = json.loads(output("diff", "-q", "-f", "json", "--all", "-r", "gpu_metrics_sum", "before.sqlite", "after.sqlite"))
     rows = rows if isinstance(rows, list) else rows["gpu_metrics_sum"]
-    check("diff of means", {("Metric 0 [Throughput %]", 20.0, 20.0), ("Metric 1 [Throughput %]", 40.0, 30.0)}, {(row["Metric"], row["Before"], row["After"]) for row in rows})
+    check("diff of means", {("Metric 0", "%", 20.0, 20.0), ("Metric 1", "%", 40.0, 30.0)}, {(row["Metric"], row["Unit"], row["Before"], row["After"]) for row in rows})
+
+
+def check_short():
+    """For people: units of their own, out of the names."""
+    made = Made("short.sqlite")
+    for metric, (name, value) in enumerate((("SM Clock [Hz]", 1980000000), ("Memory Used [bytes]", 12345678901), ("PCIe TX [bytes/s]", 25000000), ("Power [W]", 75),
+                                            ("GPC Clock Frequency [MHz]", 1500000000))):
+        add_metric(made, 0, 1, metric, name, [(100 * i, value) for i in range(10)])
+    made.write()
+    expected = [("SM Clock", "MHz", 1980.0), ("Memory Used", "GB", 12.346), ("PCIe TX", "MB/s", 25.0), ("Power", "W", 75.0), ("GPC Clock Frequency", "MHz", 1500.0)]
+    rows = table("gpu_metrics_sum:short=true", "short.sqlite")
+    check("short", expected, [(row["Metric"], row["Unit"], round(row["Avg"], 3)) for row in rows])
+    check("least and greatest", [row["Avg"] for row in rows] * 2, [row["Min"] for row in rows] + [row["Max"] for row in rows])
+    check("in a pipe all is as it was stored", (1980000000.0, "SM Clock [Hz]"), tuple(table("gpu_metrics_sum", "short.sqlite")[0][name] for name in ("Avg", "Metric")))
 
 
 def check_unchecked():
@@ -363,6 +377,7 @@ check_work()
 unpack(os.path.join(HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
 check_rules()
 check_diff()
+check_short()
 check_unchecked()
 check_fuzz()
 check_time(sqlite3.connect("mix.sqlite"))

@@ -124,6 +124,7 @@ class Table:
 
     def __init__(self, report, file, known):
         options = ":fold=true" if report in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "thread_wait_sum") else ""
+        options = ":short=true" if report == "gpu_metrics_sum" else options
         command = "analyze" if report in RULES else "stats"
         header, *self.rows = csv.reader(output(command, "-q", "-f", "csv", "-r", report + options, "--rows=all", file).splitlines())
         parts = [re.fullmatch(r"(.*?)(?: \((ns|%|MB|B)\))?", name) for name in header]

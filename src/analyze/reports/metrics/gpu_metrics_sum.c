@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/report_options.h"
 #include "analyze/engine/statistics.h"
+#include "analyze/model/metrics/gpu_metric_names.h"
 #include "analyze/model/metrics/gpu_metrics.h"
 #include "analyze/registry.h"
 
@@ -93,27 +95,61 @@ static const struct table_column columns[COLUMNS] = {
     [PERIOD] = { "Period", CELL_INT, UNIT_NS, 0 },
 };
 
-static int set_names(struct table *table, struct table_cell *row, struct report *report,
-                     const struct gpu_metric *metric, struct text *text)
+/* What to make of a metric: the figures, and which of them are wanted. */
+struct sums {
+    const char *part; /* of its name, in any case; NULL: any */
+    int is_short; /* names without units, and the units that people use; the same in all runs, so that they compare */
+    int64_t *scratch;
+};
+
+/* The unit that people use for one, and a value in it. */
+static const struct {
+    const char *unit, *usual;
+    double factor;
+} usual_units[] = { { "Hz", "MHz", 1e-6 }, { "bytes", "GB", 1e-9 }, { "bytes/s", "MB/s", 1e-6 } };
+
+static void take_usual(struct text *unit, struct figures *figures)
 {
-    gpu_metric_add_name(text, report, metric);
-    if (cell_set_built(table, &row[METRIC], text) != 0)
-        return ERR_NO_MEMORY;
-    text_clear(text);
-    gpu_metric_add_unit(text, report, metric);
-    return text->length ? cell_set_built(table, &row[UNIT], text) : 0;
+    double *const values[] = { &figures->mean,  &figures->min, &figures->median,
+                               &figures->upper, &figures->max, &figures->deviation };
+
+    for (size_t i = 0; i < sizeof usual_units / sizeof *usual_units; i++) {
+        if (strcmp(text_string(unit), usual_units[i].unit) != 0)
+            continue;
+        text_clear(unit);
+        text_add(unit, usual_units[i].usual);
+        for (size_t j = 0; j < sizeof values / sizeof *values; j++)
+            *values[j] *= usual_units[i].factor;
+        return;
+    }
+}
+
+static int set_names(struct table *table, struct table_cell *row, struct report *report,
+                     const struct gpu_metric *metric, const struct text *unit, int is_short)
+{
+    struct text name = { 0 };
+
+    gpu_metric_add_name(&name, report, metric);
+    if (is_short)
+        text_cut(&name, gpu_metric_unit(text_string(&name), name.length).name_length);
+    int code = cell_set_built(table, &row[METRIC], &name);
+    text_free(&name);
+    return code != 0 || !unit->length ? code : cell_set_built(table, &row[UNIT], unit);
 }
 
 static int add_row(struct table *table, struct report *report, const struct gpu_metrics *metrics,
-                   const struct gpu_metric *metric, int64_t *scratch)
+                   const struct gpu_metric *metric, const struct sums *sums)
 {
     const struct gpu_clock *clock = &metrics->clocks[metric->clock];
-    struct figures figures = measure(metric->values, clock, scratch);
+    struct figures figures = measure(metric->values, clock, sums->scratch);
     struct table_cell *row = table_add_row(table);
-    struct text text = { 0 };
+    struct text unit = { 0 };
 
     if (!row)
         return ERR_NO_MEMORY;
+    gpu_metric_add_unit(&unit, report, metric);
+    if (sums->is_short)
+        take_usual(&unit, &figures);
     cell_set_int(&row[GPU], metric->gpu);
     cell_set_int(&row[SAMPLES], (int64_t)clock->count);
     cell_set_real(&row[MEAN], figures.mean);
@@ -124,12 +160,11 @@ static int add_row(struct table *table, struct report *report, const struct gpu_
     cell_set_real(&row[DEVIATION], figures.deviation);
     if (clock->period_ns > 0)
         cell_set_int(&row[PERIOD], clock->period_ns);
-    int code = set_names(table, row, report, metric, &text);
-    text_free(&text);
+    int code = set_names(table, row, report, metric, &unit, sums->is_short);
+    text_free(&unit);
     return code;
 }
 
-/* part: of its name, in any case; NULL: any. */
 static int is_wanted(struct report *report, const struct gpu_metric *metric, const char *part)
 {
     struct text name = { 0 };
@@ -142,19 +177,19 @@ static int is_wanted(struct report *report, const struct gpu_metric *metric, con
     return is_found;
 }
 
-static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics, const char *part)
+static int fill(struct table *table, struct report *report, const struct gpu_metrics *metrics, struct sums *sums)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < metrics->clock_count; i++)
         most = metrics->clocks[i].count > most ? metrics->clocks[i].count : most;
-    int64_t *scratch = malloc((most + 1) * sizeof *scratch);
-    int code = scratch ? 0 : ERR_NO_MEMORY;
-    for (size_t i = 0; i < metrics->count && scratch; i++)
-        if (is_wanted(report, &metrics->list[i], part) &&
-            (code = add_row(table, report, metrics, &metrics->list[i], scratch)) != 0)
+    sums->scratch = malloc((most + 1) * sizeof *sums->scratch);
+    int code = sums->scratch ? 0 : ERR_NO_MEMORY;
+    for (size_t i = 0; i < metrics->count && sums->scratch; i++)
+        if (is_wanted(report, &metrics->list[i], sums->part) &&
+            (code = add_row(table, report, metrics, &metrics->list[i], sums)) != 0)
             break;
-    free(scratch);
+    free(sums->scratch);
     return code;
 }
 
@@ -162,12 +197,13 @@ static int summarize(struct report *report, const struct analysis_request *reque
                      struct table **out, struct error *err)
 {
     struct table *table = table_new(columns, COLUMNS);
+    struct sums sums = { .part = part };
     struct gpu_metrics metrics;
-    int code = gpu_metrics_read(&metrics, report, request, err);
+    int code = option_truth(request, "short", &sums.is_short, err);
 
-    if (code != 0)
+    if (code != 0 || (code = gpu_metrics_read(&metrics, report, request, err)) != 0)
         goto done;
-    code = table ? fill(table, report, &metrics, part) : ERR_NO_MEMORY;
+    code = table ? fill(table, report, &metrics, &sums) : ERR_NO_MEMORY;
     gpu_metrics_free(&metrics);
 done:
     return table_hand_over(table, code, out, err);
@@ -185,13 +221,18 @@ static int nvlink_sum(struct report *report, const struct analysis_request *requ
     return summarize(report, request, "nvlink", out, err);
 }
 
+#define SHORT_USAGE "[:short=<true|false>]"
+
 const struct analysis analysis_gpu_metrics_sum = {
     .name = "gpu_metrics_sum",
     .title = "GPU Metrics Summary",
-    .usage = "",
-    .help = "Each metric that was sampled on each GPU: its mean over time, and of the values of its samples the least, "
-            "the median, the 95th percentile, the greatest and the standard deviation. Period is the median time "
-            "between two samples.",
+    .usage = SHORT_USAGE,
+    .for_people = { "short", "true" },
+    .help =
+        "Each metric that was sampled on each GPU: its mean over time, and of the values of its samples the least, "
+        "the median, the 95th percentile, the greatest and the standard deviation. Period is the median time "
+        "between two samples. On a terminal, and with short=true, names have no unit, and clocks are in MHz, memory "
+        "in GB, rates in MB/s.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
     .by_default = 73,
     .default_where = "TACHO_GPU_SAMPLING", /* nsys prints no such table by default */
@@ -201,7 +242,8 @@ const struct analysis analysis_gpu_metrics_sum = {
 const struct analysis analysis_nvlink_sum = {
     .name = "nvlink_sum",
     .title = "NVLink Network Bandwidth Summary",
-    .usage = "",
+    .usage = SHORT_USAGE,
+    .for_people = { "short", "true" },
     .help = "gpu_metrics_sum of the metrics that have NVLink in their names.",
     .needs = { { "GPU metrics", gpu_metrics_tables } },
     .run = nvlink_sum,
