@@ -86,7 +86,41 @@ def summaries():
           [row for row in rows if row[1] == "copy(char*)" and row[3] == "launch__registers_per_thread"])
 
 
+def filters():
+    """The filters of launches choose those of the report, in its order; --set, --section and --metrics what is printed of them."""
+    def launches(*options, page="raw"):
+        rows = printed("--page", page, *options)
+        return [(row[0], row[1]) for row in rows[2:]]
+
+    gemm, copy, other = [(str(kernel[0]), str(kernel[1])) for kernel in KERNELS]
+    for options, expected in ((["-k", "gemm"], [gemm]), (["-k", "regex:cop"], [copy, other]), (["-k", "regex:o", "-s", "1"], [other]), (["-c", "1"], [gemm]),
+                              (["-s", "1", "-c", "1"], [copy]), (["--devices", "1"], [other]), (["--devices", "0,1", "-k", "copy"], [copy, other]),
+                              (["--kernel-id", "2:::"], [other]), (["--kernel-id", ":7::"], [gemm, other]), (["--kernel-id", "::copy:2"], [other]),
+                              (["--kernel-id", "::regex:c.py:1|2"], [copy, other]), (["--launch-skip-before-match", "1", "-c", "1"], [copy]),
+                              (["--filter-mode", "per-gpu", "-c", "1"], [gemm, other]), (["--filter-mode", "per-launch-config", "-c", "1"], [gemm, copy])):
+        check(f"launches with {options}", expected, launches(*options))
+    rows = printed("-k", "copy", "--devices", "1", "--print-units", "base", "--page", "raw")
+    check("values stay with their kernel", [str(cell) for cell in KERNELS[2]] + [values[2] for _, values in METRICS.values()], rows[2])
+    check("columns of metrics", LEADING + ["gpu__time_duration.sum", "smsp__inst_executed.sum"], printed("--page", "raw", "--metrics", "gpu__time_duration,regex:^smsp__inst")[0])
+    check("columns of a section", LEADING + ["launch__registers_per_thread", "sm__warps_active.avg.pct_of_peak_sustained_active"], printed("--page", "raw", "--section", "Occupancy")[0])
+    check("rows of metrics", [["Command line profiler metrics", "gpu__time_duration.sum", "ns", value] for value in METRICS["gpu__time_duration.sum"][1]],
+          [row[11:15] for row in printed("--metrics", "gpu__time_duration.sum", "--print-units", "base")[1:]])
+    sections = lambda *options: list(dict.fromkeys(row[11] for row in printed(*options)[1:]))
+    check("a section", ["Occupancy"], sections("--section", "Occupancy"))
+    check("sections by an expression", ["Launch Statistics", "Occupancy"], sections("--section", "regex:^(Occ|Launch)"))
+    check("a set", ["GPU Speed Of Light Throughput", "Launch Statistics", "Occupancy"], sections("--set", "basic"))
+    check("a section and a metric", ["Occupancy", "Command line profiler metrics"], sections("--section", "Occupancy", "--metrics", "dram__bytes_read.sum"))
+    check("a GPU has no name", ["  Device 0, CC 9.0, Invocations 2", "  Device 1, CC 10.0, Invocations 1"],
+          [line for line in output("ncu", "--import", "raw.csv", "--print-summary", "per-gpu").splitlines() if "Device" in line])
+
+
 def refusals():
+    for options, says in ((["--devices", "7"], "none of the 3 kernels of 'raw.csv' passes the filters"), (["--metrics", "l1tex__t_bytes.sum"], "'raw.csv' has none of these sections and metrics"),
+                          (["--nvtx-include", "a/"], "--nvtx-include is for a program that is run, not for --import"), (["-o", "x"], "--export is for a program that is run, not for --import"),
+                          (["--kernel-name-base", "mangled"], "--kernel-name-base mangled is for a program that is run"), (["-c", "0"], "--launch-count must be a whole number from 1 on, not '0'"),
+                          (["--section", "regex:none"], "no section matches 'regex:none' (--list-sections)"), (["--section", "regex:("], "cannot use --section 'regex:(': a '(' has no ')'")):
+        said = refusal("ncu", "--import", "raw.csv", *options)
+        check(f"refused: {options}", True, said.startswith("tacho ncu: " + says) or said)
     check("no file", True, "--import FILE" in refusal("ncu", "--csv"))
     with open("none.json", "w") as out:
         out.write('{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}')
@@ -96,7 +130,7 @@ def refusals():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for part in (raw_page, details_page, summaries, refusals):
+        for part in (raw_page, details_page, summaries, filters, refusals):
             part()
     sys.exit(lib.status())
 

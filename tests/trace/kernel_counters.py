@@ -1,5 +1,6 @@
 """Counters of kernels equal what the stand-in's range profiler counted for them, launch by launch; the program and its report are whole whatever
 CUPTI answers."""
+import csv
 import os
 import subprocess
 import sys
@@ -104,6 +105,27 @@ class Counters(fakelib.Case):
         self.assertEqual([("GH100", "application")], report.rows("SELECT DISTINCT chip, replayMode FROM TACHO_METRICS, TACHO_KERNEL_COUNTERS"))
         self.assertEqual({0: 1, 1: 2}, {launch: int(value) // 1000 for launch, _, _, value in rows})
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])
+
+    def test_pages(self):
+        """ncu's page has what was asked for, and nothing else: the sections, or the metrics in a section of their own. So it has when it is printed later."""
+        named = "Command line profiler metrics"
+        for counters, sections, labels in (
+                (["--metrics", "sm__inst_executed.sum"], [named], ["sm__inst_executed.sum"]),
+                (["--metrics", "sm__inst_executed.sum,sm__cycles_active"], [named], ["sm__inst_executed.sum", *[f"sm__cycles_active.{end}" for end in ("avg", "max", "min", "sum")]]),
+                (["--set", "light"], ["Light Counters"], None)):
+            with self.subTest(counters):
+                environment = self.environment({"nested": 1}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), TMPDIR=self.folder)
+                path = os.path.join(self.folder, "page.tacho")
+                log = os.path.join(self.folder, "page.csv")
+                command = [os.environ["TACHO"], "ncu", "--quiet", "--csv", "-f", "-o", path, "--log-file", log, *counters, "-c", "1", lib.program("cuda_work"), "kernels"]
+                subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+                page = open(log).read()
+                rows = list(csv.DictReader(page.splitlines()))
+                self.assertEqual(sections, list(dict.fromkeys(row["Section Name"] for row in rows)))
+                if labels:
+                    self.assertEqual(labels, [row["Metric Name"] for row in rows])
+                self.assertEqual({("127.0.0.1", "9.0", "cuda_work")}, {(row["Host Name"], row["CC"], row["Process Name"]) for row in rows})
+                self.assertEqual(page, subprocess.run([os.environ["TACHO"], "ncu", "--csv", "--import", path], capture_output=True, text=True, check=True).stdout)
 
     def test_runs_that_differ(self):
         """A program that launches other kernels when it runs again: said, and nothing is mixed."""

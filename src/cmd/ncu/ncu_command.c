@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/counters/counter_sections.h"
+#include "abi/counters/name_pattern.h"
 
 static const char *const *modes(void)
 {
@@ -88,7 +89,7 @@ static const struct option options[] = {
     { .name = "set", .kind = OPTION_LIST, .offset = FIELD(sets), .value = "SET",
       .help = "Set of sections (default: basic); may be repeated.", .choices = set_names },
     { .name = "section", .kind = OPTION_LIST, .offset = FIELD(sections), .value = "SECTION",
-      .help = "Section; may be repeated." },
+      .help = "Section, or regex:EXPRESSION to search for in their names; may be repeated." },
     { .name = "metrics", .kind = OPTION_LIST, .offset = FIELD(metrics), .value = "LIST",
       .help = "Metrics, with commas between them: names with or without a suffix, regex:EXPRESSION." },
     { .name = "kernel-name", .letter = 'k', .kind = OPTION_TEXT, .offset = FIELD(kernel_name), .value = "NAME",
@@ -165,11 +166,42 @@ static const struct option options[] = {
 /* clang-format on */
 #undef FIELD
 
-static int check(const struct ncu_settings *settings, struct error *err)
+/* ---- What is wrong --------------------------------------------------------------------------------------------- */
+
+/* regex:EXPRESSION becomes the names of the sections that it matches. */
+static int expand_sections(struct option_list *list, struct error *err)
+{
+    static struct name_pattern pattern; /* one of them is large, and there is one command */
+    struct option_list out = { .count = 0 };
+
+    for (size_t i = 0; i < list->count; i++) {
+        const char *value = list->values[i];
+        size_t before = out.count;
+        if (strncmp(value, "regex:", 6) != 0) {
+            out.values[out.count++] = value;
+            continue;
+        }
+        const char *wrong = name_pattern_read(&pattern, value, strlen(value));
+        if (wrong)
+            return error_set(err, ERR_BAD_ARGUMENT, "cannot use --section '%s': %s", value, wrong);
+        for (const struct counter_section *section = counter_sections; section->name; section++)
+            if (name_pattern_matches(&pattern, section->name, strlen(section->name)) &&
+                out.count + (list->count - i) < OPTION_LIST_MAX)
+                out.values[out.count++] = section->name;
+        if (out.count == before)
+            return error_set(err, ERR_BAD_ARGUMENT, "no section matches '%s' (--list-sections)", value);
+    }
+    *list = out;
+    return 0;
+}
+
+static int check(struct ncu_settings *settings, struct error *err)
 {
     for (size_t i = 0; i < settings->sets.count; i++)
         if (!counter_set_find(settings->sets.values[i]))
             return error_set(err, ERR_BAD_ARGUMENT, "there is no set '%s' (--list-sets)", settings->sets.values[i]);
+    if (expand_sections(&settings->sections, err) != 0)
+        return err->code;
     for (size_t i = 0; i < settings->sections.count; i++)
         if (!counter_section_find(settings->sections.values[i]))
             return error_set(err, ERR_BAD_ARGUMENT, "there is no section '%s' (--list-sections)",
@@ -177,12 +209,41 @@ static int check(const struct ncu_settings *settings, struct error *err)
     return 0;
 }
 
+/* Options that say how a program is run mean nothing for a report that is there. */
+static int check_import(const struct ncu_settings *settings, struct error *err)
+{
+    const struct {
+        const char *name;
+        int is_given;
+    } of_programs[] = {
+        { "nvtx-include", settings->nvtx_include.count > 0 },
+        { "nvtx-exclude", settings->nvtx_exclude.count > 0 },
+        { "range-filter", settings->range_filter != NULL },
+        { "profile-from-start", !settings->from_start },
+        { "kernel-name-base mangled",
+          settings->kernel_name_base && strcmp(settings->kernel_name_base, "mangled") == 0 },
+        { "replay-mode", settings->replay_mode != NULL },
+        { "cache-control", settings->cache_control != NULL },
+        { "clock-control", settings->clock_control != NULL },
+        { "target-processes", settings->target_processes != NULL },
+        { "max-time", settings->max_time != NULL },
+        { "export", settings->export != NULL },
+        { "log-file", settings->log_file != NULL },
+    };
+
+    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
+        if (of_programs[i].is_given)
+            return error_set(err, ERR_BAD_ARGUMENT, "--%s is for a program that is run, not for --import",
+                             of_programs[i].name);
+    return 0;
+}
+
+/* ---- The command ----------------------------------------------------------------------------------------------- */
+
 static int add_answer(struct text *out, const struct ncu_settings *settings, struct error *err)
 {
-    if (check(settings, err))
-        return err->code;
     if (settings->import)
-        return ncu_import(out, settings, err);
+        return check_import(settings, err) ? err->code : ncu_import(out, settings, err);
     if (settings->list_sets)
         ncu_list_sets(out, settings);
     else if (settings->list_sections)
@@ -221,9 +282,10 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "--import and lists take no program, not '%s'", operands[0]);
         return command_fail(self, &err);
     }
+    if (check(&settings, &err) != 0)
+        return command_fail(self, &err);
     if (operand_count)
-        return check(&settings, &err) ? command_fail(self, &err)
-                                      : ncu_run_program(self, &settings, operands, operand_count);
+        return ncu_run_program(self, &settings, operands, operand_count);
     status = add_answer(&out, &settings, &err) ? command_fail(self, &err) : command_write(self, &out);
     text_free(&out);
     return status;

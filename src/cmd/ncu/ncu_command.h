@@ -12,6 +12,7 @@ struct ncu_settings {
     const char *chips;                              /* comma-separated; NULL: that of the first GPU */
     struct option_list sets, sections, metrics;
     const char *import;                             /* report to print */
+    int is_run;                                     /* it is that of the program that was run */
     int csv;
     const char *page, *print_units, *print_summary; /* NULL: the default */
 

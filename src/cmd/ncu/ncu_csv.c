@@ -226,6 +226,7 @@ static double add_unit(const struct page *page, const char *base, double value)
 struct raw_column {
     double size;   /* base units in one of the printed unit */
     int is_scaled; /* numbers have the form that ncu gives to scaled ones */
+    int is_printed;
 };
 
 static void add_raw_rows(const struct page *page, const struct raw_column *columns)
@@ -236,12 +237,17 @@ static void add_raw_rows(const struct page *page, const struct raw_column *colum
         const struct counted_kernel *kernel = &counters->kernels[k];
         size_t at = kernel->first, end = kernel->first + kernel->count;
         add_leading(page, kernel);
-        for (size_t m = 0; m < counters->names.count; m++)
-            if (at < end && counters->values[at].metric == m)
-                add_value(page->out, counters->report, &counters->values[at++], columns[m].size,
+        for (size_t m = 0; m < counters->names.count; m++) {
+            const struct counter_value *value = at < end && counters->values[at].metric == m ? &counters->values[at++]
+                                                                                             : NULL;
+            if (!columns[m].is_printed)
+                continue;
+            if (value)
+                add_value(page->out, counters->report, value, columns[m].size,
                           columns[m].is_scaled ? counters->metrics[m].name : NULL);
             else
                 add_string(page->out, "");
+        }
         text_add_char(page->out, '\n');
     }
 }
@@ -260,7 +266,8 @@ static void add_raw_units(const struct page *page, struct raw_column *columns)
     for (size_t m = 0; m < counters->names.count; m++) {
         const char *unit = counters->metrics[m].unit;
         columns[m].is_scaled = !page->options->base_units && *unit && columns[m].size > 0;
-        columns[m].size = add_unit(page, unit, columns[m].size);
+        if (columns[m].is_printed)
+            columns[m].size = add_unit(page, unit, columns[m].size);
     }
 }
 
@@ -273,7 +280,8 @@ static int add_raw(const struct page *page)
         return ERR_NO_MEMORY;
     add_leading_names(page);
     for (size_t m = 0; m < counters->names.count; m++)
-        add_string(page->out, counters->metrics[m].name);
+        if ((columns[m].is_printed = ncu_asked_column(page->options->asked, counters, m)))
+            add_string(page->out, counters->metrics[m].name);
     text_add_char(page->out, '\n');
     for (size_t i = 0; i < LEADINGS; i++)
         if (leadings[i].in & 1u << page->options->summary)
@@ -320,13 +328,15 @@ static void add_row(const struct page *page, const struct counted_kernel *kernel
 
 static int add_kernels(const struct page *page)
 {
+    int (*read)(struct ncu_details *, const struct kernel_counters *, const struct counted_kernel *,
+                const struct ncu_asked *) = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all
+                                                                                : ncu_details_read;
     struct ncu_details details = { 0 };
     int code = 0;
 
     for (size_t k = 0; k < page->counters->kernel_count; k++) {
         const struct counted_kernel *kernel = &page->counters->kernels[k];
-        code = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all(&details, page->counters, kernel)
-                                                   : ncu_details_read(&details, page->counters, kernel);
+        code = read(&details, page->counters, kernel, page->options->asked);
         if (code != 0)
             break;
         for (size_t i = 0; i < details.count; i++)

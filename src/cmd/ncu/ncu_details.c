@@ -39,21 +39,58 @@ static int is_fact(const struct section_metric *row)
     return counter_kind_of(row->names, NULL) == COUNTER_LAUNCH;
 }
 
-/* Facts of the launch are always there: a section that shows counters too was collected only if there is one of them.
- */
-static int is_collected(const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                        const struct counter_section *section)
+/* How many counters a section shows, and of these: those that were collected; those that were asked for by a section,
+ * and by this one. */
+struct collected {
+    size_t shown, found, of_sections, of_this;
+};
+
+static struct collected count_collected(const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                                        const struct counter_section *section)
 {
-    int has_counters = 0;
+    struct collected count = { 0 };
 
     for (const struct section_metric *row = section->metrics; row->names; row++) {
         if (!row->unit || is_fact(row))
             continue;
-        if (value_of(counters, kernel, row))
-            return 1;
-        has_counters = 1;
+        const struct counter_value *value = value_of(counters, kernel, row);
+        const char *origin = value ? counters->metrics[value->metric].section : "";
+        count.shown++;
+        count.found += value != NULL;
+        count.of_sections += *origin != 0;
+        count.of_this += strcmp(origin, section->name) == 0;
     }
-    return !has_counters;
+    return count;
+}
+
+/* Whether a section of ncu's was asked for. */
+static int has_sections(const struct kernel_counters *counters)
+{
+    for (size_t i = 0; i < counters->names.count; i++) {
+        const struct counter_section *section = counter_section_find(counters->metrics[i].section);
+        if (section && !(section->sets & COUNTER_SET(light)))
+            return 1;
+    }
+    return 0;
+}
+
+/* Facts of the launch are always there: a section that shows counters too was collected only if there is one of them.
+ * Our own reports tell which section a counter was first asked for by: where all of a section's are another's, it was
+ * asked for as likely as not. */
+static int is_collected(const struct kernel_counters *counters, const struct counted_kernel *kernel,
+                        const struct counter_section *section)
+{
+    struct collected count = count_collected(counters, kernel, section);
+
+    if (!counters->has_origins)
+        return !count.shown || count.found;
+    return count.shown ? count.of_this || count.of_sections == count.shown : has_sections(counters);
+}
+
+static int is_printed(const struct ncu_asked *asked, const struct kernel_counters *counters,
+                      const struct counted_kernel *kernel, const struct counter_section *section)
+{
+    return asked->settings ? ncu_asked_section(asked, section) : is_collected(counters, kernel, section);
 }
 
 static int add_section(struct ncu_details *details, const struct kernel_counters *counters,
@@ -68,10 +105,10 @@ static int add_section(struct ncu_details *details, const struct kernel_counters
 }
 
 static int add_shown(struct ncu_details *details, const struct kernel_counters *counters,
-                     const struct counted_kernel *kernel)
+                     const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     for (const struct counter_section *section = counter_sections; section->name; section++)
-        if (is_collected(counters, kernel, section) && add_section(details, counters, kernel, section) != 0)
+        if (is_printed(asked, counters, kernel, section) && add_section(details, counters, kernel, section) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -84,42 +121,85 @@ static int is_shown(const struct ncu_details *details, size_t count, const struc
     return 0;
 }
 
-/* A metric that no section shows is printed if it came from a details page, from a section of ours, or if there is no
- * section at all: it was asked for by name. ncu leaves the others to its raw page. */
+/* Whether a metric that no section shows is printed, without options that say so: if it came from a details page, from
+ * a section of ours, or was asked for by name. ncu leaves the others to its raw page. */
+static int is_other(const struct kernel_counters *counters, const struct counter_value *value, int has_shown)
+{
+    const struct counted_metric *metric = &counters->metrics[value->metric];
+    const struct counter_section *section = counter_section_find(metric->section);
+
+    if (section)
+        return !!(section->sets & COUNTER_SET(light));
+    if (counters->has_origins)
+        return value->row != SIZE_MAX; /* no fact of the launch, which nobody has asked for */
+    return *metric->section || !has_shown;
+}
+
+static const char *title_of(const struct counted_metric *metric, const struct counter_section *section)
+{
+    return section ? section->title : *metric->section ? metric->section : OTHER_SECTION;
+}
+
+/* The same with options: of sections that are asked for. */
+static int is_other_asked(const struct ncu_asked *asked, const struct counted_metric *metric)
+{
+    const struct counter_section *section = counter_section_find(metric->section);
+
+    if (section)
+        return section->sets & COUNTER_SET(light) && ncu_asked_section(asked, section);
+    for (section = counter_sections; *metric->section && section->name; section++)
+        if (strcmp(section->title, metric->section) == 0)
+            return ncu_asked_section(asked, section);
+    return 0;
+}
+
 static int add_others(struct ncu_details *details, const struct kernel_counters *counters,
-                      const struct counted_kernel *kernel)
+                      const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     size_t shown = details->count;
 
     for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
         const struct counter_value *value = &counters->values[i];
         const struct counted_metric *metric = &counters->metrics[value->metric];
-        const struct counter_section *section = counter_section_find(metric->section);
-        const char *title = section ? section->title : *metric->section ? metric->section : OTHER_SECTION;
-        int is_asked = section ? !!(section->sets & COUNTER_SET(light)) : *metric->section || !shown;
-        if (is_asked && !is_shown(details, shown, value) &&
+        int is_wanted = asked->settings ? is_other_asked(asked, metric) : is_other(counters, value, shown > 0);
+        const char *title = title_of(metric, counter_section_find(metric->section));
+        if (is_wanted && !is_shown(details, shown, value) &&
             add(details, (struct ncu_detail){ title, metric->name, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;
 }
 
+/* Metrics of --metrics come last, in a section of their own, whether another shows them or not. */
+static int add_named(struct ncu_details *details, const struct kernel_counters *counters,
+                     const struct counted_kernel *kernel, const struct ncu_asked *asked)
+{
+    for (size_t i = kernel->first; asked->settings && i < kernel->first + kernel->count; i++) {
+        const struct counter_value *value = &counters->values[i];
+        if (ncu_asked_metric(asked, value->metric) &&
+            add(details, (struct ncu_detail){ OTHER_SECTION, counters->metrics[value->metric].name, value }) != 0)
+            return ERR_NO_MEMORY;
+    }
+    return 0;
+}
+
 int ncu_details_read(struct ncu_details *details, const struct kernel_counters *counters,
-                     const struct counted_kernel *kernel)
+                     const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     details->count = 0;
-    if (add_shown(details, counters, kernel) != 0)
+    if (add_shown(details, counters, kernel, asked) != 0 || add_others(details, counters, kernel, asked) != 0)
         return ERR_NO_MEMORY;
-    return add_others(details, counters, kernel);
+    return add_named(details, counters, kernel, asked);
 }
 
 int ncu_details_read_all(struct ncu_details *details, const struct kernel_counters *counters,
-                         const struct counted_kernel *kernel)
+                         const struct counted_kernel *kernel, const struct ncu_asked *asked)
 {
     details->count = 0;
     for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
         const struct counter_value *value = &counters->values[i];
-        if (add(details, (struct ncu_detail){ "", counters->metrics[value->metric].name, value }) != 0)
+        if (ncu_asked_column(asked, counters, value->metric) &&
+            add(details, (struct ncu_detail){ "", counters->metrics[value->metric].name, value }) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

@@ -2,7 +2,7 @@
 #ifndef TACHO_CMD_NCU_NCU_DETAILS_H
 #define TACHO_CMD_NCU_NCU_DETAILS_H
 
-#include "analyze/model/counters/kernel_counters.h"
+#include "ncu_asked.h"
 
 struct ncu_detail {
     const char *section, *label;
@@ -16,10 +16,10 @@ struct ncu_details {
 
 /* Fills in the rows of a kernel; the ones before are dropped. ERR_NO_MEMORY or 0. */
 int ncu_details_read(struct ncu_details *details, const struct kernel_counters *counters,
-                     const struct counted_kernel *kernel);
+                     const struct counted_kernel *kernel, const struct ncu_asked *asked);
 /* The same with all metrics by their names, in no section: those of the raw page. */
 int ncu_details_read_all(struct ncu_details *details, const struct kernel_counters *counters,
-                         const struct counted_kernel *kernel);
+                         const struct counted_kernel *kernel, const struct ncu_asked *asked);
 /* By the titles of sections, as in summaries. */
 void ncu_details_sort(struct ncu_details *details);
 void ncu_details_free(struct ncu_details *details);

@@ -65,6 +65,7 @@ static void print_page(const struct job *job, const char *path)
     struct error err = { 0 };
 
     settings.import = path;
+    settings.is_run = 1;
     if (ncu_import(&out, &settings, &err) == 0) {
         redirect(job);
         command_write(job->self, &out);
@@ -196,6 +197,22 @@ static int check_metrics(const struct option_list *lists, struct error *err)
     return err->code;
 }
 
+/* A report that is there is refused before the program runs. Here it is said with our own option, which takes no
+ * value. */
+static int check_export(const struct ncu_settings *settings, struct error *err)
+{
+    struct job_place place = job_place_own();
+    struct output_naming naming = { .pattern = settings->export, .place = &place, .number = 1 };
+    struct text path = { 0 };
+
+    if (settings->export && !settings->overwrite && output_name_free(&path, &naming, err) == 0 &&
+        access(text_string(&path), F_OK) == 0)
+        error_set(err, ERR_EXISTS, "'%.400s' exists already: choose another name, or overwrite it with -f",
+                  text_string(&path));
+    text_free(&path);
+    return err->code;
+}
+
 static int prepare(struct job *job, struct error *err)
 {
     const struct ncu_settings *settings = job->settings;
@@ -215,7 +232,7 @@ static int prepare(struct job *job, struct error *err)
         text_addf(&job->replay, "--gpu-counters-replay=%s", settings->replay_mode);
     if (settings->max_time)
         text_addf(&job->max_time, "--gpu-counters-max-time=%s", settings->max_time);
-    return name_report(job, err);
+    return check_export(settings, err) != 0 ? err->code : name_report(job, err);
 }
 
 static void tell_differences(const struct job *job)
@@ -384,21 +401,6 @@ static int run_group(struct job *job, const char *const *program, size_t count)
     return status;
 }
 
-/* Whether the report can be made is known after the last run only, unless its file is there now. */
-static int check_export(const struct ncu_settings *settings, struct error *err)
-{
-    struct job_place place = job_place_own();
-    struct output_naming naming = { .pattern = settings->export, .place = &place, .number = 1 };
-    struct text path = { 0 };
-
-    if (settings->export && !settings->overwrite && output_name_free(&path, &naming, err) == 0 &&
-        access(text_string(&path), F_OK) == 0)
-        error_set(err, ERR_EXISTS, "'%.400s' exists already: choose another name, or overwrite it with -f",
-                  text_string(&path));
-    text_free(&path);
-    return err->code;
-}
-
 /* Once for each group of metrics; a run that a signal ends is the last. */
 static int run_groups(struct job *job, const char *const *program, size_t count)
 {
@@ -409,8 +411,7 @@ static int run_groups(struct job *job, const char *const *program, size_t count)
 
     job->signals = &before;
     watch_ends(&before);
-    if (check_export(job->settings, &err) != 0 ||
-        make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0) {
+    if (make_folder(job->runs, sizeof job->runs, "the reports of the runs", &err) != 0) {
         unwatch_ends(&before);
         return command_fail(job->self, &err);
     }

@@ -30,10 +30,18 @@ static void add_sizes(struct text *out, const int64_t size[3])
     text_addf(out, "(%lld, %lld, %lld)", (long long)size[0], (long long)size[1], (long long)size[2]);
 }
 
-static void add_fact(struct text *out, const char *name, int64_t number)
+/* A summary of all kernels of a GPU has no name, so the first fact may begin the line. */
+static void add_comma(struct text *out, size_t start)
 {
-    if (number >= 0)
-        text_addf(out, ", %s %lld", name, (long long)number);
+    text_add(out, out->length > start ? ", " : "");
+}
+
+static void add_fact(struct text *out, size_t start, const char *name, int64_t number)
+{
+    if (number < 0)
+        return;
+    add_comma(out, start);
+    text_addf(out, "%s %lld", name, (long long)number);
 }
 
 /* "copy(char*) (7, 1, 1)x(64, 2, 1), Context 1, Stream 7, Device 0, CC 9.0" */
@@ -42,6 +50,7 @@ static void add_kernel(const struct page *page, const struct counted_kernel *ker
     struct text *out = page->out;
 
     text_add(out, "  ");
+    size_t start = out->length;
     add_pooled(page, kernel->name);
     if (kernel->grid[0]) {
         text_add_char(out, ' ');
@@ -49,13 +58,15 @@ static void add_kernel(const struct page *page, const struct counted_kernel *ker
         text_add_char(out, 'x');
         add_sizes(out, kernel->block);
     }
-    add_fact(out, "Context", kernel->context);
-    add_fact(out, "Stream", kernel->stream);
-    add_fact(out, "Device", kernel->device);
-    if (kernel->major >= 0)
-        text_addf(out, ", CC %lld.%lld", (long long)kernel->major, (long long)kernel->minor);
+    add_fact(out, start, "Context", kernel->context);
+    add_fact(out, start, "Stream", kernel->stream);
+    add_fact(out, start, "Device", kernel->device);
+    if (kernel->major >= 0) {
+        add_comma(out, start);
+        text_addf(out, "CC %lld.%lld", (long long)kernel->major, (long long)kernel->minor);
+    }
     if (kernel->is_summary)
-        add_fact(out, "Invocations", kernel->invocations);
+        add_fact(out, start, "Invocations", kernel->invocations);
     text_add_char(out, '\n');
 }
 
@@ -144,13 +155,15 @@ static size_t add_section(const struct page *page, const struct ncu_detail *rows
 
 static int add_kernels(const struct page *page, const struct counted_kernel *const *kernels)
 {
+    int (*read)(struct ncu_details *, const struct kernel_counters *, const struct counted_kernel *,
+                const struct ncu_asked *) = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all
+                                                                                : ncu_details_read;
     struct ncu_details details = { 0 };
     int code = 0;
 
     for (size_t k = 0; k < page->counters->kernel_count; k++) {
         const struct counted_kernel *kernel = kernels[k];
-        code = page->options->page == NCU_PAGE_RAW ? ncu_details_read_all(&details, page->counters, kernel)
-                                                   : ncu_details_read(&details, page->counters, kernel);
+        code = read(&details, page->counters, kernel, page->options->asked);
         if (code != 0)
             break;
         if (page->options->summary != NCU_SUMMARY_NONE)

@@ -153,6 +153,10 @@ static int add_launch(struct kernel_counters *counters, size_t kernel, const str
     for (size_t i = 0; i < gpus->count && gpu == &unknown; i++)
         if (gpus->list[i].facts.device == row_int_or(rows, DEVICE, -1))
             gpu = &gpus->list[i];
+    if (counters->kernels[kernel].major < 0 && gpu->facts.capability) {
+        counters->kernels[kernel].major = gpu->facts.capability / 10;
+        counters->kernels[kernel].minor = gpu->facts.capability % 10;
+    }
     launch_metrics(&launch, &gpu->facts, values);
     for (size_t i = 0; i < LAUNCH_METRICS; i++)
         if (!isnan(values[i]) &&

@@ -89,7 +89,8 @@ static int add_value(struct summing *summing, uint32_t group, const struct count
         array_reserve(&summing->launches, &summing->launch_room, (size_t)at + 1, sizeof *summing->launches) != 0)
         return ERR_NO_MEMORY;
     if (at == out->value_count) {
-        out->values[at] = (struct counter_value){ group, value->metric, at, 0, value->minimum, value->maximum, 0 };
+        size_t row = value->row == SIZE_MAX ? SIZE_MAX : at;
+        out->values[at] = (struct counter_value){ group, value->metric, row, 0, value->minimum, value->maximum, 0 };
         summing->launches[at] = 0;
         out->value_count++;
     }
@@ -134,7 +135,7 @@ int kernel_counters_summarize(struct kernel_counters *out, const struct kernel_c
     struct summing summing = { .out = out, .groups.width = WIDTH, .cells.width = 2 };
     int code;
 
-    *out = (struct kernel_counters){ .report = from->report };
+    *out = (struct kernel_counters){ .report = from->report, .has_origins = from->has_origins };
     if ((code = copy_metrics(out, from)) != 0)
         goto done;
     if ((code = add_kernels(&summing, from, by)) != 0)

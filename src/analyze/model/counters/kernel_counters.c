@@ -85,7 +85,9 @@ enum {
     BLOCK = GRID + 3,
     INVOCATIONS = BLOCK + 3,
     PASSES,
-    RANGE
+    RANGE,
+    SOURCE,
+    REPLAY
 };
 
 static struct counted_kernel kernel_of(const struct row_cursor *rows)
@@ -119,14 +121,18 @@ static struct counted_kernel kernel_of(const struct row_cursor *rows)
     return kernel;
 }
 
+static int is_text(struct report *report, const struct row_cursor *rows, size_t column, const char *text)
+{
+    return strcmp(report_string(report, row_int_or(rows, column, 0), NULL), text) == 0;
+}
+
 static int read_kernels(struct kernel_counters *counters, struct keys *ids, struct error *err)
 {
-    static const char *const names[] = {
-        "id",        "launchId",     "correlationId", "globalPid", "processName", "hostName",
-        "deviceId",  "computeMajor", "computeMinor",  "contextId", "streamId",    "demangledName",
-        "shortName", "gridX",        "gridY",         "gridZ",     "blockX",      "blockY",
-        "blockZ",    "invocations",  "passes",        "nvtxRange", NULL
-    };
+    static const char *const names[] = { "id",       "launchId",      "correlationId", "globalPid",    "processName",
+                                         "hostName", "deviceId",      "computeMajor",  "computeMinor", "contextId",
+                                         "streamId", "demangledName", "shortName",     "gridX",        "gridY",
+                                         "gridZ",    "blockX",        "blockY",        "blockZ",       "invocations",
+                                         "passes",   "nvtxRange",     "source",        "replayMode",   NULL };
     struct row_cursor rows;
     int code;
 
@@ -140,6 +146,8 @@ static int read_kernels(struct kernel_counters *counters, struct keys *ids, stru
             break;
         }
         counters->kernels[at] = kernel_of(&rows);
+        counters->has_origins |= is_text(counters->report, &rows, SOURCE, "tacho") &&
+                                 !is_text(counters->report, &rows, REPLAY, "application");
         counters->kernel_count = ids->count;
     }
     row_cursor_close(&rows);

@@ -8,7 +8,7 @@
 
 struct counter_value {
     uint32_t kernel, metric;        /* places in the lists */
-    size_t row;                     /* in the report */
+    size_t row;                     /* in the report; SIZE_MAX: a fact of the launch */
     double value, minimum, maximum; /* NAN: none. Without a summary all are the value */
     int64_t text;                   /* string id; 0: none */
 };
@@ -37,6 +37,7 @@ struct kernel_counters {
     struct intern names;
     struct counter_value *values;   /* owned, by kernel and metric */
     size_t value_count, value_room;
+    int has_origins;                /* metrics without a section were asked for by name: Tacho counted, in one run */
 };
 
 int kernel_counters_read(struct kernel_counters *counters, struct report *report, struct error *err);

@@ -67,6 +67,7 @@ static int64_t text_id(struct cuda_process *cuda, const char *text)
     return writer_string(cuda->writer, text, strlen(text));
 }
 
+#define LOCAL_HOST "127.0.0.1" /* what ncu calls the host that it runs on */
 #define COPY(column) ROW_SET(&row, TACHO_KERNEL_COUNTERS, column, kernel->column)
 
 static void counter_row(struct cuda_process *cuda, const struct cuda_counted *counted,
@@ -82,6 +83,7 @@ static void counter_row(struct cuda_process *cuda, const struct cuda_counted *co
     ROW_SET(&row, TACHO_KERNEL_COUNTERS, passes, counted->passes);
     if (cuda->setup.process)
         ROW_SET(&row, TACHO_KERNEL_COUNTERS, processName, text_id(cuda, cuda->setup.process->name));
+    ROW_SET(&row, TACHO_KERNEL_COUNTERS, hostName, text_id(cuda, LOCAL_HOST));
     const char *asked = cuda->setup.gpus->counters->collector->options->kernel_counters.replay;
     if (counted->passes > 1 || (asked && strcmp(asked, "application") == 0))
         ROW_SET(&row, TACHO_KERNEL_COUNTERS, replayMode, text_id(cuda, counted->passes > 1 ? "kernel" : asked));
