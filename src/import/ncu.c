@@ -16,6 +16,8 @@ static int is_line_of_ncu(const char *line, size_t length)
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (text_bytes_begin_with(line, length, starts[i]))
             return 1;
+    if (text_bytes_begin_with(line, length, "Section: ")) /* a page of text, which is refused with a sentence */
+        return 1;
     return memmem(line, length, "Kernel Name\"", strlen("Kernel Name\"")) &&
            (memmem(line, length, "\"ID\"", strlen("\"ID\"")) ||
             memmem(line, length, "\"Process ID\"", strlen("\"Process ID\"")) ||
@@ -72,8 +74,8 @@ static int write_rows(struct ncu *import, struct error *err)
         return found;
     if (!import->header.count)
         return error_set(err, ERR_BAD_FORMAT,
-                         "cannot import '%s': it has no table of ncu. Print one with: ncu --import REPORT.ncu-rep "
-                         "--page raw --csv",
+                         "cannot import '%s': it has no table of ncu, only text. Print one with: ncu --import "
+                         "REPORT.ncu-rep --page raw --csv",
                          import->path);
     note(import, "damaged", import->damaged);
     note(import, "truncated", (uint64_t)import->truncated);

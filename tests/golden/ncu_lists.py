@@ -94,6 +94,7 @@ def said(sentence, *arguments):
 def bad_wishes_get_a_sentence():
     said("there is no set 'nothing' (--list-sets)", "ncu", "--list-metrics", "--set", "nothing")
     said("there is no section 'nothing' (--list-sections)", "ncu", "--list-metrics", "--section", "nothing")
+    said("this CUPTI does not know the counters of H100; did you mean GH100?", "ncu", "--query-metrics", "--chips", "H100")
     said("this CUPTI does not know the counters of XX100", "ncu", "--query-metrics", "--chips", "XX100")
     said("--query-metrics-mode suffix needs --metrics", "ncu", "--query-metrics", "--query-metrics-mode", "suffix", "--chips", "GH100")
     said("name a program to count, or what to print", "ncu")

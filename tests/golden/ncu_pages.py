@@ -1,6 +1,7 @@
 """What ncu printed on an H200 (ncu 2025.3, `--set basic` and `--set full` of shared/workloads/mix.cu) goes in, and comes out byte for byte: golden/ncu
 has a launch of each kernel, with a part of the columns and without rules and warnings. A page can also be made from the other one."""
 
+import csv
 import os
 import sys
 import tempfile
@@ -38,6 +39,14 @@ def main():
             check(f"{kernels}, details page, scaled from base units", [],
                   differences(truth(f"{kernels}-details.csv"), printed(os.path.join(TRUTH, f"{kernels}-details-base.csv"), "details", "auto")))
             check(f"{kernels}, text", [], differences(truth(f"{kernels}.txt"), output("ncu", "--import", os.path.join(TRUTH, f"{kernels}-raw.csv"))))
+        text, raw = os.path.join(TRUTH, "basic.txt"), os.path.join(TRUTH, "full-raw.csv")
+        check("a page of text", f"tacho stats: cannot import '{text}': it has no table of ncu, only text. Print one with: ncu --import REPORT.ncu-rep --page raw --csv\n",
+              lib.refusal("stats", text))
+        for report in ("kernel_counters", "kernel_counters_sum"):
+            rows = list(csv.DictReader(output("stats", "-q", "-r", report, "-f", "csv", raw).splitlines()))
+            first = [row["Metric"] for row in rows if "saxpy" in row["Name"]]
+            is_part = ["Triage" in name for name in first]
+            check(f"{report}: parts of metrics come last", True, any(is_part) and is_part == sorted(is_part))
         check("a summary of 20 launches, text", [], differences(truth("spin-summary.txt"), output("ncu", "--import", os.path.join(TRUTH, "spin-raw.csv"), "--print-summary", "per-kernel")))
     sys.exit(lib.status())
 

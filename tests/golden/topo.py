@@ -233,6 +233,7 @@ def refusals():
     for options, sentence in ((("-i", "0"), "-i needs -n, -p, -C, -M or -gnid: the matrices have all GPUs"), (("-p",), "-n, -p, -C, -M and -gnid need -i, the GPU"),
                               (("-p", "-i", "0"), "-i needs two GPUs here"), (("-C", "-i", "7"), "there is no GPU '7' here, only 0; nvidia-smi -L lists them"),
                               (("-p2p", "x"), "-p2p needs letters of r, w, n, a and p, not 'x'"), (("-c", "many"), "-c needs a number below 1024, not 'many'"),
+                              *[((option,), f"{option} is not supported") for option in ("-nvme", "-nic", "-cpu")],
                               (("-n", "6", "-i", "0"), "-n needs a number below 6, not '6'")):
         check(" ".join(options), f"tacho topo: {sentence}\n", topo(host, *options))
     check("no GPU", "tacho topo: there is no GPU on this machine\n", topo(Host(["DeviceGetCount_v2 - 0"])))

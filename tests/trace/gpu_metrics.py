@@ -284,8 +284,8 @@ class Metrics(fakelib.Case):
         report = self.capture(text=script("DeviceGetTemperature[0] 0 !999", without=["DeviceGetTemperature"]))
         self.assertFalse(report.rows(VALUES, "Temperature [C]"))
         told, = self.sampling(report)
-        self.assertIn("temperature (NVML error 999)", told["refusal"])
-        self.assertIn("temperature-memory (not supported by this GPU)", told["refusal"])
+        self.assertIn("Not available (NVML error 999): temperature.", told["refusal"])
+        self.assertIn("Not available (not supported by this GPU): temperature-memory", told["refusal"])
         self.assertNotIn("GPU metrics", self.output.stderr.split("events:")[0])
 
     def test_a_gpu_that_is_lost(self):

@@ -106,6 +106,22 @@ class Counters(fakelib.Case):
         self.assertEqual({0: 1, 1: 2}, {launch: int(value) // 1000 for launch, _, _, value in rows})
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])
 
+    def notes(self, *options):
+        environment = self.environment({"nested": 1, "free_share": 90}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), TMPDIR=self.folder)
+        command = [os.environ["TACHO"], "ncu", "--csv", *options, lib.program("cuda_work"), "kernels"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stderr
+
+    def test_notes(self):
+        """Of caches only where kernels run several times; of launches that no filter lets through, which they are."""
+        several = SEVERAL.removeprefix("light,")
+        self.assertEqual("", self.notes("--set", "light"))
+        caches = "caches are not flushed between passes, unlike ncu's default; --cache-control none hides this note"
+        self.assertIn(caches, self.notes("--set", "light", "--metrics", several))
+        self.assertNotIn("flushed", self.notes("--set", "light", "--metrics", several, "--cache-control", "none"))
+        said = self.notes("--set", "light", "-k", "regex:nothing")
+        self.assertRegex(said, r"^tacho ncu: no kernel was counted: \d+ launches, none matched: \w+(, \w+)*(, …)?\n$")
+        self.assertIn("CUDA has no GPU 5 here.", self.notes("--set", "light", "--devices", "5"))
+
     def test_pages(self):
         """ncu's page has what was asked for, and nothing else: the sections, or the metrics in a section of their own. So it has when it is printed later."""
         named = "Command line profiler metrics"

@@ -50,6 +50,17 @@ static const struct {
 
 enum { CHIPS = sizeof chips / sizeof *chips };
 
+const char *const *counter_chip_names(void)
+{
+    static const char *const names[] = {
+#define COUNTER_CHIP(name, capability) #name,
+#include "counter_chips.def"
+#undef COUNTER_CHIP
+        NULL
+    };
+    return names;
+}
+
 static const struct {
     const char *prefix;
     enum counter_kind kind;

@@ -62,6 +62,9 @@ struct sampling_set {
 extern const struct sampling_set sampling_sets[]; /* ended by a name of NULL */
 const struct sampling_set *sampling_set_find(const char *name);
 
+/* The chips that are listed, ended by NULL. */
+const char *const *counter_chip_names(void);
+
 /* The compute capability of a chip, 90 for 9.0; 0: not listed. */
 int counter_chip_capability(const char *chip);
 

@@ -53,6 +53,18 @@ static const struct {
     { "-gnid", "--gpu-numa-id" },
 };
 
+/* Those that tacho topo does not have: -n and -c would take the rest of the word as their value. */
+static const char *const unsupported[] = { "-nvme", "-nic", "-cpu" };
+
+static int check_words(int argc, char **argv, struct error *err)
+{
+    for (int i = 1; i < argc; i++)
+        for (size_t k = 0; k < sizeof unsupported / sizeof *unsupported; k++)
+            if (strcmp(argv[i], unsupported[k]) == 0)
+                return error_set(err, ERR_BAD_ARGUMENT, "%s is not supported", argv[i]);
+    return 0;
+}
+
 static char *spelling(char *word)
 {
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
@@ -180,6 +192,8 @@ static int run(const struct command *self, int argc, char **argv)
     struct error err = { 0 };
     int status;
 
+    if (check_words(argc, argv, &err) != 0)
+        return command_fail(self, &err);
     for (int i = 1; i < argc; i++)
         argv[i] = spelling(argv[i]);
     if (!command_options(self, argc, argv, &settings, operands, &operand_count, &status))

@@ -2,6 +2,7 @@
 #include "ncu_command.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "abi/counters/counter_sections.h"
 #include "abi/counters/name_pattern.h"
@@ -197,6 +198,10 @@ static int expand_sections(struct option_list *list, struct error *err)
 
 static int check(struct ncu_settings *settings, struct error *err)
 {
+    if (settings->page && strcmp(settings->page, "source") == 0)
+        return error_set(err, ERR_BAD_ARGUMENT,
+                         "--page source is not supported: 'tacho profile --pc-sampling' counts the stalls of source "
+                         "lines");
     for (size_t i = 0; i < settings->sets.count; i++)
         if (!counter_set_find(settings->sets.values[i]))
             return error_set(err, ERR_BAD_ARGUMENT, "there is no set '%s' (--list-sets)", settings->sets.values[i]);
@@ -238,6 +243,21 @@ static int check_import(const struct ncu_settings *settings, struct error *err)
     return 0;
 }
 
+/* A report in the place of a program. */
+static int check_program(const char *program, struct error *err)
+{
+    static const char *const endings[] = { ".tacho", ".ncu-rep", ".csv" };
+    size_t length = strlen(program);
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t of_ending = strlen(endings[i]);
+        if (length > of_ending && strcmp(program + length - of_ending, endings[i]) == 0 && access(program, F_OK) == 0 &&
+            access(program, X_OK) != 0)
+            return error_set(err, ERR_BAD_ARGUMENT, "'%s' is a report, not a program: print it with --import", program);
+    }
+    return 0;
+}
+
 /* ---- The command ----------------------------------------------------------------------------------------------- */
 
 static int add_answer(struct text *out, const struct ncu_settings *settings, struct error *err)
@@ -276,6 +296,8 @@ static int run(const struct command *self, int argc, char **argv)
     struct error err = { 0 };
     int status;
 
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0))
+        return command_version.run(&command_version, 1, argv);
     if (!command_options(self, argc, argv, &settings, operands, &operand_count, &status))
         return status;
     if (operand_count && lists(&settings)) {
@@ -283,6 +305,8 @@ static int run(const struct command *self, int argc, char **argv)
         return command_fail(self, &err);
     }
     if (check(&settings, &err) != 0)
+        return command_fail(self, &err);
+    if (operand_count && check_program(operands[0], &err) != 0)
         return command_fail(self, &err);
     if (operand_count)
         return ncu_run_program(self, &settings, operands, operand_count);

@@ -5,10 +5,10 @@
 #include "ncu_asked.h"
 #include "ncu_csv.h"
 
-/* In the order of enum ncu_page. */
+/* In the order of enum ncu_page; the last is refused. */
 const char *const *ncu_page_names(void)
 {
-    static const char *const names[] = { "details", "raw", NULL };
+    static const char *const names[] = { "details", "raw", "source", NULL };
 
     return names;
 }

@@ -12,6 +12,7 @@
 #include "cmd/profile/output_name.h"
 #include "cmd/profile/profile_run.h"
 #include "ncu_command.h"
+#include "ncu_outcome.h"
 #include "ncu_replay.h"
 
 enum { WORDS_BEFORE_PROGRAM = 80 }; /* of these, 34 for ranges */
@@ -24,6 +25,7 @@ struct job {
     struct ncu_groups groups;
     size_t run;              /* of the groups, from 0 */
     int log;                 /* descriptor that the pages go to */
+    int is_refused;          /* launches were not counted for another reason than a filter */
     int failed;              /* exit status, if the runs do not fit together */
     struct signals *signals; /* their actions before the runs */
     struct text report, counters, filters, ranges, replay, max_time;
@@ -58,7 +60,28 @@ static void redirect(const struct job *job)
         dup2(job->log, STDOUT_FILENO);
 }
 
-static void print_page(const struct job *job, const char *path)
+/* Launches that were recorded, and not counted for no other reason, did not match. */
+static void tell_uncounted(const struct job *job, const struct ncu_outcome *outcome)
+{
+    struct text sentence = { 0 };
+
+    text_add(&sentence, "no kernel was counted");
+    if (outcome->launches && !job->is_refused && (job->filters.length || job->ranges.length))
+        text_addf(&sentence, ": %llu launch%s, none matched: %s", (unsigned long long)outcome->launches,
+                  outcome->launches == 1 ? "" : "es", text_string(&outcome->names));
+    note(job, text_string(&sentence));
+    text_free(&sentence);
+}
+
+static void tell_caches(const struct job *job, const struct ncu_outcome *outcome)
+{
+    const char *caches = job->settings->cache_control;
+
+    if ((outcome->passes > 1 || (outcome->passes && job->groups.count > 1)) && (!caches || strcmp(caches, "none") != 0))
+        note(job, "caches are not flushed between passes, unlike ncu's default; --cache-control none hides this note");
+}
+
+static void print_page(const struct job *job, const char *path, const struct ncu_outcome *outcome)
 {
     struct ncu_settings settings = *job->settings;
     struct text out = { 0 };
@@ -70,7 +93,7 @@ static void print_page(const struct job *job, const char *path)
         redirect(job);
         command_write(job->self, &out);
     } else if (err.code == ERR_NO_DATA) {
-        note(job, "no kernel was counted");
+        tell_uncounted(job, outcome);
     } else {
         command_fail(job->self, &err);
     }
@@ -125,15 +148,21 @@ static void take_report(void *context, const struct collect_result *result, cons
     struct job *job = context;
     const struct ncu_settings *settings = job->settings;
     int is_last = job->run + 1 >= job->groups.count;
+    struct ncu_outcome outcome;
 
-    for (size_t i = 0; i < result->warning_count && is_last; i++)
+    for (size_t i = 0; i < result->warning_count && is_last; i++) {
         note(job, result->warnings[i]);
+        job->is_refused |= strstr(result->warnings[i], "ot counted") != NULL;
+    }
     if (!is_last)
         return;
     merge_runs(job, path);
     remove_runs(job);
+    ncu_outcome_read(&outcome, path);
+    tell_caches(job, &outcome);
     if (!job->failed && (!settings->export || settings->page || settings->csv))
-        print_page(job, path);
+        print_page(job, path, &outcome);
+    ncu_outcome_free(&outcome);
     remove_temporary(job);
 }
 
@@ -190,7 +219,12 @@ static int check_metrics(const struct option_list *lists, struct error *err)
         if (!names)
             return error_set(err, ERR_NO_MEMORY, "out of memory");
         for (char **name = names; *name && !err->code; name++)
-            if (!strstr(*name, "__") && !strchr(*name, ':'))
+            if (text_begins_with(*name, "pmsampling:"))
+                error_set(err, ERR_BAD_ARGUMENT,
+                          "%s is a metric over time: 'tacho profile --gpu-metrics-devices all --gpu-metrics-set %s' "
+                          "samples it",
+                          *name, *name + strlen("pmsampling:"));
+            else if (!strstr(*name, "__") && !strchr(*name, ':'))
                 error_set(err, ERR_BAD_ARGUMENT, "there is no metric '%s' (--query-metrics)", *name);
         free(names);
     }
@@ -238,11 +272,8 @@ static int prepare(struct job *job, struct error *err)
 static void tell_differences(const struct job *job)
 {
     const struct ncu_settings *settings = job->settings;
-    const char *caches = settings->cache_control, *clocks = settings->clock_control,
-               *which = settings->target_processes;
+    const char *clocks = settings->clock_control, *which = settings->target_processes;
 
-    if (!caches || strcmp(caches, "none") != 0)
-        note(job, "caches are not flushed between passes (--cache-control none)");
     if (clocks && strcmp(clocks, "none") != 0)
         note(job, "clocks are not locked: nvidia-smi --lock-gpu-clocks does it for root");
     if (which && strcmp(which, "all") != 0)

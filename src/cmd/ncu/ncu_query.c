@@ -6,6 +6,7 @@
 
 #include "abi/counters/counter_sections.h"
 #include "abi/cupti_profiler.h"
+#include "base/nearest.h"
 #include "collect/gpu/gpu_ask.h"
 #include "collect/gpu/gpu_link.h"
 #include "list_columns.h"
@@ -158,6 +159,16 @@ failed:
     return code;
 }
 
+/* Products and chips are called alike: the H100 has a GH100. */
+static void suggest_chip(const char *chip, struct error *err)
+{
+    const char *nearest = counter_chip_capability(chip) ? NULL : nearest_name(chip, counter_chip_names());
+    struct error before = *err;
+
+    if (nearest)
+        error_set(err, before.code, "%s; did you mean %s?", before.text, nearest);
+}
+
 static int for_each_chip(struct text *out, const struct ncu_settings *settings, const char *mode, struct error *err)
 {
     size_t count = 0;
@@ -176,6 +187,8 @@ static int for_each_chip(struct text *out, const struct ncu_settings *settings, 
             *letter = (char)toupper((unsigned char)*letter); /* ncu spells them gh100 */
         snprintf(option, sizeof option, "chip=%s", chips[i]);
         code = print_chip(out, settings, mode, option, err);
+        if (code)
+            suggest_chip(chips[i], err);
         if (code)
             break;
     }

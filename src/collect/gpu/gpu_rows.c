@@ -521,20 +521,33 @@ int gpu_rows_take(struct gpu_rows *rows, const struct gpu_frame *frame, const vo
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-/* "Not available: memory-temperature (not supported by this GPU)." of the readings that never had a value. */
+static int is_missing(const struct device *device, size_t reading, enum gpu_origin origin)
+{
+    const struct reading *at = &device->readings[reading];
+    return gpu_reading_origin((enum gpu_reading)reading) == origin && !at->has_value && at->refusals;
+}
+
+/* "Not available (not supported by this GPU): memory-temperature, fan." of the readings that never had a value, with a
+ * sentence for each reason. */
 static void add_missing(struct gpu_rows *rows, const struct device *device, enum gpu_origin origin, struct text *out)
 {
     char name[64];
 
-    for (size_t i = 0; i < GPU_READINGS; i++) {
-        const struct reading *reading = &device->readings[i];
-        if (gpu_reading_origin((enum gpu_reading)i) != origin || reading->has_value || !reading->refusals)
+    for (size_t first = 0; first < GPU_READINGS; first++) {
+        uint32_t why = device->readings[first].result;
+        size_t before = 0;
+        while (before < first && !(is_missing(device, before, origin) && device->readings[before].result == why))
+            before++;
+        if (!is_missing(device, first, origin) || before < first)
             continue;
-        gpu_reading_name((enum gpu_reading)i, name, sizeof name);
-        text_addf(out, "%s%s (%s)", out->length ? ", " : "Not available: ", name, nvml_result_text(reading->result));
-    }
-    if (out->length)
+        text_addf(out, "%sNot available (%s)", out->length ? " " : "", nvml_result_text(why));
+        for (size_t i = first; i < GPU_READINGS; i++)
+            if (is_missing(device, i, origin) && device->readings[i].result == why) {
+                gpu_reading_name((enum gpu_reading)i, name, sizeof name);
+                text_addf(out, "%s%s", i == first ? ": " : ", ", name);
+            }
         text_add(out, ".");
+    }
 }
 
 static void set_device(struct gpu_rows *rows, struct row_TACHO_GPU_SAMPLING *row, const struct device *device)

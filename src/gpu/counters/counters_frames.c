@@ -53,7 +53,8 @@ int counters_begin(struct counters_host *host, const char *chip, unsigned device
         return -1;
     }
     if (!chip && !(chip = counters_chip_of(device, &why))) {
-        frames_add_refusal(GPU_ORIGIN_COUNTERS, device, GPU_REFUSAL_CHIP_UNKNOWN, why, NULL);
+        frames_add_refusal(GPU_ORIGIN_COUNTERS, device, why ? GPU_REFUSAL_CHIP_UNKNOWN : GPU_REFUSAL_DEVICE_UNKNOWN,
+                           why, NULL);
         return -1;
     }
     int result = counters_host_open(host, chip, is_sampling ? CUPTI_PROFILER_SAMPLING : CUPTI_PROFILER_RANGE, NULL);

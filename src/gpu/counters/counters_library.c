@@ -283,7 +283,9 @@ const char *counters_chip_of(unsigned device, const char **why)
         result = cupti_profiler_call(&counters_cupti, CUPTI_CALL_chip_name, &chip);
     if (result == CUPTI_RESULT_SUCCESS && chip.name)
         return chip.name;
-    *why = counters_result_text(result);
+    *why = result == CUPTI_RESULT_ERROR_INVALID_PARAMETER || result == CUPTI_RESULT_ERROR_INVALID_DEVICE
+               ? NULL
+               : counters_result_text(result);
     return NULL;
 }
 

@@ -1,6 +1,8 @@
 /* Reading the counters, and handing each kernel to a report. */
 #include "counters_report.h"
 
+#include <string.h>
+
 int counters_report(struct report *report, const struct table_column *columns, size_t column_count,
                     int (*add)(struct table *table, const struct kernel_counters *counters,
                                const struct counted_kernel *kernel, void *context),
@@ -40,4 +42,9 @@ int counters_set_names(struct table *table, struct table_cell *cell, struct text
 
     text_free(list);
     return code;
+}
+
+int counters_is_part(const char *metric)
+{
+    return *metric >= 'A' && *metric <= 'Z' && strchr(metric, '.') && strstr(metric, "__") > strchr(metric, '.');
 }

@@ -35,4 +35,8 @@ void counters_add_name(struct text *list, const char *name);
 /* Sets the cell if the list has names, and frees the list. */
 int counters_set_names(struct table *table, struct table_cell *cell, struct text *list);
 
+/* Parts of what another metric says, under names that begin with a unit in capitals (TPC.TriageCompute…): ncu's raw
+ * page has them first, and people want them last. */
+int counters_is_part(const char *metric);
+
 #endif

@@ -33,10 +33,13 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
 {
     const char *part = context;
 
-    for (size_t i = kernel->first; i < kernel->first + kernel->count; i++)
-        if ((!part || strstr(counters->metrics[counters->values[i].metric].name, part)) &&
-            add_value(table, counters, kernel, &counters->values[i]) != 0)
-            return ERR_NO_MEMORY;
+    for (int is_part = 0; is_part < 2; is_part++)
+        for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
+            const char *name = counters->metrics[counters->values[i].metric].name;
+            if (counters_is_part(name) == is_part && (!part || strstr(name, part)) &&
+                add_value(table, counters, kernel, &counters->values[i]) != 0)
+                return ERR_NO_MEMORY;
+        }
     return 0;
 }
 

@@ -31,11 +31,23 @@ static int add_row(struct table *table, const struct kernel_counters *summary, c
     return cell_set_pooled(table, &row[KERNEL], summary->report, kernel->name);
 }
 
+static int add_kernel(struct table *table, const struct kernel_counters *summary, const struct counted_kernel *kernel,
+                      const char *part)
+{
+    for (int is_part = 0; is_part < 2; is_part++)
+        for (size_t i = kernel->first; i < kernel->first + kernel->count; i++) {
+            const char *name = summary->metrics[summary->values[i].metric].name;
+            if (counters_is_part(name) == is_part && (!part || strstr(name, part)) &&
+                add_row(table, summary, &summary->values[i]) != 0)
+                return ERR_NO_MEMORY;
+        }
+    return 0;
+}
+
 static int fill(struct table *table, const struct kernel_counters *summary, const char *part)
 {
-    for (size_t i = 0; i < summary->value_count; i++)
-        if ((!part || strstr(summary->metrics[summary->values[i].metric].name, part)) &&
-            add_row(table, summary, &summary->values[i]) != 0)
+    for (size_t k = 0; k < summary->kernel_count; k++)
+        if (add_kernel(table, summary, &summary->kernels[k], part) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }

@@ -149,7 +149,8 @@ static const struct option options[] = {
     { .name = "gpu-counters-replay", .kind = OPTION_CHOICE, .offset = FIELD(replay), .value = "MODE",
       .choices = replays,
       .help = "Collect metrics that need several passes by replay of each kernel, with its memory restored (kernel), "
-              "or refuse them (application). Default: kernel, or no replay if one pass is enough." },
+              "or count only what one pass can count, and refuse the rest (application); `tacho ncu --replay-mode "
+              "application` repeats the program. Default: kernel, or no replay if one pass is enough." },
     { .name = "gpu-counters-max-time", .kind = OPTION_CUSTOM, .value = "SECONDS", .take = take_max_time,
       .help = "Stop counting after SECONDS; the program goes on. Default: no limit." },
     { .name = "gpu-counters-max-size", .kind = OPTION_CUSTOM, .value = "SIZE", .take = take_max_size,

@@ -209,7 +209,7 @@ static int prepare(struct counter_capture *counters, struct error *err)
         collector_warn(
             counters->collector, 0,
             "Kernels are replayed, in %llu passes. Copies and kernels that are not counted are not recorded; "
-            "--gpu-counters=light needs no replay.",
+            "the set light needs no replay.",
             (unsigned long long)counters->config.passes);
     write_metrics(counters);
     add_lines(counters, &file);
