@@ -128,6 +128,7 @@ class Counters(fakelib.Case):
         for counters, sections, labels in (
                 (["--metrics", "sm__inst_executed.sum"], [named], ["sm__inst_executed.sum"]),
                 (["--metrics", "sm__inst_executed.sum,sm__cycles_active"], [named], ["sm__inst_executed.sum", *[f"sm__cycles_active.{end}" for end in ("avg", "max", "min", "sum")]]),
+                ([], ["GPU Speed Of Light Throughput", "Launch Statistics", "Occupancy", "GPU and Memory Workload Distribution"], None),
                 (["--set", "light"], ["Light Counters"], None)):
             with self.subTest(counters):
                 environment = self.environment({"nested": 1}, TACHO_GPU_HELPER=HELPER, TACHO_CUPTI=fakelib.cupti("13.0"), TMPDIR=self.folder)

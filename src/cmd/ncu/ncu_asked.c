@@ -47,10 +47,25 @@ static int mark_names(struct ncu_asked *asked, const struct kernel_counters *cou
     return err->code;
 }
 
+static void read_origins(struct ncu_asked *asked, const struct kernel_counters *counters)
+{
+    unsigned sets = ~0u;
+
+    for (size_t i = 0; i < counters->names.count; i++) {
+        const struct counter_section *section = counter_section_find(counters->metrics[i].section);
+        if (!section || section->sets & COUNTER_SET(light))
+            continue;
+        asked->has_sections = 1;
+        sets &= section->sets;
+    }
+    asked->set = asked->has_sections ? sets & (0u - sets) : 0; /* smaller sets come first */
+}
+
 int ncu_asked_read(struct ncu_asked *asked, const struct ncu_settings *settings, const struct kernel_counters *counters,
                    struct error *err)
 {
     *asked = (struct ncu_asked){ 0 };
+    read_origins(asked, counters);
     if (!settings->is_run && !settings->sets.count && !settings->sections.count && !settings->metrics.count)
         return 0;
     if (!(asked->by_name = calloc(counters->names.count + 1, 1)))

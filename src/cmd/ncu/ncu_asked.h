@@ -9,6 +9,8 @@
 struct ncu_asked {
     const struct ncu_settings *settings; /* NULL: nothing was asked for */
     unsigned char *by_name;              /* owned; of each metric: --metrics names it */
+    int has_sections;                    /* of ncu's, that Tacho's report names as origins of metrics */
+    unsigned set;                        /* bit of the smallest set that has all of them; 0: there is none */
 };
 
 /* Reads what was asked for: of an import, only if an option says so; of a program that was run, the default too. */

@@ -63,34 +63,25 @@ static struct collected count_collected(const struct kernel_counters *counters, 
     return count;
 }
 
-/* Whether a section of ncu's was asked for. */
-static int has_sections(const struct kernel_counters *counters)
-{
-    for (size_t i = 0; i < counters->names.count; i++) {
-        const struct counter_section *section = counter_section_find(counters->metrics[i].section);
-        if (section && !(section->sets & COUNTER_SET(light)))
-            return 1;
-    }
-    return 0;
-}
-
 /* Facts of the launch are always there: a section that shows counters too was collected only if there is one of them.
- * Our own reports tell which section a counter was first asked for by: where all of a section's are another's, it was
- * asked for as likely as not. */
+ * Our own reports tell which section each counter was asked for by first: one that only shows counters of others was
+ * asked for if it is in the same set. */
 static int is_collected(const struct kernel_counters *counters, const struct counted_kernel *kernel,
-                        const struct counter_section *section)
+                        const struct counter_section *section, const struct ncu_asked *asked)
 {
     struct collected count = count_collected(counters, kernel, section);
 
     if (!counters->has_origins)
         return !count.shown || count.found;
-    return count.shown ? count.of_this || count.of_sections == count.shown : has_sections(counters);
+    if (!count.shown)
+        return asked->has_sections;
+    return count.of_this || count.of_sections == count.shown || (count.of_sections && section->sets & asked->set);
 }
 
 static int is_printed(const struct ncu_asked *asked, const struct kernel_counters *counters,
                       const struct counted_kernel *kernel, const struct counter_section *section)
 {
-    return asked->settings ? ncu_asked_section(asked, section) : is_collected(counters, kernel, section);
+    return asked->settings ? ncu_asked_section(asked, section) : is_collected(counters, kernel, section, asked);
 }
 
 static int add_section(struct ncu_details *details, const struct kernel_counters *counters,
