@@ -95,7 +95,7 @@ set(sqlite_folder ${web_folder}/node_modules/better-sqlite3/deps/sqlite3) # npm'
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.c ${CMAKE_SOURCE_DIR}/src/report/*.c
   ${CMAKE_SOURCE_DIR}/src/query/*.c ${CMAKE_SOURCE_DIR}/src/import/*.c ${CMAKE_SOURCE_DIR}/src/analyze/*.c
   ${CMAKE_SOURCE_DIR}/src/view/*.c ${CMAKE_SOURCE_DIR}/src/abi/cuda_errors.c ${CMAKE_SOURCE_DIR}/src/abi/counters/*.c ${CMAKE_SOURCE_DIR}/src/wasm/*.c)
-list(FILTER wasm_sources EXCLUDE REGEX "/src/(base/(install_place|parallel|newfile)|report/(reader/(file_host|report_api)|writer/(append_file|merge_report|recover)))\\.c$")
+list(FILTER wasm_sources EXCLUDE REGEX "/src/(base/(install_place|parallel|newfile)|report/(reader/(file_host|report_api)|writer/(append_file|append_partials|merge_report|recover)))\\.c$")
 find_path(xxhash_folder xxhash.h REQUIRED)
 file(COPY ${xxhash_folder}/xxhash.h DESTINATION ${wasm_folder}/include) # alone: the host's other headers are not for WebAssembly
 # -fno-finite-loops: LLVM 14 takes away the guard before a loop that would not end without it, where sizes are of 32 bits.
