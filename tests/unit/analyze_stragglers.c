@@ -372,6 +372,37 @@ static void a_late_rank_waited_for_another(void **state)
     expect(writer, 1, "compute");
 }
 
+/* Rank 2 keeps ranks 1 and 3 waiting in a barrier of the three, so that these come as late as it does. Without it rank
+ * 1 would come 285 µs earlier (it left that barrier 290 µs after it came, and its own part of that is 5 µs): all would.
+ */
+static void neighbours_come_late_with_it(void **state)
+{
+    static const int64_t enters[RANKS] = { 0, 298, 300, 299 };
+    struct writer *writer = start();
+    struct report *report;
+    for (int64_t rank = 0; rank < RANKS; rank++) {
+        made_rank(writer, rank);
+        made_communicator(writer, rank, 0, 10, "0,1,2,3", RANKS, "world");
+        if (rank)
+            made_communicator(writer, rank, 0, 20, "1,2,3", 3, "neighbours");
+        for (int64_t step = 0; step < STEPS; step++) {
+            int64_t at = STEP * (step + 1);
+            made_collective(writer, (struct made_collective){ rank, (at + enters[rank]) * US, (at + 320) * US,
+                                                              "MPI_Allreduce", 10, 8, 0 });
+            if (rank)
+                made_collective(writer, (struct made_collective){ rank, (at + (rank == 2 ? 290 : 5)) * US,
+                                                                  (at + 295) * US, "MPI_Barrier", 20, NO_ID, 0 });
+        }
+    }
+    os_call(writer, 2, 10, 20, "read");
+    struct table *table = finish_and_run(writer, &report);
+    assert_int_equal(table_row_count(table), 1);
+    assert_int_equal(table_row(table, 0)[RANK].integer, 2);
+    assert_in_range(table_row(table, 0)[GAIN].integer, 250 * US, 2 * 286 * US);
+    table_delete(table);
+    report_close(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +413,7 @@ int main(void)
         cmocka_unit_test(chances),
         cmocka_unit_test(the_rule_says_it),
         cmocka_unit_test(a_late_rank_waited_for_another),
+        cmocka_unit_test(neighbours_come_late_with_it),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

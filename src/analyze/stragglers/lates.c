@@ -284,8 +284,31 @@ static int is_next(const struct collectives *all, size_t i)
     return i && at[-1].communicator == at->communicator && at[-1].sequence + 1 == at->sequence && !at[-1].is_open;
 }
 
-/* The waits of ranks that had nothing to do with it: the shortest, up to which all would have been done earlier, and
- * the median. If there is no such rank, those of all but the last one. */
+/* How long a rank waited before it came for one of these: by so much earlier it would have come without them. Waits
+ * of one call for several messages overlap. */
+static int64_t waited_for(const struct finding *finding, const struct collective_instance *at,
+                          const struct collective_call *call, const struct chain *chain)
+{
+    const struct collective_call *before = call_of(finding->all, at - 1, call->rank);
+    int64_t sum_ns = 0, until_ns = before ? before->leave_ns : 0;
+
+    for (size_t i = before ? first_wait(finding, call->rank, until_ns) : finding->wait_count;
+         i < finding->wait_count && finding->waits[i].rank == call->rank && finding->waits[i].from_ns < call->enter_ns;
+         i++) {
+        const struct rank_wait *wait = &finding->waits[i];
+        int64_t from_ns = wait->from_ns > until_ns ? wait->from_ns : until_ns;
+        int64_t to_ns = wait->to_ns < call->enter_ns ? wait->to_ns : call->enter_ns;
+        if (to_ns <= from_ns || !is_in(chain, wait->cause))
+            continue;
+        sum_ns = saturating_add(sum_ns, saturating_subtract(to_ns, from_ns));
+        until_ns = to_ns;
+    }
+    return sum_ns;
+}
+
+/* The waits of ranks that had nothing to do with it, each with what it had waited for the guilty before: a neighbour
+ * that gets its message late comes late too. The shortest, up to which all would have been done earlier, and the
+ * median. If there is no such rank, those of all but the last one. */
 static void sum_up(struct finding *finding, const struct chain *chain, struct late *late)
 {
     const struct collective_instance *at = &finding->all->instances[late->instance];
@@ -294,7 +317,7 @@ static void sum_up(struct finding *finding, const struct chain *chain, struct la
 
     for (size_t i = 0; i < at->count; i++)
         if (!is_in(chain, calls[i].rank))
-            finding->others[count++] = finding->scratch[i];
+            finding->others[count++] = saturating_add(finding->scratch[i], waited_for(finding, at, &calls[i], chain));
     for (size_t i = 0; !count && i < at->count; i++)
         if (calls[i].rank != chain->ranks[0])
             finding->others[count++] = finding->scratch[i];
