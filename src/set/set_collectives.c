@@ -2,6 +2,7 @@
 #include "set_collectives.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/model/ranks/collective_kinds.h"
 #include "analyze/model/ranks/mpi_collectives.h"
@@ -19,6 +20,7 @@ struct call {
 
 struct reading {
     uint32_t part;
+    uint64_t job;       /* hash of its name: communicators of two jobs have the same names */
     struct call *calls; /* of all members; owned */
     size_t call_count, call_room;
     uint64_t stride;    /* of instances, those whose number it divides are kept */
@@ -40,7 +42,7 @@ static int synchronises(struct reading *reading, struct report *report, int64_t 
 static int add_call(void *context, struct report *report, const struct mpi_collective *call)
 {
     struct reading *reading = context;
-    uint64_t instance = hash_number(call->communicator ^ hash_number(call->sequence));
+    uint64_t instance = hash_number(call->communicator ^ hash_number(call->sequence) ^ reading->job);
 
     if (call->end_ns == INT64_MIN || call->is_nonblocking || instance % reading->stride ||
         !synchronises(reading, report, call->operation))
@@ -99,6 +101,8 @@ int set_collectives_read(struct set_collectives *collectives, const struct set_m
 
     *collectives = (struct set_collectives){ 0 };
     for (reading.part = 0; reading.part < count; reading.part++) {
+        const char *job = members[reading.part].job;
+        reading.job = job ? hash_bytes(job, strlen(job)) : 0;
         reading.operation = 0;
         if ((code = mpi_collectives_walk(members[reading.part].report, add_call, &reading, err)) != 0)
             goto free_lists;

@@ -3,6 +3,7 @@
 #include "set_messages.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/model/ranks/messages.h"
 #include "base/array.h"
@@ -21,6 +22,19 @@ static uint64_t count_rows(const struct set_member *members, size_t count)
         rows += table ? table->rows : 0;
     }
     return rows;
+}
+
+/* Communicators and ranks of two jobs have the same names: their messages cannot be told apart. */
+static int has_several_jobs(const struct set_member *members, size_t count)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (first && members[i].job && strcmp(first, members[i].job) != 0)
+            return 1;
+        first = first ? first : members[i].job;
+    }
+    return 0;
 }
 
 static int read_member(struct messages *all, const struct set_member *member, uint32_t part, struct error *err)
@@ -67,7 +81,7 @@ int set_messages_read(struct set_messages *messages, const struct set_member *me
     struct messages all = { .stride = rows / MOST_SIDES + 1 };
     int code = 0;
 
-    if (!rows || rows > MOST_ROWS)
+    if (!rows || rows > MOST_ROWS || has_several_jobs(members, count))
         return 0;
     for (size_t i = 0; i < count; i++)
         if ((code = read_member(&all, &members[i], (uint32_t)i, err)) != 0)

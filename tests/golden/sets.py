@@ -258,6 +258,14 @@ def check_ranks():
         subprocess.run([TACHO, "profile", "-t", "osrt", "-s", "none", "-o", "jobs/", "ls", "/"], env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     check("several jobs", "tacho: jobs/rank0001.tacho: is of job run-1, but 'jobs/rank0000.tacho' is of job run-0: name the files of one job\n",
           run("stats", "-q", "-r", "osrt_sum", "jobs")[1])
+    for path in ("jobs", "job"):
+        why = "its reports are of 2 jobs (run-0: 1 report, run-1: 1 report): name the files of one job, or compare jobs by diff" if path == "jobs" \
+            else "'job/b.tacho' and 'job/c.tacho' are both of rank 1: name the files of one run"
+        check(f"ranks of several jobs are not put together: {path}", f"Processing [{path}] with [rank_sum]... \nSKIPPED: {path}: {why}.\n\n",
+              run("stats", "-r", "rank_sum", path)[2])
+    check("ranks of one job", [1], [row["Rank"] for row in table("rank_sum", "jobs/rank0001.tacho")])
+    output("merge", "-o", "jobs.tacho", "jobs")
+    check("nor those of a merged file", True, "are of 2 jobs" in run("stats", "-r", "rank_sum", "jobs.tacho")[2])
     os.mkdir("empty")
     open("empty/notes.txt", "w").write("x")
     check("no reports", (1, "tacho stats: there are no reports in the folder 'empty'\n"), run("stats", "empty")[:2])
@@ -385,6 +393,8 @@ def check_by():
         check(f"{path}: the greatest sum first", sorted(names.values(), reverse=True), list(names.values()))
         first = by_rows("--by", column, "--rows=1", path)
         check(f"{path}: one name, all groups of it", [row for row in rows if row["Name"] == rows[0]["Name"]], first)
+        shown = output("stats", "-q", "-f", "human", "-r", "osrt_sum", "--by", column, "--rows=1", path)
+        check(f"{path}: one name, all groups of it, for people", len(first), sum(f" {rows[0]['Name']} " in f"{line} " for line in shown.splitlines()))
     files = [by_rows(f"job/{name}.tacho") for name in ("zebra", "b")]
     rows = by_rows("--by", "rank", "job/zebra.tacho", "job/b.tacho")
     for rank, alone in enumerate(files):

@@ -241,6 +241,40 @@ static void functions_of_two_builds(void **state)
     free_tables(tables, 2);
 }
 
+/* Who waited, and for whom, is the answer and not the question: the row is the same one. */
+static void waits_for_another_rank(void **state)
+{
+    static const struct table_column waits[] = {
+        { "Total Time", CELL_INT, UNIT_NS, 0 },
+        { "Name", CELL_TEXT, UNIT_NAME, 0 },
+        { "Waiting", CELL_TEXT, UNIT_NONE, 0 },
+        { "Waits For", CELL_INT, UNIT_ID, 0 },
+    };
+    struct table *tables[] = { table_new(waits, COUNT(waits)), table_new(waits, COUNT(waits)) };
+    struct table_diff diff;
+    struct error err;
+
+    for (int i = 0; i < 2; i++) {
+        struct table_cell *row = table_add_row(tables[i]);
+        cell_set_int(&row[0], 100 + 50 * i);
+        cell_set_text(tables[i], &row[1], "MPI_Barrier", 11);
+        cell_set_text(tables[i], &row[2], i ? "0-2" : "1-3", 3);
+        cell_set_int(&row[3], i ? 3 : 0);
+    }
+    const struct {
+        const char *report;
+        size_t rows;
+    } cases[] = { { "mpi_wait_sum", 1 }, { "another_sum", 2 } };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct table_diff_request request = { .report = cases[i].report };
+        assert_int_equal(table_diff_make(tables, 1, 1, &request, &diff, &err), 0);
+        assert_int_equal(table_row_count(diff.table), cases[i].rows);
+        expect_near(diff.rows[0].change, cases[i].rows == 1 ? 50 : 150);
+        table_diff_free(&diff);
+    }
+    free_tables(tables, 2);
+}
+
 /* The program has another name in each run, and a library that differs only by its name does not become one. */
 static void programs_of_two_names(void **state)
 {
@@ -314,7 +348,7 @@ int main(void)
         cmocka_unit_test(same_name_in_two_processes),   cmocka_unit_test(medians_of_runs),
         cmocka_unit_test(functions_of_two_builds),      cmocka_unit_test(times_that_are_not_known),
         cmocka_unit_test(programs_of_two_names),        cmocka_unit_test(overview),
-        cmocka_unit_test(nothing_to_compare),
+        cmocka_unit_test(nothing_to_compare),           cmocka_unit_test(waits_for_another_rank),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ struct analysis {
     const char *help;              /* one paragraph for --help-reports */
     struct analysis_need needs[4]; /* all of them; the first that is not met is named.
                                     * Ends with one without data */
+    int is_of_one_job;             /* its rows are about several ranks at once: refused for reports of several jobs */
     int is_of_gpus;                /* without options its rows are only about work on GPUs, whatever else it needs */
     const char *overlap;           /* why figures must not be added up over rows ("ranges contain each other"); NULL:
                                     * they may be */

@@ -1,5 +1,6 @@
 /* Runs an analysis after the checks that come before each run: over the rows of a report, or from partial results. */
 #include "analysis.h"
+#include "one_job.h"
 #include "report_options.h"
 #include "stored_partials.h"
 #include "summary_partial.h"
@@ -17,6 +18,8 @@ static int check(const struct analysis *analysis, struct report *report, const s
         return code;
     if (missing)
         return error_set(err, ERR_NO_DATA, "the report does not contain %s", missing->data);
+    if (analysis->is_of_one_job && (code = one_job_check(report, err)) != 0)
+        return code;
     err->code = 0; /* table_hand_over() adds a message only where there is none */
     return 0;
 }

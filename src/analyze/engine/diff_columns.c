@@ -65,17 +65,28 @@ static const char *const own_names[] = {
     "NameTree", "Ctx", "GreenCtx", "T-Pri", "Address", "Held By", "Finding", "Launched By", "Parent",
 };
 
-static int is_own(const char *name)
+/* Columns of single reports that say what was found for a row, not which row it is. */
+static const struct {
+    const char *report, *column;
+} outcomes[] = {
+    { "collective_sum", "Last Rank" }, { "mpi_wait_sum", "Waiting" }, { "mpi_wait_sum", "Waits For" },
+    { "straggler_sum", "Cause" },      { "straggler_sum", "Where" },  { "straggler_sum", "Device" },
+};
+
+static int is_own(const char *report, const char *name)
 {
     for (size_t i = 0; i < sizeof own_names / sizeof own_names[0]; i++)
         if (strcmp(own_names[i], name) == 0)
             return 1;
+    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+        if (strcmp(outcomes[i].report, report) == 0 && strcmp(outcomes[i].column, name) == 0)
+            return 1;
     return 0;
 }
 
-static int is_key(const struct table_column *column)
+static int is_key(const char *report, const struct table_column *column)
 {
-    return (column->kind == CELL_TEXT || column->unit == UNIT_ID) && !is_own(column->name);
+    return (column->kind == CELL_TEXT || column->unit == UNIT_ID) && !is_own(report, column->name);
 }
 
 static int is_figure(const struct table_column *column)
@@ -204,7 +215,7 @@ int diff_columns_choose(struct diff_columns *out, struct table *const *tables, s
         return error_set(err, ERR_NO_DATA, "no run has data for %s", report);
     *out = (struct diff_columns){ .all = table_columns(any), .count = table_column_count(any) };
     for (size_t i = 0; i < out->count && out->key_count < DIFF_MOST_KEYS; i++)
-        if (is_key(&out->all[i]))
+        if (is_key(report, &out->all[i]))
             out->keys[out->key_count++] = (int)i;
     if ((code = choose_figure(out, tables, count, report, wanted, err)) != 0)
         return code;

@@ -119,6 +119,7 @@ const struct analysis rule_straggler = {
             "all would be done earlier by at least threshold (1) percent of the capture's time. straggler_sum of "
             "'tacho stats' has the same ranks.",
     .needs = { { "collectives of MPI, NCCL or PyTorch", tables }, { "reports of several ranks", of_ranks } },
+    .is_of_one_job = 1,
     .run = straggler,
     .finding = say,
     .advice =

@@ -195,5 +195,6 @@ const struct analysis analysis_collective_sum = {
             "for the last one to enter, bandwidth without that (algorithm and bus, as nccl-tests counts them), and the "
             "rank that was last most often.",
     .needs = { COLLECTIVE_NEED },
+    .is_of_one_job = 1,
     .run = collective_sum,
 };

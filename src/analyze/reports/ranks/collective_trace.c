@@ -101,5 +101,6 @@ const struct analysis analysis_collective_trace = {
             "much later the last one came (Lateness) and how far that may be off (Error), the time that all ranks "
             "together waited for it, and the bandwidth without waits.",
     .needs = { COLLECTIVE_NEED },
+    .is_of_one_job = 1,
     .run = collective_trace,
 };

@@ -265,5 +265,6 @@ const struct analysis analysis_critical_path_sum = {
             "rank to the end of the last. A "
             "rank with a small share can be made slower without making the run longer.",
     .needs = { { "MPI data", mpi_call_tables } },
+    .is_of_one_job = 1,
     .run = critical_path_sum,
 };

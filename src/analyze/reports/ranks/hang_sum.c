@@ -319,5 +319,6 @@ const struct analysis analysis_hang_sum = {
             "those that never came and the call of MPI that they are in instead, and those that brought another "
             "operation or size. Unknown are ranks that were not recorded, or whose report ends before their program.",
     .needs = { COLLECTIVE_NEED },
+    .is_of_one_job = 1,
     .run = hang_sum,
 };

@@ -116,5 +116,6 @@ const struct analysis analysis_mpi_message_trace = {
         "with "
         "peer, only those that this rank received.",
     .needs = { { "MPI message data", message_tables } },
+    .is_of_one_job = 1,
     .run = mpi_message_trace,
 };

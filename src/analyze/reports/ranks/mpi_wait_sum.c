@@ -313,5 +313,6 @@ const struct analysis analysis_mpi_wait_sum = {
         "waited for. With pairs, a row for each rank that waited and rank that it waited for. Messages that could "
         "not be matched are counted in the last rows.",
     .needs = { { "MPI communication data", wait_tables } },
+    .is_of_one_job = 1,
     .run = mpi_wait_sum,
 };

@@ -203,5 +203,6 @@ const struct analysis analysis_rank_step_sum = {
             "take as long as the slowest: collective_sum tells who was late.",
     .needs = { { "steps", steps_tables } },
     .overlap = "the same steps of several ranks run at the same time",
+    .is_of_one_job = 1,
     .run = rank_step_sum,
 };

@@ -444,5 +444,6 @@ const struct analysis analysis_rank_sum = {
         "its threads, in kernels (NCCL's among them, and apart), copies and fills, the time between its first and "
         "its last work on GPUs in which they had none, CPU time, and events that were lost.",
     .needs = { { "ranks or processes", any_tables } },
+    .is_of_one_job = 1,
     .run = rank_sum,
 };

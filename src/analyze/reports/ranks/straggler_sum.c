@@ -72,5 +72,6 @@ const struct analysis analysis_straggler_sum = {
             "in each step if the rank came with the last of the others.",
     .needs = { COLLECTIVE_NEED },
     .overlap = "ranks that are late together share what they cost",
+    .is_of_one_job = 1,
     .run = straggler_sum,
 };
