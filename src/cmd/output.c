@@ -92,9 +92,9 @@ static const struct print_format *default_format(const struct output_destination
 }
 
 /* The request of a destination before its format is known. */
-static struct print_request request_for(const struct output_destination *destination)
+static struct print_request request_for(const struct output_destination *destination, int is_relayed)
 {
-    int console = output_is_console(destination);
+    int console = output_is_console(destination) && !is_relayed;
 
     return (struct print_request){ .to_terminal = console && isatty(STDOUT_FILENO),
                                    .terminal_columns = console ? print_terminal_columns(STDOUT_FILENO) : 0 };
@@ -120,7 +120,7 @@ struct print_request output_human_request(void)
 {
     struct output_destination console = { .output = "-", .format = &print_human };
 
-    console.request = request_for(&console);
+    console.request = request_for(&console, 0);
     finish_request(&console, NULL, 0);
     return console.request;
 }
@@ -198,7 +198,7 @@ int output_delivery_parse(struct output_delivery *delivery, const struct output_
         const char *output = !output_count ? "-" : outputs[i < output_count ? i : output_count - 1];
 
         *destination = (struct output_destination){ .output = output };
-        destination->request = request_for(destination);
+        destination->request = request_for(destination, settings->is_relayed);
         destination->format = default_format(destination, settings->as_nsys);
         if (format_count && strcmp(formats[place], ".") != 0 &&
             parse_format(destination, formats[place], &delivery->list[place], i > place, err) != 0)

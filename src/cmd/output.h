@@ -15,6 +15,7 @@ struct output_settings {
     struct option_list formats, outputs;
     const char *time_unit, *rows;
     int quiet, force_overwrite, as_nsys;
+    int is_relayed; /* a launcher passes stdout on: its terminal is not the user's */
 };
 
 /* The rows of these options for a command's table: DELIVER_OPTIONS(struct settings, deliver). A command with further

@@ -119,6 +119,8 @@ static size_t rows_to_show(const struct run_human *run, const struct table *tabl
 {
     size_t rows = table_row_count(table), shown = print_human_rows(table), most = most_rows(run);
 
+    if (run->delivery->rows_option && run->by.by != SET_BY_NONE)
+        return rows; /* the limit is of names, and was kept when they were put together */
     if (run->delivery->rows_option)
         return run->delivery->rows < rows ? run->delivery->rows : rows;
     for (size_t i = 0; i < wanted->option_count; i++)
@@ -252,8 +254,10 @@ static void add_table(struct text *out, const struct run_human *run, struct tabl
 int run_human_table(struct text *out, struct run_human *run, struct report *report, const struct selection_item *wanted,
                     const struct analysis_request *request, struct error *err)
 {
-    /* All rows, so that those left out can be counted; what the user says comes later and counts. */
-    struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", "-1" } };
+    /* All rows, so that those left out can be counted; what the user says comes later and counts. Of ranks, names are
+     * counted, which only run_by_analysis() can. */
+    const char *names = run->by.by != SET_BY_NONE ? run->delivery->rows_option : NULL;
+    struct analysis_option options[WANTED_MOST_OPTIONS + 2] = { { "rows", names ? names : "-1" } };
     struct analysis_request all = *request;
     struct table *table;
     size_t before = out->length;

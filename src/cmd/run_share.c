@@ -82,6 +82,15 @@ static int find_place(struct set_share *place, const struct run_share_settings *
     return 0;
 }
 
+int run_share_is_of_job(const struct run_share_settings *settings)
+{
+    struct set_share place = { 0 };
+    struct job_place job;
+    struct error err;
+
+    return settings->what && find_place(&place, settings, &job, &err) == 0 && place.role == SHARE_OF_JOB;
+}
+
 int run_share_is_first(const struct run_share_settings *settings)
 {
     struct set_share place = { 0 };

@@ -44,6 +44,8 @@ struct run_share {
     size_t computed;               /* the share that is computed */
 };
 
+/* Whether a launcher started this process as one of those that divide the work. */
+int run_share_is_of_job(const struct run_share_settings *settings);
 /* Whether this process is the first of all: of what all of them could say on stderr, it alone does. */
 int run_share_is_first(const struct run_share_settings *settings);
 

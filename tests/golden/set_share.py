@@ -5,12 +5,14 @@ durations, and a range that never ends."""
 
 import glob
 import os
+import pty
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import tty
 
 from lib import TACHO, check, job_files, status
 
@@ -57,6 +59,23 @@ def check_job():
             check(f"{count} processes, {words}: one prints, what one process prints", [expected], printed)
             check(f"{count} processes: all end well, {said}", {0}, set(codes))
             check("nothing is left", [], left_over())
+
+
+def check_relayed():
+    """The terminal of a process that a launcher started is the launcher's: what is printed may go to a file."""
+    words = ["-r", "osrt_sum"]
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    job = subprocess.Popen([TACHO, "stats", "--share", *words, "run"], stdout=theirs, env=environment(PMI_RANK="0", PMI_SIZE="1", TERM="xterm"))
+    os.close(theirs)
+    printed = b""
+    try:
+        while piece := os.read(ours, 65536):
+            printed += piece
+    except OSError:  # all have closed the terminal
+        pass
+    check("the job ends well", 0, job.wait())
+    check("on a launcher's terminal", truth(*words), printed)
 
 
 def check_launchers():
@@ -135,6 +154,7 @@ def main():
     check_absent()
     check_by_hand()
     check_refusals()
+    check_relayed()
     check_launchers()
 
 

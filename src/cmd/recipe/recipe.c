@@ -1,5 +1,6 @@
 /* tacho recipe: the recipes of nsys. */
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/registry.h"
 #include "base/nearest.h"
@@ -128,6 +129,11 @@ static int run_one(const struct command *self, const struct recipe *recipe, stru
     struct error err = { 0 };
     int status;
 
+    for (size_t i = 0; i < more_count; i++)
+        if (recipe_find(more[i]) && access(more[i], F_OK) != 0) {
+            error_set(&err, ERR_BAD_ARGUMENT, "one recipe at a time: '%s' is a recipe too", more[i]);
+            return command_fail(self, &err);
+        }
     for (size_t i = 0; i < settings->inputs.count; i++)
         inputs[count++] = settings->inputs.values[i];
     for (size_t i = 0; i < more_count; i++)

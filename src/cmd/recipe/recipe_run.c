@@ -85,7 +85,7 @@ static int make_folder(struct recipe_job *job, struct text *folder, struct error
         if (mkdir(wanted, 0777) == 0 || (errno == EEXIST && job->settings->force_overwrite))
             return 0;
         if (errno == EEXIST)
-            return error_set(err, ERR_EXISTS, "'%s' exists; --force-overwrite writes into it", wanted);
+            return error_set(err, ERR_EXISTS, "'%s' exists already: write into it with --force-overwrite=true", wanted);
         return error_set_errno(err, "cannot make the folder '%s'", wanted);
     }
     for (int i = 1; i < MOST_FOLDERS; i++) {
@@ -358,9 +358,7 @@ static int make_tables(struct recipe_job *job, struct input input, struct text *
     if ((code = makers[job->recipe->shape](job, err)) != 0)
         goto close_set;
     if (job->set.is_by_place)
-        text_add(
-            said,
-            "The reports do not say which ranks they are of: Rank is the place of a file in the table of files.\n");
+        text_add(said, "Not every report has a rank of its own: Rank is the place of a file in the table of files.\n");
 close_set:
     recipe_set_close(&job->set);
     input_name(&name, input);

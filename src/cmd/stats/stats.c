@@ -90,6 +90,7 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, files, &file_count, &status))
         return status;
+    settings.show.deliver.is_relayed = run_share_is_of_job(&settings.show.share);
     settings.show.input.is_quiet = !run_share_is_first(&settings.show.share);
     if (settings.help_reports || settings.help_formats)
         return run_reports_help(self, &stats_registry, settings.help_reports, settings.help_formats);
