@@ -24,6 +24,7 @@
 #include "report/writer/recover.h"
 #include "selection.h"
 #include "set/set.h"
+#include "set/set_files.h"
 
 struct settings {
     const char *output, *type, *ts_shift, *samples;
@@ -530,6 +531,23 @@ free_name:
     return code;
 }
 
+/* A set has no name of its own; one without files has another fault. */
+static int ask_for_name(const char *const *files, size_t count, struct error *err)
+{
+    struct set_files found = { 0 };
+    struct text name = { 0 };
+    int code = set_files_find(&found, files, count, err);
+
+    set_files_free(&found);
+    if (code != 0)
+        return code;
+    input_name(&name, (struct input){ files, count });
+    error_set(err, ERR_BAD_ARGUMENT, "'%s' stands for several reports: name the file to write with -o",
+              text_string(&name));
+    text_free(&name);
+    return err->code;
+}
+
 static int run_export(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .type = "sqlite", .export.lazy = 1 };
@@ -546,7 +564,7 @@ static int run_export(const struct command *self, int argc, char **argv)
     if ((code = take_export_options(&settings, &exporter, &err)) != 0)
         goto done;
     if (!settings.output && (count > 1 || set_is_meant(files[0]))) {
-        code = error_set(&err, ERR_BAD_ARGUMENT, "several reports have no name for the file to write: give it with -o");
+        code = ask_for_name(files, count, &err);
         goto done;
     }
     snprintf(ending, sizeof ending, "%s%s", exporter->extension, settings.export.gzip ? ".gz" : "");

@@ -66,7 +66,7 @@ static int open_file(const char *path, const struct foreign_rep_settings *settin
     importer = importer_for(text_string(found));
     code = importer ? import_to_temporary(text_string(found), importer, is_alone, out, err)
                     : open_own(text_string(found), is_alone, keeps_descriptor, out, err);
-    if (!importer && code == ERR_BAD_FORMAT)
+    if (is_alone && !importer && code == ERR_BAD_FORMAT)
         advise_recording(err);
     return code;
 }
@@ -275,12 +275,20 @@ void tell_damage(struct report *report, const char *path)
     text_free(&sentence);
 }
 
-static void tell_unfinished(const char *path)
+static int has_rows(struct report *report)
+{
+    for (size_t i = 0; i < report_table_count(report); i++)
+        if (report_table_at(report, i)->rows)
+            return 1;
+    return 0;
+}
+
+static void tell_unfinished(struct report *report, const char *path)
 {
     struct text sentence = { 0 };
 
-    text_add(&sentence,
-             " is unfinished (tacho is still writing it, or was killed); everything written so far is shown");
+    text_addf(&sentence, " is unfinished (tacho is still writing it, or was killed)%s",
+              has_rows(report) ? "; everything written so far is shown" : " and holds nothing yet");
     say(path, &sentence);
     text_free(&sentence);
 }
@@ -294,7 +302,7 @@ static void tell_unfinished_parts(struct report *set)
 
     for (size_t i = 0; i < report_part_count(set); i++)
         if (!report_health(report_part_report(set, i)).complete && unfinished++ < NAMED)
-            tell_unfinished(report_part_at(set, i)->name);
+            tell_unfinished(report_part_report(set, i), report_part_at(set, i)->name);
     if (unfinished > NAMED) {
         text_addf(&sentence, "%zu more reports are unfinished", unfinished - NAMED);
         say("", &sentence);
@@ -309,6 +317,6 @@ void close_report(struct report *report, const char *path)
     if (report_part_count(report))
         tell_unfinished_parts(report);
     else if (!report_health(report).complete)
-        tell_unfinished(path);
+        tell_unfinished(report, path);
     report_close(report);
 }

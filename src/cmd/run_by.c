@@ -9,6 +9,7 @@
 #include "analyze/engine/report_options.h"
 #include "analyze/engine/table_by.h"
 #include "base/array.h"
+#include "report/reader/unite.h"
 
 const char *const *run_by_names(void)
 {
@@ -90,7 +91,8 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
     if (by->by == SET_BY_NONE && by->share && run_share_divides(by->share, analysis))
         return run_share_analysis(by->share, analysis, request, out, err);
     if (by->share && !analysis_missing(analysis, report))
-        fprintf(stderr, "tacho: %s cannot be divided; one process computes it\n", analysis->name);
+        fprintf(stderr, "tacho: %s cannot be divided; one process computes it\n",
+                report_part_count(report) > 1 ? analysis->name : "one report");
     if (by->by == SET_BY_NONE)
         return analysis_run(analysis, report, request, out, err);
     if (by->by == SET_BY_HOST)

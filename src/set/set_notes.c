@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model/ranks/rank_lists.h"
 #include "base/array.h"
 
 #define MOST_NAMED 4
@@ -76,21 +77,37 @@ static void note_missing(struct text *notes, const struct holder *holders, size_
     text_free(&sentence);
 }
 
+/* The first one is named with its files; the others are as a rule of the same runs. */
 static void note_twice(struct text *notes, const struct set_member *members, const struct holder *holders, size_t count)
 {
-    for (size_t i = 1; i < count; i++) {
-        if (holders[i].rank != holders[i - 1].rank)
+    struct text sentence = { 0 };
+    int64_t *twice = array_alloc(count + 1, sizeof *twice);
+    size_t found = 0, first = 0;
+
+    for (size_t i = 1; twice && i < count; i++) {
+        if (holders[i].rank != holders[i - 1].rank || (found && twice[found - 1] == holders[i].rank))
             continue;
-        struct text sentence = { 0 };
-        text_addf(&sentence, "rank %" PRId64 " is in '%s' too: are these files of several runs?", holders[i].rank,
-                  members[holders[i - 1].member].path);
-        set_note(notes, members[holders[i].member].path, text_string(&sentence));
-        text_free(&sentence);
+        first = found ? first : i;
+        twice[found++] = holders[i].rank;
     }
+    if (found > 1) {
+        text_add(&sentence, "ranks ");
+        rank_list_add(&sentence, twice, found, MOST_NAMED);
+        text_addf(&sentence, " are there several times: rank %" PRId64 " is in '%s' and in '%s'", twice[0],
+                  members[holders[first - 1].member].path, members[holders[first].member].path);
+    } else if (found) {
+        text_addf(&sentence, "rank %" PRId64 " is in '%s' and in '%s'", twice[0],
+                  members[holders[first - 1].member].path, members[holders[first].member].path);
+    }
+    text_add(&sentence, ": are these files of several runs?");
+    if (found)
+        set_note(notes, NULL, text_string(&sentence));
+    free(twice);
+    text_free(&sentence);
 }
 
-/* Reports of two jobs may all have different ranks, but no moment in common. */
-static void note_jobs(struct text *notes, const struct set_member *members, size_t count)
+/* Reports of two jobs may all have different ranks, but no moment in common. Returns whether there are two. */
+static int note_jobs(struct text *notes, const struct set_member *members, size_t count)
 {
     const struct set_member *first = NULL;
 
@@ -102,12 +119,13 @@ static void note_jobs(struct text *notes, const struct set_member *members, size
         if (strcmp(first->job, at->job) == 0)
             continue;
         struct text sentence = { 0 };
-        text_addf(&sentence, "is of job %s, but '%s' is of job %s: name the files of one job", at->job, first->path,
-                  first->job);
-        set_note(notes, at->path, text_string(&sentence));
+        text_addf(&sentence, "'%s' is of job %s, but '%s' is of job %s: name the files of one job", at->path, at->job,
+                  first->path, first->job);
+        set_note(notes, NULL, text_string(&sentence));
         text_free(&sentence);
-        return;
+        return 1;
     }
+    return 0;
 }
 
 void set_notes_add(struct text *notes, const struct set_member *members, size_t count, size_t left_out)
@@ -116,12 +134,13 @@ void set_notes_add(struct text *notes, const struct set_member *members, size_t 
     struct holder *holders = list_holders(members, count, &holder_count);
     int64_t world_size = 0;
 
-    note_jobs(notes, members, count);
+    int has_jobs = note_jobs(notes, members, count);
     if (!holders)
         return;
     for (size_t i = 0; i < count; i++)
         world_size = members[i].world_size > world_size ? members[i].world_size : world_size;
-    note_twice(notes, members, holders, holder_count);
+    if (!has_jobs) /* else it is said why */
+        note_twice(notes, members, holders, holder_count);
     if (world_size <= REPORT_MOST_PARTS && !left_out)
         note_missing(notes, holders, holder_count, world_size);
     free(holders);

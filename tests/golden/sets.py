@@ -193,6 +193,11 @@ def check_whole_run():
     with open("cut/a.tacho", "rb+") as file:
         file.truncate(os.path.getsize("cut/a.tacho") - 50)
     said = run("stats", "-q", "-r", "osrt_sum", "cut")[1]
+    check("its row in info", [["0-3", "complete"], ["4-5", "unfinished"]],
+          [[part["ranks"], part["health"]] for part in json.loads(output("info", "-f", "json", "cut"))[0]["reports"]])
+    shown = output("summary", "cut")
+    check("summary: the size of the files, and who is cut off", (True, True), (f"{sum(os.path.getsize(f'cut/{name}.tacho') for name in 'ab') / 1000:.3g} kB)" in shown,
+                                                                             "  the reports of ranks 4,5 end before their programs\n" in shown))
     check("the unfinished report is named", "tacho: cut/a.tacho is unfinished (tacho is still writing it, or was killed); everything written so far is shown\n", said)
 
 
@@ -234,6 +239,8 @@ def check_ranks():
     code, said, _ = run("stats", "-q", "-r", "osrt_sum", "job")
     check("a rank is missing", (0, "tacho: rank 3 of the job's 4 is missing\n"), (code, said))
     lines = [line.split() for line in output("info", "job").split("\n")]
+    check("info: health", ["Health", "complete;", "rank", "3", "of", "the", "job's", "4", "is", "missing"], lines[1])
+    check("info as JSON: the missing rank", "3", json.loads(output("info", "-f", "json", "job"))[0]["missing_ranks"])
     check("info: a row a rank, with its file, on the counter of the one host", [["0", "job/zebra.tacho"], ["1", "job/b.tacho"], ["2", "job/a.tacho"]],
           [[line[0], line[-1]] for line in lines if line and line[-1].endswith(".tacho") and ("counter" in line or "reference" in line)])
     for ranks, expected in (("1", [1]), ("0,2-9", [0, 2])):
@@ -245,7 +252,7 @@ def check_ranks():
         check(f"--filter-rank '{words}'", (2, f"tacho stats: '{words}' is no list of ranks: write 0,8-15\n"), run("stats", "--filter-rank", words, "job")[:2])
     shutil.copy("job/b.tacho", "job/c.tacho")
     said = run("stats", "-q", "-r", "osrt_sum", "job")[1]
-    check("a rank is there twice", True, "tacho: job/c.tacho: rank 1 is in 'job/b.tacho' too: are these files of several runs?\n" in said)
+    check("a rank is there twice", True, "tacho: rank 1 is in 'job/b.tacho' and in 'job/c.tacho': are these files of several runs?\n" in said)
     with open("job/a.tacho", "rb") as file:
         whole = file.read()
     open("job/a.tacho", "wb").write(whole[:100])
@@ -256,7 +263,7 @@ def check_ranks():
     for rank in (0, 1):
         variables = {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "TORCHELASTIC_RUN_ID": f"run-{rank}"}
         subprocess.run([TACHO, "profile", "-t", "osrt", "-s", "none", "-o", "jobs/", "ls", "/"], env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    check("several jobs", "tacho: jobs/rank0001.tacho: is of job run-1, but 'jobs/rank0000.tacho' is of job run-0: name the files of one job\n",
+    check("several jobs", "tacho: 'jobs/rank0001.tacho' is of job run-1, but 'jobs/rank0000.tacho' is of job run-0: name the files of one job\n",
           run("stats", "-q", "-r", "osrt_sum", "jobs")[1])
     for path in ("jobs", "job"):
         why = "its reports are of 2 jobs (run-0: 1 report, run-1: 1 report): name the files of one job, or compare jobs by diff" if path == "jobs" \
@@ -271,7 +278,15 @@ def check_ranks():
     check("no reports", (1, "tacho stats: there are no reports in the folder 'empty'\n"), run("stats", "empty")[:2])
     os.makedirs("folders/a.tacho")
     check("folders only", (1, "tacho stats: only folders match 'folders/*'\n"), run("stats", "folders/*")[:2])
-    check("an export needs a name", (2, "tacho export: several reports have no name for the file to write: give it with -o\n"), run("export", "run")[:2])
+    check("an export needs a name", (2, "tacho export: 'run' stands for several reports: name the file to write with -o\n"), run("export", "run")[:2])
+    check("an export of nothing", (1, "tacho export: there are no reports in the folder 'empty'\n"), run("export", "empty")[:2])
+    os.makedirs("odd/folder.tacho")
+    open("odd/empty.tacho", "w").close()
+    shutil.copy("job/b.tacho", "odd/b.tacho")
+    open("odd/begun.tacho", "wb").write(whole[:100])
+    said = run("stats", "-q", "-r", "osrt_sum", "odd")[1]
+    check("files of a set that are none", (True, False), ("odd/folder.tacho is not a file\n" in said, "to record a program" in said))
+    check("a report that was only begun", True, "tacho: odd/begun.tacho is unfinished (tacho is still writing it, or was killed) and holds nothing yet\n" in said)
     check("info as JSON", [["run/mix.sqlite", "reference"], ["run/resnet18.sqlite", "utc"], ["run/wait_stream.sqlite", "utc"]],
           [[part["file"], part["clock"]] for part in json.loads(output("info", "-f", "json", "run"))[0]["reports"]])
     check_offsets()
@@ -310,7 +325,7 @@ def check_ranks_of_one_report():
     check_by()
     check_merges()
     shutil.copy("hosts/a.tacho", "hosts/c.tacho")
-    check("ranks that are there twice", [f"tacho: hosts/c.tacho: rank {rank} is in 'hosts/a.tacho' too: are these files of several runs?" for rank in (4, 5)],
+    check("ranks that are there twice", ["tacho: ranks 4,5 are there several times: rank 4 is in 'hosts/a.tacho' and in 'hosts/c.tacho': are these files of several runs?"],
           run("stats", "-q", "-r", "osrt_sum", "hosts")[1].splitlines())
 
 

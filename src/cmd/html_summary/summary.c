@@ -41,7 +41,8 @@ static uint64_t size_of(const char *path, const struct report *report)
 {
     struct stat status;
 
-    return stat(path, &status) == 0 ? (uint64_t)status.st_size : report_health(report).file_bytes;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size
+                                                               : report_health(report).file_bytes;
 }
 
 static int print_summary(const struct command *self, struct input input, const struct settings *settings,

@@ -89,6 +89,23 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
     return 0;
 }
 
+/* At the end of the line before. */
+static int add_missing_ranks(struct text *out, struct report *set, struct error *err)
+{
+    struct text ranks = { 0 };
+    int64_t world_size;
+    int code = info_add_missing(&ranks, set, &world_size, err);
+
+    if (ranks.length) {
+        int is_one = strspn(text_string(&ranks), "0123456789") == ranks.length;
+        text_cut(out, out->length - 1);
+        text_addf(out, "; rank%s %s of the job's %lld %s missing\n", is_one ? "" : "s", text_string(&ranks),
+                  (long long)world_size, is_one ? "is" : "are");
+    }
+    text_free(&ranks);
+    return code;
+}
+
 static int add_file(struct text *out, struct report *report, const char *path, struct error *err)
 {
     struct info_health health;
@@ -103,6 +120,8 @@ static int add_file(struct text *out, struct report *report, const char *path, s
     text_add_char(out, '\n');
     add_label(out, "Health");
     info_add_health(out, &health);
+    if (info_is_set(report, path) && (code = add_missing_ranks(out, report, err)) != 0)
+        return code;
     return add_missing_stacks(out, report, err);
 }
 

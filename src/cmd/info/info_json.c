@@ -392,10 +392,17 @@ static int add_pairs(struct text *out, struct report *report, const char *key, c
 /* What the reports of a set have in common; all on one of them is in its own document. */
 static int add_set(struct text *out, struct report *set, const char *path, struct error *err)
 {
+    struct text missing = { 0 };
+    int64_t world_size;
     int code;
 
     if ((code = add_health(out, set, path, err)) != 0)
         return code;
+    if ((code = info_add_missing(&missing, set, &world_size, err)) != 0)
+        return code;
+    if (missing.length)
+        add_string(out, "missing_ranks", text_string(&missing), ",\n  ");
+    text_free(&missing);
     add_key(out, "reports", ",\n  ");
     for (size_t i = 0; i < report_part_count(set); i++) {
         const struct report_part *part = report_part_at(set, i);
@@ -411,6 +418,7 @@ static int add_set(struct text *out, struct report *set, const char *path, struc
         }
         if (part->host)
             add_string(out, "host", part->host, ", ");
+        add_string(out, "health", info_part_state(report_part_report(set, i)), ", ");
         add_string(out, "clock", part->clock, ", ");
         text_addf(out, ", \"clock_offset_ns\": %lld, \"clock_drift_ppm\": ", (long long)report_part_offset(part));
         number_add_shortest(out, report_part_drift(part));

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "analyze/engine/row_cursor.h"
+#include "analyze/model/ranks/rank_lists.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "cmd/print/print.h"
 #include "cmd/report_sources.h"
 #include "report/reader/unite.h"
 
-enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, CLOCK, OFFSET, DRIFT, CLOCK_ERROR, FILE_NAME, COLUMNS };
+enum { RANK, HOST, GPU, FROM, SPAN, EVENTS, LOST, HEALTH, CLOCK, OFFSET, DRIFT, CLOCK_ERROR, FILE_NAME, COLUMNS };
 
 static void set_text(struct table *table, struct table_cell *cell, const char *text)
 {
@@ -61,6 +62,65 @@ void info_add_ranks(struct text *out, const struct report_part *about)
     else if (about->rank_count || about->rank >= 0)
         add_spans(out, ranks, about->rank_count ? about->rank_count : 1);
     free(ranks);
+}
+
+const char *info_part_state(struct report *part)
+{
+    struct report_health health = report_health(part);
+
+    return health.damaged_chunks ? "damaged" : health.complete ? "complete" : "unfinished";
+}
+
+static int read_world_size(int64_t *size, struct report *set, struct error *err)
+{
+    static const char *const names[] = { "worldSize", NULL };
+    struct row_cursor rows;
+    int code = row_cursor_open(&rows, set, "TACHO_PROCESS", names, err);
+
+    *size = 0;
+    if (code != 0)
+        return code;
+    while (row_cursor_next(&rows))
+        if (row_int_or(&rows, 0, 0) > *size)
+            *size = row_int(&rows, 0);
+    row_cursor_close(&rows);
+    return 0;
+}
+
+static void mark(char *is_there, int64_t world_size, int64_t rank)
+{
+    if (rank >= 0 && rank < world_size)
+        is_there[rank] = 1;
+}
+
+int info_add_missing(struct text *out, struct report *set, int64_t *world_size, struct error *err)
+{
+    enum { MOST_SPANS = 8 };
+    int code = read_world_size(world_size, set, err);
+
+    if (code != 0 || *world_size < 1 || *world_size > REPORT_MOST_PARTS)
+        return code;
+    char *is_there = calloc((size_t)*world_size, 1);
+    int64_t *missing = array_alloc((size_t)*world_size, sizeof *missing);
+    size_t count = 0;
+    if (!is_there || !missing) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto free_lists;
+    }
+    for (size_t i = 0; i < report_part_count(set); i++) {
+        const struct report_part *about = report_part_at(set, i);
+        mark(is_there, *world_size, about->rank);
+        for (size_t r = 0; r < about->rank_count; r++)
+            mark(is_there, *world_size, about->ranks[r].rank);
+    }
+    for (int64_t rank = 0; rank < *world_size; rank++)
+        if (!is_there[rank])
+            missing[count++] = rank;
+    rank_list_add(out, missing, count, MOST_SPANS);
+free_lists:
+    free(is_there);
+    free(missing);
+    return code;
 }
 
 /* The GPUs that the report's processes opened, as they count them themselves. */
@@ -123,6 +183,7 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     set_text(table, &row[RANK], text_string(&ranks));
     text_free(&ranks);
     set_text(table, &row[HOST], about->host);
+    set_text(table, &row[HEALTH], info_part_state(part));
     set_text(table, &row[CLOCK], about->clock);
     cell_set_int(&row[OFFSET], report_part_offset(about));
     cell_set_real(&row[DRIFT], report_part_drift(about));
@@ -141,17 +202,12 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
 int info_add_set(struct text *out, struct report *set, struct error *err)
 {
     static const struct table_column columns[COLUMNS] = {
-        [RANK] = { "Rank", CELL_TEXT, UNIT_NONE, 0 },
-        [HOST] = { "Host", CELL_TEXT, UNIT_NONE, 0 },
-        [GPU] = { "GPU", CELL_TEXT, UNIT_NONE, 0 },
-        [FROM] = { "From", CELL_INT, UNIT_TIME, 0 },
-        [SPAN] = { "Span", CELL_INT, UNIT_TIME, 0 },
-        [EVENTS] = { "Events", CELL_INT, UNIT_NONE, 0 },
-        [LOST] = { "Lost", CELL_INT, UNIT_NONE, 0 },
-        [CLOCK] = { "Clock", CELL_TEXT, UNIT_NONE, 0 },
-        [OFFSET] = { "Offset", CELL_INT, UNIT_TIME, 0 },
-        [DRIFT] = { "Drift (ppm)", CELL_REAL, UNIT_NONE, 3 },
-        [CLOCK_ERROR] = { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
+        [RANK] = { "Rank", CELL_TEXT, UNIT_NONE, 0 },         [HOST] = { "Host", CELL_TEXT, UNIT_NONE, 0 },
+        [GPU] = { "GPU", CELL_TEXT, UNIT_NONE, 0 },           [FROM] = { "From", CELL_INT, UNIT_TIME, 0 },
+        [SPAN] = { "Span", CELL_INT, UNIT_TIME, 0 },          [EVENTS] = { "Events", CELL_INT, UNIT_NONE, 0 },
+        [LOST] = { "Lost", CELL_INT, UNIT_NONE, 0 },          [HEALTH] = { "Health", CELL_TEXT, UNIT_NONE, 0 },
+        [CLOCK] = { "Clock", CELL_TEXT, UNIT_NONE, 0 },       [OFFSET] = { "Offset", CELL_INT, UNIT_TIME, 0 },
+        [DRIFT] = { "Drift (ppm)", CELL_REAL, UNIT_NONE, 3 }, [CLOCK_ERROR] = { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
         [FILE_NAME] = { "File", CELL_TEXT, UNIT_NONE, 0 },
     };
     const struct print_request request = { .time = time_unit_find("seconds"),

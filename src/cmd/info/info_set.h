@@ -2,6 +2,8 @@
 #ifndef TACHO_CMD_INFO_INFO_SET_H
 #define TACHO_CMD_INFO_INFO_SET_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "report/reader/reader.h"
@@ -12,6 +14,13 @@ int info_is_set(const struct report *report, const char *path);
 /* Adds the ranks of a report of the set: "3", "0-7,12"; nothing if they are unknown. */
 struct report_part;
 void info_add_ranks(struct text *out, const struct report_part *about);
+
+/* What is known of the file of one report: complete, unfinished or damaged. */
+const char *info_part_state(struct report *part);
+
+/* The ranks of the job that no report of the set is of, as "1-3"; nothing if there are none. *world_size: all of them.
+ */
+int info_add_missing(struct text *out, struct report *set, int64_t *world_size, struct error *err);
 
 int info_add_set(struct text *out, struct report *set, struct error *err);
 

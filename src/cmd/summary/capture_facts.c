@@ -9,7 +9,9 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/recorder.h"
 #include "analyze/reports/run_sum.h"
+#include "base/array.h"
 #include "base/path.h"
+#include "report/reader/unite.h"
 
 static const char *text_of(struct report *report, const struct row_cursor *rows, size_t column)
 {
@@ -67,7 +69,7 @@ struct process_rows {
     struct row_cursor cursor;
     struct keys images, pids, programs; /* globalPid and image; globalPid; exe */
 };
-enum { PID, IMAGE, EXE, ENDING, STATUS, SIGNAL };
+enum { PID, IMAGE, EXE, ENDING, STATUS, SIGNAL, RANK };
 
 static void take_ending(struct capture_facts *facts, const struct process_rows *rows)
 {
@@ -76,6 +78,39 @@ static void take_ending(struct capture_facts *facts, const struct process_rows *
     facts->ending = text_of(rows->report, row, ENDING);
     facts->exit_status = row_int_or(row, STATUS, 0);
     facts->signal = row_int_or(row, SIGNAL, 0);
+    facts->rank = report_part_count(rows->report) > 1 ? row_int_or(row, RANK, -1) : -1;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* What became of the processes of a report that was not finished is not known. */
+static int find_cut_ranks(struct capture_facts *facts, struct report *set)
+{
+    size_t parts = report_part_count(set), room = 0;
+
+    for (size_t i = 0; parts > 1 && i < parts; i++) {
+        const struct report_part *about = report_part_at(set, i);
+        size_t count = about->rank_count ? about->rank_count : about->rank >= 0;
+        if (report_health(report_part_report(set, i)).complete)
+            continue;
+        if (array_reserve(&facts->cut_ranks, &room, facts->cut_count + count, sizeof *facts->cut_ranks) != 0)
+            return ERR_NO_MEMORY;
+        for (size_t r = 0; r < count; r++)
+            facts->cut_ranks[facts->cut_count++] = about->rank_count ? about->ranks[r].rank : about->rank;
+    }
+    if (facts->cut_count)
+        qsort(facts->cut_ranks, facts->cut_count, sizeof *facts->cut_ranks, compare_ranks);
+    size_t all = facts->cut_count; /* a rank may have several processes */
+    facts->cut_count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!i || facts->cut_ranks[i] != facts->cut_ranks[facts->cut_count - 1])
+            facts->cut_ranks[facts->cut_count++] = facts->cut_ranks[i];
+    return 0;
 }
 
 /* A process that ran when the capture ended is one in its last row. */
@@ -83,7 +118,10 @@ static void take_left(struct capture_facts *facts, const struct process_rows *ro
 {
     const struct row_cursor *row = &rows->cursor;
 
-    if (strcmp(text_of(rows->report, row, ENDING), "running") != 0)
+    int64_t rank = row_int_or(row, RANK, -1);
+
+    if (strcmp(text_of(rows->report, row, ENDING), "running") != 0 ||
+        (facts->cut_count && bsearch(&rank, facts->cut_ranks, facts->cut_count, sizeof rank, compare_ranks)))
         return;
     if (facts->left_count < CAPTURE_LEFT_MAX)
         facts->left[facts->left_count] = (struct capture_left){
@@ -134,7 +172,7 @@ free_last:
 /* program_row: the last about the program. */
 static int read_processes(struct capture_facts *facts, struct report *report, size_t program_row, struct error *err)
 {
-    static const char *const names[] = { "globalPid", "image", "exe", "ending", "exitStatus", "signal", NULL };
+    static const char *const names[] = { "globalPid", "image", "exe", "ending", "exitStatus", "signal", "rank", NULL };
     struct process_rows rows = {
         .facts = facts, .report = report, .images.width = 2, .pids.width = 1, .programs.width = 1
     };
@@ -142,7 +180,7 @@ static int read_processes(struct capture_facts *facts, struct report *report, si
 
     if (code != 0)
         return code;
-    if (take_processes(&rows) != 0)
+    if (find_cut_ranks(facts, report) != 0 || take_processes(&rows) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
     if (program_row < rows.cursor.columns.rows) {
         rows.cursor.row = program_row;
@@ -260,6 +298,7 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
     *facts = (struct capture_facts){ .program = "",
                                      .requested = "",
                                      .ending = "",
+                                     .rank = -1,
                                      .over = "",
                                      .sampling = "",
                                      .wall_ns = times.wall_ns,
@@ -270,15 +309,22 @@ int capture_facts_read(struct capture_facts *facts, struct report *report, struc
         (code = read_processes(facts, report, times.program_row, err)) != 0 ||
         (code = count_threads(facts, report, err)) != 0 || (code = read_sampling(facts, report, err)) != 0 ||
         (code = report_sources_read(&facts->sources, report, err)) != 0)
-        return code;
+        goto free_ranks;
     /* Imports are whole; an early kill leaves no version in the file. */
     facts->is_ours = !health.complete || (facts->recorder && strcmp(facts->recorder, RECORDER_TACHO) == 0);
     facts->is_over |= facts->is_ours && health.complete && !health.recovered;
     facts->has_output = facts->is_ours && streams && streams->rows;
-    return read_messages(facts, report, err);
+    code = read_messages(facts, report, err);
+free_ranks:
+    if (code != 0) {
+        free(facts->cut_ranks);
+        facts->cut_ranks = NULL;
+    }
+    return code;
 }
 
 void capture_facts_free(struct capture_facts *facts)
 {
     small_table_free(&facts->messages);
+    free(facts->cut_ranks);
 }

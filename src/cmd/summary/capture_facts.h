@@ -26,6 +26,9 @@ struct capture_facts {
     const char *sampling;                  /* TACHO_SAMPLING.method */
 
     uint64_t processes, programs, threads; /* programs: different files that were run */
+    int64_t rank;                          /* of the program whose ending this is, in a set; -1: none */
+    size_t cut_count;                      /* ranks of a set whose reports end before their programs */
+    int64_t *cut_ranks;                    /* owned; sorted */
     size_t left_count;                     /* processes that outlived the capture */
     struct capture_left {
         int pid;

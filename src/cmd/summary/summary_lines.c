@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/engine/analysis.h"
+#include "analyze/model/ranks/rank_lists.h"
 #include "analyze/model/stacks/missing_stacks.h"
 #include "analyze/registry.h"
 #include "base/human.h"
@@ -115,6 +116,8 @@ static void add_head(struct text *out, const struct summary *summary)
     display_add(out, *facts->program ? facts->program : unnamed,
                 *facts->program ? first_word(facts->program) : strlen(unnamed), WIDEST);
     text_add(out, summary_plain(summary->request));
+    if (facts->is_over && facts->rank >= 0 && (facts->signal || facts->exit_status))
+        text_addf(out, " of rank %lld", (long long)facts->rank);
     if (facts->is_over) {
         add_ending(out, facts);
     } else {
@@ -131,6 +134,18 @@ static void add_head(struct text *out, const struct summary *summary)
     }
     add_tree(out, facts);
     text_add_char(out, '\n');
+}
+
+/* "the reports of ranks 0,2 end before their programs" */
+static void add_cut(struct text *out, const struct capture_facts *facts)
+{
+    enum { MOST_NAMED = 4 };
+
+    if (!facts->cut_count)
+        return;
+    text_addf(out, "  the report%s of rank%s ", facts->cut_count == 1 ? "" : "s", facts->cut_count == 1 ? "" : "s");
+    rank_list_add(out, facts->cut_ranks, facts->cut_count, MOST_NAMED);
+    text_add(out, facts->cut_count == 1 ? " ends before its program\n" : " end before their programs\n");
 }
 
 /* "1 process runs on: sleep (pid 7)" */
@@ -537,6 +552,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     read_report(summary);
     add_head(&first, summary);
     add_left(&first, &summary->facts);
+    add_cut(&first, &summary->facts);
     add_warnings(&first, summary);
     add_notes(&first, summary);
     add_losses(&first, &summary->facts);
