@@ -3,8 +3,9 @@
  *
  * FAKE_SAMPLING, words with commas between them: refuse=N (Enable answers N), overflow=N (the GPU's buffer is full
  * once, after N samples), die (the process ends in the second decode), hang (that decode never returns), scale=X (a
- * counter is the number of the sample times X), late=MS (Enable takes so long), absent=NAME (cupti_profiler.c). A
- * second session is refused, and so is an order of calls that CUPTI would not take. */
+ * counter is the number of the sample times X), wrap=N (numbers are modulo N), late=MS (Enable takes so long),
+ * absent=NAME (cupti_profiler.c). A second session is refused, and so is an order of calls that CUPTI would not take.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,8 +195,8 @@ CALL(cuptiPmSamplingCounterDataImageInitialize, data_initialize, 40)
 /* The metrics of the config image, each with the number of the sample, scaled. */
 static size_t write_sample(char *to, size_t sample, uint64_t number)
 {
-    const char *scale = word("scale=");
-    double value = (double)number * (scale ? atof(scale) : 1);
+    const char *scale = word("scale="), *wrap = word("wrap=");
+    double value = (double)(wrap ? number % strtoull(wrap, NULL, 10) : number) * (scale ? atof(scale) : 1);
     size_t used = 0;
     for (const char *line = strchr(gpu.config, '\n') + 1; *line; line = strchr(line, '\n') + 1)
         used += (size_t)sprintf(to + used, "%zu %.*s %.17g\n", sample, (int)(strchr(line, '\n') - line), line, value);

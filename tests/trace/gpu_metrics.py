@@ -394,7 +394,7 @@ kill -9 $$
         """Names, their order, types, ids and rounding, against an export of nsys on an H200 without NVLink."""
         with open(os.path.join(lib.SOURCE, "tests", "golden", "nsys", "gpu_metrics.json")) as file:
             nsys = json.load(file)
-        report, _ = self.counters(sampling="scale=0.3,absent=NVL", count=6)
+        report, _ = self.counters(sampling="scale=0.3,wrap=20,absent=NVL", count=6)
         counters = "typeId & 65535 = 0"
         for table, columns in (("TARGET_INFO_GPU_METRICS", "typeId, sourceId, typeName, metricId, metricName"),
                                ("GENERIC_EVENT_SOURCES", "sourceId, (SELECT value FROM StringIds WHERE id = nameId), timeSourceId, sourceGroupId"),

@@ -26,9 +26,9 @@ enum {
     ROOM_MOST = 65536,
     HARDWARE_BYTES_A_SAMPLE = 8192, /* 4 to 7 KB were seen */
     BATCH = 64,                     /* samples that a thread evaluates at a time */
-    READ_TIMES = 4,                 /* a read that comes, or lasts, so many times decode_ns is late */
-    LATE_MOST = 3,       /* reads in a row: the next of them has few samples again if this one was an exception */
-    INTERVALS_MOST = 64, /* of a sample: cycles of a clock that is slow become long, but not so long */
+    READ_TIMES = 4,                 /* a read may take so many times decode_ns */
+    LATE_MOST = 3,                  /* reads in a row that lost samples: after an exception the next has few again */
+    INTERVALS_MOST = 64,            /* of a sample: cycles of a clock that is slow become long, but not so long */
 };
 #define REST_NS INT64_C(2000000000) /* for what is left at the end */
 #define HARDWARE_NS UINT64_C(2000000000) /* for so long the GPU's buffer has room */
@@ -350,8 +350,7 @@ static int restart(struct pm_sampler *sampler)
 int pm_sampler_read(struct pm_sampler *sampler, pm_take *take, void *to)
 {
     int64_t most_ns = READ_TIMES * (int64_t)sampler->request.decode_ns;
-    int is_late = clock_monotonic_ns() - sampler->decoded_ns > most_ns;
-    int is_full = 0, result = CUPTI_RESULT_ERROR_NOT_INITIALIZED;
+    int is_late = 0, is_full = 0, result = CUPTI_RESULT_ERROR_NOT_INITIALIZED;
 
     if (sampler->sampling)
         result = decode_for(sampler, most_ns, take, to, &is_full, &is_late);
