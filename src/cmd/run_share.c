@@ -152,6 +152,13 @@ static int read_wait(struct set_share *place, const char *text, struct error *er
     return 0;
 }
 
+/* Not an error: the job has printed all. But a job that prints nothing says why. */
+static void tell_late(const struct set_share *exchange)
+{
+    fprintf(stderr, "tacho: share %zu of %zu: came too late; another process of the job computed it, and prints\n",
+            exchange->index, exchange->count);
+}
+
 int run_share_open(struct run_share *share, const struct run_share_settings *settings, struct report *whole,
                    const char *operand, struct error *err)
 {
@@ -162,18 +169,21 @@ int run_share_open(struct run_share *share, const struct run_share_settings *set
     if ((code = find_place(&share->exchange, settings, &job, err)) != 0 ||
         (code = read_wait(&share->exchange, settings->wait, err)) != 0)
         return code;
-    share->exchange.is_of_one_run = share->exchange.role == SHARE_OF_JOB && job.launcher && job.job[0] != '\0';
+    int is_of_job = share->exchange.role == SHARE_OF_JOB && job.launcher;
+    share->exchange.is_of_one_run = is_of_job && job.is_of_one_run;
     if (settings->folder)
         text_add(&share->folder, settings->folder);
     else
-        add_folder(&share->folder, operand, share->exchange.is_of_one_run ? job.job : "");
+        add_folder(&share->folder, operand, is_of_job ? job.job : "");
     share->shares = calloc(share->exchange.count, sizeof *share->shares);
     share->at = calloc(share->exchange.count, sizeof *share->at);
     if (!share->shares || !share->at || text_failed(&share->folder))
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     share->exchange.folder = text_string(&share->folder);
     share->exchange.key = make_key(share, settings->request);
-    return set_share_begin(&share->exchange, err);
+    if ((code = set_share_begin(&share->exchange, err)) == 1)
+        tell_late(&share->exchange);
+    return code;
 }
 
 void run_share_close(struct run_share *share)
@@ -247,15 +257,18 @@ static int collect(struct run_share *share, int (*compute)(void *context, struct
 int run_share_compute(struct run_share *share, int (*compute)(void *context, struct error *err), void *context,
                       struct error *err)
 {
-    const struct set_share *exchange = &share->exchange;
+    struct set_share *exchange = &share->exchange;
+    enum set_share_turn turn;
     int code;
 
     if (exchange->role != SHARE_MERGE && (code = compute_share(share, exchange->index, compute, context, err)) != 0)
         return code;
-    if (!set_share_collects(exchange)) {
-        code = set_share_put(exchange, exchange->index, &share->shares[exchange->index], err);
-        return code != 0 ? code : 1;
-    }
+    if ((code = set_share_hand_in(exchange, &share->shares[exchange->index], &turn, err)) != 0)
+        return code;
+    if (turn == SHARE_CAME_LATE)
+        tell_late(exchange);
+    if (turn != SHARE_COLLECTS)
+        return 1;
     if ((code = collect(share, compute, context, err)) != 0)
         return code;
     set_share_end(exchange);

@@ -2,10 +2,14 @@
  *
  * KEY.N.begun      host, pid and start of the process that makes share N
  * KEY.N.share      the share
- * KEY.N.collector  who collects; of several, the one with the greatest N: the others were found dead
- * KEY.done         all was printed although a process had not come: it must not begin anew */
+ * KEY.N.collector  who collects, touched as long as it waits; of several, the one with the greatest N: the others are
+ *                  dead, or seem to be
+ * KEY.done         all was printed although a process had not come: it must not begin anew
+ *
+ * Ages are those that the file system gives: they compare files with each other, never with the clock of this host. */
 #include "set_share.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,12 +24,12 @@
 #include "base/hash.h"
 
 enum {
-    LEAST_WAIT_S = 60,        /* for processes whose end cannot be seen from here: on other hosts, or not yet started */
-    WAIT_TIMES = 10,          /* or this many times what the own share took */
-    FORGOTTEN_AFTER_S = 3600, /* a collector of another run, if several share the folder */
+    LEAST_WAIT_S = 60, /* for processes whose end cannot be seen from here: on other hosts, or not yet started */
+    WAIT_TIMES = 10,   /* or this many times what the own share took */
     POLL_MS = 20,
     MOST_COLLECTORS = 16,
     PATH_ROOM = 4096,
+    MOST_BYTES = 1 << 30, /* of a share */
 };
 
 static int64_t now_ns(void)
@@ -50,7 +54,41 @@ static int exists(const char *path)
 {
     struct stat file;
 
-    return stat(path, &file) == 0;
+    return lstat(path, &file) == 0;
+}
+
+static int has_begun(const struct set_share *share)
+{
+    char path[PATH_ROOM];
+
+    path_of(share, share->index, "begun", path);
+    return exists(path);
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
+}
+
+/* Reads a regular file of this user: others may be able to write to the folder. 0, or -1 and errno. */
+static int read_own(const struct set_share *share, const char *path, struct text *out, struct stat *file)
+{
+    char bytes[65536];
+    ssize_t got = -1;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, file) != 0 || !S_ISREG(file->st_mode) ||
+        (file->st_uid != geteuid() && file->st_uid != share->owner) || file->st_size > MOST_BYTES) {
+        errno = EPERM;
+        goto close_file;
+    }
+    while (out->length <= MOST_BYTES && !text_failed(out) && (got = read(fd, bytes, sizeof bytes)) > 0)
+        text_add_bytes(out, bytes, (size_t)got);
+close_file:
+    close(fd);
+    return got == 0 && !text_failed(out) ? 0 : -1;
 }
 
 /* ---- processes ------------------------------------------------------------------------------------------------- */
@@ -93,100 +131,180 @@ static void add_self(struct text *out)
     add_start(out, (long)getpid());
 }
 
-/* Whether the process that a file names has ended. Of one on another host that is not known. */
-static int has_ended(const char *path)
+enum process_state { PROCESS_RUNS, PROCESS_ENDED, PROCESS_ELSEWHERE };
+
+/* Of a process on another host nothing is known. */
+static enum process_state state_of(const struct text *named)
 {
-    struct text named = { 0 }, host = { 0 }, start = { 0 };
-    int ended = 0;
+    enum process_state state = PROCESS_ELSEWHERE;
+    struct text host = { 0 }, start = { 0 };
 
     add_host(&host);
     text_add_char(&host, ' ');
-    if (text_add_file(&named, path) == 0 && text_begins_with(text_string(&named), text_string(&host))) {
+    if (text_begins_with(text_string(named), text_string(&host))) {
         char *behind;
-        long pid = strtol(text_string(&named) + host.length, &behind, 10);
+        long pid = strtol(text_string(named) + host.length, &behind, 10);
         add_start(&start, pid);
-        ended = !start.length || strcmp(behind + (*behind == ' '), text_string(&start)) != 0;
+        state = start.length && strcmp(behind + (*behind == ' '), text_string(&start)) == 0 ? PROCESS_RUNS
+                                                                                            : PROCESS_ENDED;
     }
-    text_free(&named);
     text_free(&host);
     text_free(&start);
+    return state;
+}
+
+/* Whether the process that a file names is known to have ended. */
+static int has_ended(const struct set_share *share, const char *path)
+{
+    struct text named = { 0 };
+    struct stat file;
+    int ended = read_own(share, path, &named, &file) == 0 && state_of(&named) == PROCESS_ENDED;
+
+    text_free(&named);
     return ended;
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-/* Writes under a name of its own first, so that no reader sees a half. */
-static int write_whole(const char *path, const struct text *bytes, struct error *err)
+/* Creates a file that must not exist: 0, or -1 and errno. */
+static int write_new(const char *path, const struct text *bytes)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    size_t done = 0;
+
+    if (fd < 0)
+        return -1;
+    while (done < bytes->length) {
+        ssize_t written = write(fd, text_string(bytes) + done, bytes->length - done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            break;
+        done += (size_t)written;
+    }
+    int error = errno;
+    int closed = close(fd);
+    if (done < bytes->length)
+        errno = error;
+    return done == bytes->length && closed == 0 ? 0 : -1;
+}
+
+/* Writes under a name of its own first, so that no reader sees a half: 0, or -1 and errno. */
+static int write_whole(const char *path, const struct text *bytes)
 {
     char temporary[PATH_ROOM + 64];
     struct text host = { 0 };
 
     add_host(&host);
-    snprintf(temporary, sizeof temporary, "%s.%zx-%ld", path, (size_t)host.length, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%s.%016" PRIx64 "-%ld", path, hash_bytes(text_string(&host), host.length),
+             (long)getpid());
     text_free(&host);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    size_t done = 0;
-    while (fd >= 0 && done < bytes->length) {
-        ssize_t written = write(fd, text_string(bytes) + done, bytes->length - done);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            goto failed;
-        done += (size_t)written;
-    }
-    if (fd >= 0 && close(fd) == 0 && rename(temporary, path) == 0)
+    unlink(temporary); /* of a process that was killed and had our number */
+    if (write_new(temporary, bytes) == 0 && rename(temporary, path) == 0)
         return 0;
-    fd = -1;
-failed:
-    error_set_errno(err, "cannot write '%s'; name a folder that all processes can write to: --share-folder", path);
-    if (fd >= 0)
-        close(fd);
+    int error = errno;
     unlink(temporary);
-    return err->code;
+    errno = error;
+    return -1;
+}
+
+static int cannot_write(const char *path, struct error *err)
+{
+    return error_set_errno(err, "cannot write '%s'; name a folder that all processes can write to: --share-folder",
+                           path);
+}
+
+/* Another run may remove the folder between the two steps. */
+static int announce(struct set_share *share, struct error *err)
+{
+    char path[PATH_ROOM];
+    struct text self = { 0 };
+    struct stat file;
+    int written = -1;
+
+    path_of(share, share->index, "share", path);
+    if (share->role == SHARE_OF_JOB)
+        unlink(path); /* of an earlier run */
+    path_of(share, share->index, "begun", path);
+    add_self(&self);
+    for (int tries = 0; tries < 3 && written != 0; tries++) {
+        written = write_whole(path, &self);
+        if (written != 0 && (errno != ENOENT || (mkdir(share->folder, 0700) != 0 && errno != EEXIST)))
+            break;
+    }
+    text_free(&self);
+    if (written != 0)
+        return cannot_write(path, err);
+    if (lstat(path, &file) == 0)
+        share->owner = file.st_uid; /* a file server may have another number for us */
+    return 0;
+}
+
+/* Whether a file may be of this run. An earlier one that was killed left others. */
+static int is_recent(const struct set_share *share, const char *path)
+{
+    char own[PATH_ROOM];
+    struct stat file, mine;
+
+    path_of(share, share->index, "begun", own);
+    return lstat(path, &file) == 0 &&
+           (share->role != SHARE_OF_JOB || lstat(own, &mine) != 0 || mine.st_mtime - file.st_mtime <= LEAST_WAIT_S);
 }
 
 int set_share_begin(struct set_share *share, struct error *err)
 {
     char path[PATH_ROOM];
-    struct text self = { 0 };
+    struct stat folder;
+    int code;
 
     share->begin_ns = now_ns();
+    share->owner = geteuid();
     if (strlen(share->folder) > PATH_ROOM / 2)
         return error_set(err, ERR_BAD_ARGUMENT, "the name of the folder for shares is too long");
-    if (mkdir(share->folder, 0777) != 0 && errno != EEXIST)
+    if (mkdir(share->folder, 0700) != 0 && errno != EEXIST)
         return error_set_errno(err,
                                "cannot create the folder '%s'; name one that all processes can write to: "
                                "--share-folder",
                                share->folder);
-    done_path(share, path);
-    if (share->role == SHARE_OF_JOB && share->is_of_one_run && exists(path))
-        return 1;
-    if (share->role == SHARE_MERGE)
+    if (share->role == SHARE_MERGE) {
+        if (stat(share->folder, &folder) == 0 && (folder.st_mode & 022) == 0)
+            share->owner = folder.st_uid;
         return 0;
-    add_self(&self);
-    path_of(share, share->index, "begun", path);
-    int code = write_whole(path, &self, err);
-    text_free(&self);
-    return code;
+    }
+    if ((code = announce(share, err)) != 0 || share->role != SHARE_OF_JOB || !share->is_of_one_run)
+        return code;
+    done_path(share, path); /* looked at now: one who did not see us has written it by now, or removes what we wrote */
+    if (is_recent(share, path)) {
+        path_of(share, share->index, "begun", path);
+        unlink(path);
+        return 1;
+    }
+    unlink(path);
+    return 0;
 }
 
-int set_share_put(const struct set_share *share, size_t index, struct text *bytes, struct error *err)
+static int put(const struct set_share *share, struct text *bytes, struct error *err)
 {
     char path[PATH_ROOM];
-    uint64_t hash = hash_bytes(text_string(bytes), bytes->length);
+    size_t length = bytes->length;
+    uint64_t hash = hash_bytes(text_string(bytes), length);
 
-    path_of(share, index, "share", path);
+    path_of(share, share->index, "share", path);
     text_add_bytes(bytes, &hash, sizeof hash);
-    return write_whole(path, bytes, err);
+    int written = text_failed(bytes) ? -1 : write_whole(path, bytes);
+    int code = written == 0 ? 0 : cannot_write(path, err);
+    text_cut(bytes, length);
+    return code;
 }
 
 int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err)
 {
     char path[PATH_ROOM];
     uint64_t hash;
+    struct stat file;
 
     path_of(share, index, "share", path);
-    if (text_add_file(out, path) != 0 || out->length < sizeof hash)
+    if (read_own(share, path, out, &file) != 0 || out->length < sizeof hash)
         return error_set(err, ERR_CORRUPT, "cannot read '%s'", path);
     memcpy(&hash, text_string(out) + out->length - sizeof hash, sizeof hash);
     text_cut(out, out->length - sizeof hash);
@@ -197,49 +315,123 @@ int set_share_get(const struct set_share *share, size_t index, struct text *out,
 
 /* ---- who collects ---------------------------------------------------------------------------------------------- */
 
-/* Whether a file that announces a process may be of this run. An earlier one that was killed left others. */
-static int is_recent(const struct set_share *share, const char *begun)
+/* 1: this process collects now. 0: another one does, or did. -1: an error of the file system. */
+static int claim(struct set_share *share, size_t number)
 {
-    char own[PATH_ROOM];
+    char path[PATH_ROOM];
+    struct text self = { 0 };
+
+    path_of(share, number, "collector", path);
+    add_self(&self);
+    int claimed = write_new(path, &self) == 0 || (errno != EEXIST && exists(path)); /* if empty, for want of room */
+    int error = errno;
+    text_free(&self);
+    if (!claimed)
+        return error == EEXIST || error == ENOENT ? 0 : -1;
+    share->collector = number;
+    if (has_begun(share))
+        return 1;
+    unlink(path); /* the other one ended right before */
+    rmdir(share->folder);
+    return 0;
+}
+
+enum collector_state { COLLECTOR_LIVES, COLLECTOR_IS_DEAD, COLLECTOR_IS_SILENT };
+
+/* One on another host lives if it has touched its file since this process began. */
+static enum collector_state find_collector(const struct set_share *share, size_t number)
+{
+    char path[PATH_ROOM], own[PATH_ROOM];
+    enum collector_state state = COLLECTOR_IS_SILENT;
+    struct text named = { 0 };
     struct stat file, mine;
 
+    path_of(share, number, "collector", path);
     path_of(share, share->index, "begun", own);
-    return stat(begun, &file) == 0 &&
-           (share->role != SHARE_OF_JOB || stat(own, &mine) != 0 || mine.st_mtime - file.st_mtime <= LEAST_WAIT_S);
+    if (read_own(share, path, &named, &file) != 0) {
+        state = errno == ENOENT ? COLLECTOR_IS_SILENT : COLLECTOR_IS_DEAD; /* removed by now; or not of ours */
+    } else if (named.length && lstat(own, &mine) == 0) {
+        enum process_state process = state_of(&named);
+        int is_touched = file.st_mtim.tv_sec > mine.st_mtim.tv_sec ||
+                         (file.st_mtim.tv_sec == mine.st_mtim.tv_sec && file.st_mtim.tv_nsec > mine.st_mtim.tv_nsec);
+        if (process == PROCESS_ENDED)
+            state = COLLECTOR_IS_DEAD;
+        else if (process == PROCESS_RUNS || is_touched)
+            state = COLLECTOR_LIVES;
+    }
+    text_free(&named);
+    return state;
 }
 
-static int is_forgotten(const struct set_share *share, const char *path)
+static int64_t least_wait_ns(const struct set_share *share)
 {
-    struct stat file;
-
-    return has_ended(path) ||
-           (!share->is_of_one_run && stat(path, &file) == 0 && time(NULL) - file.st_mtime > FORGOTTEN_AFTER_S);
+    return (share->wait_s >= 0 ? share->wait_s : LEAST_WAIT_S) * 1000000000;
 }
 
-int set_share_collects(const struct set_share *share)
+/* Removes what was put after another process had ended, and removed all it saw. */
+static void take_back(const struct set_share *share)
 {
     char path[PATH_ROOM];
 
-    if (share->role != SHARE_OF_JOB)
-        return share->role == SHARE_MERGE;
-    path_of(share, share->index, "begun", path);
-    if (!exists(path))
-        return 0; /* too late: another process did not wait any longer */
-    for (size_t i = 0; i < MOST_COLLECTORS; i++) {
-        struct text self = { 0 };
-        path_of(share, i, "collector", path);
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            add_self(&self);
-            int is_written = write(fd, text_string(&self), self.length) == (ssize_t)self.length;
-            text_free(&self);
-            close(fd);
-            return is_written || exists(path);
-        }
-        if (errno != EEXIST || !is_forgotten(share, path))
+    path_of(share, share->index, "share", path);
+    unlink(path);
+    rmdir(share->folder);
+}
+
+static int hand_in(struct set_share *share, struct text *bytes, enum set_share_turn *out, struct error *err)
+{
+    int is_put = 0, code;
+    int64_t since = now_ns();
+
+    for (size_t number = 0; number < MOST_COLLECTORS;) {
+        if (!has_begun(share)) {
+            take_back(share);
+            *out = is_put ? SHARE_IS_LEFT : SHARE_CAME_LATE;
             return 0;
+        }
+        int claimed = claim(share, number);
+        if (claimed == 1) {
+            *out = SHARE_COLLECTS;
+            return 0;
+        }
+        enum collector_state state = claimed < 0 ? COLLECTOR_IS_DEAD : find_collector(share, number);
+        if (state == COLLECTOR_IS_DEAD || (state == COLLECTOR_IS_SILENT && now_ns() - since > least_wait_ns(share))) {
+            number++;
+            since = now_ns();
+        } else if (!is_put) {
+            if ((code = put(share, bytes, err)) != 0) {
+                if (has_begun(share))
+                    return code;
+                *err = (struct error){ 0 }; /* the folder was removed with what we have begun */
+                continue;
+            }
+            is_put = 1;
+        } else if (state == COLLECTOR_LIVES) {
+            *out = SHARE_IS_LEFT;
+            return 0;
+        } else {
+            rest();
+        }
     }
-    return 0;
+    return error_set(err, ERR_IO, "cannot collect the shares in '%s': name another folder: --share-folder",
+                     share->folder);
+}
+
+int set_share_hand_in(struct set_share *share, struct text *bytes, enum set_share_turn *out, struct error *err)
+{
+    *out = share->role == SHARE_MERGE ? SHARE_COLLECTS : SHARE_IS_LEFT;
+    if (share->role == SHARE_OF_JOB)
+        return hand_in(share, bytes, out, err);
+    return share->role == SHARE_ALONE ? put(share, bytes, err) : 0;
+}
+
+/* Tells the processes on other hosts that this one lives. */
+static void touch(const struct set_share *share)
+{
+    char path[PATH_ROOM];
+
+    path_of(share, share->collector, "collector", path);
+    utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
 const char *set_share_wait(const struct set_share *share, size_t index)
@@ -255,41 +447,52 @@ const char *set_share_wait(const struct set_share *share, size_t index)
     if (share->role == SHARE_MERGE)
         most = 0;
     for (int64_t begin = now_ns();;) {
-        int ended = is_recent(share, begun) && has_ended(begun);
-        if (exists(made)) /* looked at last: it may have been written right before the end */
+        if (share->role == SHARE_OF_JOB)
+            touch(share);
+        int ended = is_recent(share, begun) && has_ended(share, begun);
+        if (is_recent(share, made)) /* looked at last: it may have been written right before the end */
             return NULL;
         if (ended)
             return "ended early";
         if (now_ns() - begin >= most)
             return is_recent(share, begun) ? "did not finish in time" : "did not start";
-        nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
+        rest();
     }
+}
+
+/* All files of the key, also what killed processes have not renamed. */
+static void remove_all(const struct set_share *share)
+{
+    char path[PATH_ROOM], start[32];
+    DIR *entries = opendir(share->folder);
+
+    snprintf(start, sizeof start, "%016" PRIx64 ".", share->key);
+    for (struct dirent *entry; entries && (entry = readdir(entries)) != NULL;)
+        if (text_begins_with(entry->d_name, start) && strcmp(entry->d_name + strlen(start), "done") != 0) {
+            snprintf(path, sizeof path, "%s/%s", share->folder, entry->d_name);
+            unlink(path);
+        }
+    if (entries)
+        closedir(entries);
 }
 
 void set_share_end(const struct set_share *share)
 {
-    static const char *const kinds[] = { "share", "begun" };
     char path[PATH_ROOM];
     int all_came = 1;
 
     for (size_t i = 0; i < share->count; i++) {
         path_of(share, i, "begun", path);
-        all_came &= exists(path);
+        all_came &= is_recent(share, path);
     }
     if (!all_came && share->role == SHARE_OF_JOB && share->is_of_one_run) {
         done_path(share, path);
-        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            close(fd);
+        write_new(path, &(struct text){ 0 });
     }
-    for (size_t i = 0; i < share->count; i++)
-        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-            path_of(share, i, kinds[kind], path);
-            unlink(path);
-        }
-    for (size_t i = 0; i < MOST_COLLECTORS; i++) {
-        path_of(share, i, "collector", path);
+    for (size_t i = 0; i < share->count; i++) { /* before the collector's: who sees his own waits for no other */
+        path_of(share, i, "begun", path);
         unlink(path);
     }
+    remove_all(share);
     rmdir(share->folder); /* fails if there is more in it */
 }

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -28,19 +29,25 @@ struct set_share {
     uint64_t key;
     int64_t wait_s;      /* for shares whose process may still come; -1: as long as seems right */
     int64_t begin_ns;    /* set by set_share_begin() */
+    uid_t owner;         /* of the files, by set_share_begin() */
+    size_t collector;    /* number of the own file, by set_share_hand_in() */
+};
+
+enum set_share_turn {
+    SHARE_COLLECTS,  /* this process collects */
+    SHARE_IS_LEFT,   /* the share was put; another process collects */
+    SHARE_CAME_LATE, /* another process has computed it */
 };
 
 /* Makes the folder and announces this process. Returns 1 if the work was done without it. */
 int set_share_begin(struct set_share *share, struct error *err);
 
-/* Writes the file of a share; a hash is added to the bytes. */
-int set_share_put(const struct set_share *share, size_t index, struct text *bytes, struct error *err);
 /* Reads the file of a share into an empty text; an error if it is not whole. */
 int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err);
 
-/* Whether this process collects. If not, it puts its share, and in this order: the one that collects is then sure to
- * wait for it. */
-int set_share_collects(const struct set_share *share);
+/* Finds out who collects, and puts the share of this process if another does. One on another host that seems dead is
+ * given some time to show that it lives; then this process takes its place. */
+int set_share_hand_in(struct set_share *share, struct text *bytes, enum set_share_turn *out, struct error *err);
 
 /* Waits until the file of this share is there, its process is known to have ended, or is not to be expected any more.
  * NULL: it is there; else what became of its process: "did not start". */

@@ -18,7 +18,7 @@ from lib import TACHO, check, job_files, status
 
 REPORTS = "cuda_gpu_kern_sum,cuda_gpu_kern_gb_sum,cuda_api_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum,cuda_gpu_sum,cuda_api_gpu_sum," \
           "nvtx_sum,nvtx_pushpop_sum,osrt_sum,mpi_event_sum,mpi_msg_size_sum,mpi_sum,cuda_gpu_kern_sum:nvtx-name,nvtx_sum:rows=3"
-RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
+RANK_VARIABLES = ("RANK", "JSM_NAMESPACE_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
 
 
 def environment(**variables):
@@ -110,6 +110,109 @@ def check_absent():
     check("nothing is left", [], left_over())
 
 
+def ranks(launcher, count, *words, without=()):
+    """The processes of a job under variables with {rank} in them."""
+    return [subprocess.Popen([TACHO, "stats", "--share", *words, "run"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             env=environment(**{name: value.format(rank=rank, count=count) for name, value in launcher.items()}))
+            for rank in range(count) if rank not in without]
+
+
+TORCHRUN = {"RANK": "{rank}", "WORLD_SIZE": "{count}", "TORCHELASTIC_RUN_ID": "none", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
+JSRUN = {"JSM_NAMESPACE_RANK": "{rank}", "JSM_NAMESPACE_SIZE": "{count}", "LSB_JOBID": "7"}
+SLURM = {"SLURM_PROCID": "{rank}", "SLURM_STEP_ID": "0", "SLURM_JOB_ID": "12", "SLURM_STEP_NUM_TASKS": "{count}"}
+
+
+def check_again():
+    """A later run prints, whatever an earlier one of the same name lacked. A late process of the same run does not, and says why."""
+    words = ["--share-wait", "2", "-r", "osrt_sum,nvtx_sum", "-f", "csv"]
+    expected = truth(*words[2:])
+    for launcher in (TORCHRUN, JSRUN):
+        for without in ((1,), (), ()):
+            printed, said, codes = finish(ranks(launcher, 2, *words, without=without))
+            check(f"{sorted(launcher)[0]} without {without}: {said}", ([expected], {0}), (printed, set(codes)))
+        check("nothing is left", [], left_over())
+    printed, said, codes = finish(ranks(SLURM, 2, *words, without=(1,)))
+    check(f"Slurm without one: {said}", ([expected], [0]), (printed, codes))
+    printed, said, codes = finish(ranks(SLURM, 2, *words, without=(0,)))
+    check("it comes later", ([], "tacho: share 1 of 2: came too late; another process of the job computed it, and prints\n", [0]), (printed, said, codes))
+    done, = glob.glob("run/.tacho-share-12.0/*.done")
+    os.utime(done, (time.time() - 120, time.time() - 120))
+    printed, said, codes = finish(ranks(SLURM, 2, *words))
+    check(f"a job that was put back into the queue: {said}", ([expected], [0, 0]), (printed, codes))
+    check("nothing is left", [], left_over())
+
+
+def start_file(*words):
+    """The name of a job's files, from a process that is killed once it has begun; what it wrote is left."""
+    victim, = launch(2, *words, without=(0,))
+    while not glob.glob("run/.tacho-share/*.1.begun") and victim.poll() is None:
+        time.sleep(0.0005)
+    victim.kill()
+    victim.communicate()
+    path, = glob.glob("run/.tacho-share/*.1.begun")
+    return path[:-len("1.begun")]
+
+
+def check_killed():
+    """A job that was killed on other hosts has left a collector's file: the next one waits for a sign of life, and prints."""
+    words = ["--share-wait", "1", "-r", REPORTS, "-f", "csv"]
+    expected = truth(*words[2:])
+    for age in (0, 30, 86400):
+        stem = start_file(*words)
+        for number in (0, 1):
+            with open(f"{stem}{number}.collector", "w", encoding="utf-8") as file:
+                file.write("another-host/pid:[1] 17 12345")
+            os.utime(file.name, (time.time() - age, time.time() - age))
+        printed, said, codes = finish(launch(2, *words))
+        check(f"a collector of {age} s ago: {said}", ([expected], [0, 0]), (printed, codes))
+        check("nothing is left", [], left_over())
+
+
+def check_late():
+    """One that is stopped until the others have given it up ends well, and prints nothing."""
+    words = ["--share-wait", "1", "-r", REPORTS, "-f", "csv"]
+    expected = truth(*words[2:])
+    for _ in range(20):
+        late, = launch(2, *words, without=(0,))
+        while not glob.glob("run/.tacho-share/*.1.begun") and late.poll() is None:
+            time.sleep(0.0002)
+        late.send_signal(signal.SIGSTOP)
+        if late.poll() is None and not glob.glob("run/.tacho-share/*.collector"):
+            break
+        late.kill()
+        late.communicate()
+        shutil.rmtree("run/.tacho-share", ignore_errors=True)
+    else:
+        print("skipped: a process could not be stopped while it computed")
+        return
+    printed, said, codes = finish(launch(2, *words, without=(1,)))
+    check(f"without the late one: {said}", ([expected], [0], True), (printed, codes, "share 1 of 2: its process did not finish in time" in said))
+    late.send_signal(signal.SIGCONT)
+    printed, said, codes = finish([late])
+    check("the late one", ([], "tacho: share 1 of 2: came too late; another process of the job computed it, and prints\n", [0]), (printed, said, codes))
+    check("nothing is left", [], left_over())
+
+
+def check_strange_files():
+    """What others may put into the folder: no pipe is waited for, no device read, no link followed, and files are of the user alone."""
+    words = ["-r", REPORTS, "-f", "csv", "--share-folder", "shares", "run"]
+    expected = truth("-r", REPORTS, "-f", "csv")
+    for share in ("0/3", "1/3", "2/3"):
+        stats(f"--share={share}", *words)
+    paths = sorted(glob.glob("shares/*.share"))
+    check("modes", {0o700, 0o600}, {os.stat(path).st_mode & 0o777 for path in ["shares", *paths]})
+    for path in paths[:2]:
+        os.remove(path)
+    os.mkfifo(paths[0])
+    os.symlink("/dev/zero", paths[1])
+    with open(f"{paths[2]}.0123-77", "w", encoding="utf-8"):
+        pass  # a process that was killed before it renamed this
+    done = stats("--share=merge/3", *words)
+    check("merged", (0, expected), (done.returncode, done.stdout))
+    check("two are named", 2, len([line for line in done.stderr.splitlines() if b"left a damaged file; computed here" in line]))
+    check("the folder is removed", False, os.path.exists("shares"))
+
+
 def check_by_hand():
     """Shares that someone else coordinates."""
     words = ["-r", REPORTS, "-f", "csv", "--share-folder", "shares", "run"]
@@ -152,7 +255,11 @@ def main():
     job_files("run")
     check_job()
     check_absent()
+    check_again()
+    check_killed()
+    check_late()
     check_by_hand()
+    check_strange_files()
     check_refusals()
     check_relayed()
     check_launchers()

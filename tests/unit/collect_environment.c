@@ -114,7 +114,7 @@ static void expect_place(const char *block, size_t length, struct job_place expe
     assert_string_equal(found.job, expected.job);
 }
 #define EXPECT_PLACE(block, launcher, rank, local, local_size, world, job)                                             \
-    expect_place(block, sizeof block, (struct job_place){ launcher, rank, local, local_size, world, NULL, job })
+    expect_place(block, sizeof block, (struct job_place){ launcher, rank, local, local_size, world, NULL, job, 0 })
 #define EXPECT_NONE(block) EXPECT_PLACE(block, NULL, -1, -1, -1, -1, "")
 
 /* Those of Open MPI 4.1 and MPICH 4.0 were read from their processes, the others are as they are documented. */
@@ -143,6 +143,19 @@ static void each_launcher_names_its_ranks(void **state)
         "Slurm", 7, 3, 4, 16, "12.0");
     EXPECT_PLACE("JOB_COMPLETION_INDEX=11", "Kubernetes", 11, -1, -1, -1, "");
     EXPECT_PLACE("PMIX_RANK=11\0PMIX_NAMESPACE=prterun-node1-77@1", "PMIx", 11, -1, -1, -1, "prterun-node1-77@1");
+}
+
+/* A later run may have the same id, port or allocation, and a job that restarts keeps its name. */
+static void few_names_are_of_one_run(void **state)
+{
+#define IS_OF_ONE_RUN(block) machine_place(block, sizeof block).is_of_one_run
+    assert_false(IS_OF_ONE_RUN("RANK=3\0WORLD_SIZE=8\0TORCHELASTIC_RUN_ID=42"));
+    assert_false(IS_OF_ONE_RUN("RANK=3\0WORLD_SIZE=8\0MASTER_ADDR=node1\0MASTER_PORT=29500"));
+    assert_false(IS_OF_ONE_RUN("JSM_NAMESPACE_RANK=9\0JSM_NAMESPACE_SIZE=12\0LSB_JOBID=7"));
+    assert_false(IS_OF_ONE_RUN("PMI_RANK=1\0PMI_SIZE=2"));
+    assert_true(IS_OF_ONE_RUN("JSM_NAMESPACE_RANK=9\0JSM_NAMESPACE_SIZE=12\0PMIX_NAMESPACE=n\0LSB_JOBID=7"));
+    assert_true(IS_OF_ONE_RUN("SLURM_PROCID=7\0SLURM_NTASKS=16\0SLURM_STEP_ID=0\0SLURM_JOB_ID=12"));
+    assert_true(IS_OF_ONE_RUN("PALS_RANKID=6\0PMI_SIZE=8\0PALS_APID=a-b"));
 }
 
 static void launchers_inside_of_launchers(void **state)
@@ -179,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_clean_environment_has_only_what_was_asked_for),
         cmocka_unit_test(few_variables_are_kept),
         cmocka_unit_test(each_launcher_names_its_ranks),
+        cmocka_unit_test(few_names_are_of_one_run),
         cmocka_unit_test(launchers_inside_of_launchers),
         cmocka_unit_test(variables_that_mean_no_rank),
     };

@@ -17,6 +17,7 @@ struct launcher {
     const char *host_ranks;
     struct {
         const char *name, *part; /* "NAME", or "NAME.PART" */
+        int is_of_one_run;       /* a user's id, a port and an allocation serve many runs; so does one that restarts */
     } job[CHOICES];
 };
 
@@ -29,13 +30,13 @@ static const struct launcher launchers[] = {
       .local_rank = { "LOCAL_RANK" },
       .local_size = { "LOCAL_WORLD_SIZE" },
       .world_size = { "WORLD_SIZE" },
-      .job = { { "TORCHELASTIC_RUN_ID", NULL }, { "MASTER_ADDR", "MASTER_PORT" } } },
+      .job = { { "TORCHELASTIC_RUN_ID", NULL, 0 }, { "MASTER_ADDR", "MASTER_PORT", 0 } } },
     { .name = "Open MPI",
       .rank = "OMPI_COMM_WORLD_RANK",
       .local_rank = { "OMPI_COMM_WORLD_LOCAL_RANK" },
       .local_size = { "OMPI_COMM_WORLD_LOCAL_SIZE" },
       .world_size = { "OMPI_COMM_WORLD_SIZE" },
-      .job = { { "PMIX_NAMESPACE", NULL }, { "OMPI_MCA_ess_base_jobid", NULL } } },
+      .job = { { "PMIX_NAMESPACE", NULL, 1 }, { "OMPI_MCA_ess_base_jobid", NULL, 1 } } },
     { .name = "MVAPICH",
       .rank = "MV2_COMM_WORLD_RANK",
       .local_rank = { "MV2_COMM_WORLD_LOCAL_RANK" },
@@ -51,31 +52,31 @@ static const struct launcher launchers[] = {
       .local_rank = { "JSM_NAMESPACE_LOCAL_RANK" },
       .local_size = { "JSM_NAMESPACE_LOCAL_SIZE" },
       .world_size = { "JSM_NAMESPACE_SIZE" },
-      .job = { { "PMIX_NAMESPACE", NULL }, { "LSB_JOBID", NULL } } },
+      .job = { { "PMIX_NAMESPACE", NULL, 1 }, { "LSB_JOBID", NULL, 0 } } },
     { .name = "Flux",
       .rank = "FLUX_TASK_RANK",
       .local_rank = { "FLUX_TASK_LOCAL_ID" },
       .world_size = { "FLUX_JOB_SIZE" },
-      .job = { { "FLUX_JOB_ID", NULL } } },
+      .job = { { "FLUX_JOB_ID", NULL, 1 } } },
     { .name = "PALS",
       .rank = "PALS_RANKID",
       .local_rank = { "PALS_LOCAL_RANKID" },
       .local_size = { "PALS_LOCAL_SIZE" },
       .world_size = { "PMI_SIZE" },
-      .job = { { "PALS_APID", NULL } } },
+      .job = { { "PALS_APID", NULL, 1 } } },
     { .name = "MPICH",
       .rank = "PMI_RANK",
       .local_rank = { "MPI_LOCALRANKID", "PMI_LOCAL_RANK" },
       .local_size = { "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE" },
       .world_size = { "PMI_SIZE" } },
-    { .name = "PMIx", .rank = "PMIX_RANK", .job = { { "PMIX_NAMESPACE", NULL } } },
+    { .name = "PMIx", .rank = "PMIX_RANK", .job = { { "PMIX_NAMESPACE", NULL, 1 } } },
     { .name = "Slurm",
       .rank = "SLURM_PROCID",
       .needs = "SLURM_STEP_ID",
       .local_rank = { "SLURM_LOCALID" },
       .world_size = { "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS" },
       .host_ranks = "SLURM_GTIDS",
-      .job = { { "SLURM_JOB_ID", "SLURM_STEP_ID" } } },
+      .job = { { "SLURM_JOB_ID", "SLURM_STEP_ID", 1 } } },
     { .name = "Kubernetes", .rank = "JOB_COMPLETION_INDEX" },
 };
 
@@ -120,8 +121,10 @@ static void read_job(const struct environment *environment, const struct launche
     for (int i = 0; i < CHOICES && !place->job[0]; i++) {
         const char *name = value_of(environment, launcher->job[i].name);
         const char *part = value_of(environment, launcher->job[i].part);
-        if (name && strcmp(name, "none") != 0 && (part || !launcher->job[i].part))
-            snprintf(place->job, sizeof place->job, "%s%s%s", name, part ? "." : "", part ? part : "");
+        if (!name || strcmp(name, "none") == 0 || (launcher->job[i].part && !part))
+            continue;
+        snprintf(place->job, sizeof place->job, "%s%s%s", name, part ? "." : "", part ? part : "");
+        place->is_of_one_run = launcher->job[i].is_of_one_run;
     }
 }
 
@@ -169,8 +172,10 @@ static void complete(struct job_place *place, const struct job_place *other)
         place->local_size = other->local_size;
     if (!place->host_ranks)
         place->host_ranks = other->host_ranks;
-    if (!place->job[0])
+    if (!place->job[0]) {
         memcpy(place->job, other->job, sizeof place->job);
+        place->is_of_one_run = other->is_of_one_run;
+    }
 }
 
 struct job_place job_place_read(job_lookup lookup, const void *context)

@@ -11,7 +11,8 @@ struct job_place {
     int64_t local_rank, local_size, world_size; /* -1: unknown */
     /* The ranks on this host, "0,4,8", as the launcher wrote them; NULL: unknown. Lives as long as the environment. */
     const char *host_ranks;
-    char job[128]; /* the same text in all ranks of a job, and in no other job of this launcher; "": unknown */
+    char job[128];     /* the same text in all ranks of a job, and in no other job that runs beside it; "": unknown */
+    int is_of_one_run; /* job is the name of one run: no later one has it */
 };
 
 /* Returns the value of a variable, or NULL. */
