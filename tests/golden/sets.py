@@ -276,6 +276,10 @@ def check_ranks():
     os.mkdir("empty")
     open("empty/notes.txt", "w").write("x")
     check("no reports", (1, "tacho stats: there are no reports in the folder 'empty'\n"), run("stats", "empty")[:2])
+    os.makedirs("nest/1")
+    os.mkdir("nest/0")
+    shutil.copy("job/b.tacho", "nest/1")
+    check("reports one folder below", (1, "tacho stats: there are no reports in the folder 'nest/'; there are in 'nest/1/'\n"), run("stats", "nest/")[:2])
     os.makedirs("folders/a.tacho")
     check("folders only", (1, "tacho stats: only folders match 'folders/*'\n"), run("stats", "folders/*")[:2])
     check("an export needs a name", (2, "tacho export: 'run' stands for several reports: name the file to write with -o\n"), run("export", "run")[:2])
@@ -369,6 +373,13 @@ def check_merges():
     check_whole_run()
     for words in (("--by", "rank"), ("--by", "host"), ("--by", "rank", "--filter-rank", "1,4-5")):
         check(f"merged: {words}", by_rows(*words, "hosts"), by_rows(*words, "merged.tacho"))
+    lines = [line.split() for line in output("info", "merged.tacho").split("\n")]
+    check("info of a merged file: its reports, and each fact once", (["hosts/b.tacho", "hosts/a.tacho"], 1),
+          ([line[-1] for line in lines if line and line[-1].startswith("hosts/")], sum(line[:1] == ["Directory"] for line in lines)))
+    alone = json.loads(output("diff", "-q", "-f", "json", "--fail-if", "wall>+5%", "hosts", "merged.tacho"))
+    check("diff: with conditions on the run alone, the run alone", ["run_sum"], list(alone))
+    rank = json.loads(output("diff", "-q", "-f", "json", "--all", "-r", "rank_sum", "--filter-rank", "4", "hosts", "merged.tacho"))
+    check("diff of one rank", [4], [row["Rank"] for row in rank])
     check_merge("hosts", ("--filter-rank", "1-4"))
     output("merge", "-q", "true", "-o", "again.tacho", "merged.tacho")
     check("a merged file that is merged again", *(output("stats", "-q", "-f", "csv", "-r", "osrt_sum", "--by", "rank", path) for path in ("merged.tacho", "again.tacho")))

@@ -25,6 +25,7 @@ struct settings {
     int all, advice;
     struct output_settings deliver;
     struct selection_part_settings part;
+    struct foreign_rep_settings input;
 };
 
 static const char *const *report_names(void)
@@ -68,6 +69,7 @@ static const struct option options[] = {
       .help = "Also list the rows that did not change." },
     DELIVER_OPTIONS(struct settings, deliver),
     PART_OPTIONS(struct settings, part),
+    SET_OPTIONS(struct settings, input),
     { 0 },
 };
 /* clang-format on */
@@ -164,7 +166,7 @@ static void tell_renamed(struct text *out, const struct table_diff *diff, struct
 }
 
 /* The lines under a table: all rows together, and what is not in it. */
-static void add_notes(struct text *out, const struct table_diff *diff, struct job *job,
+static void add_notes(struct text *out, const struct table_diff *diff, struct job *job, int is_overview,
                       const struct print_time_unit *time)
 {
     const struct table_diff_change *all = &diff->overall;
@@ -182,6 +184,8 @@ static void add_notes(struct text *out, const struct table_diff *diff, struct jo
             text_addf(out, " (%+.1f … %+.1f %%)", 100 * all->low / fabs(all->before),
                       100 * all->high / fabs(all->before));
         text_add(out, "\n");
+    } else if (!is_overview) {
+        text_addf(out, "%s is compared.\n", diff->column);
     }
     if (diff->unchanged)
         text_addf(out, "%zu %s not change%s and %s not listed; --all lists all rows.\n", diff->unchanged,
@@ -330,7 +334,7 @@ static int show(struct job *job, const struct selection_item *wanted, const stru
     text_add(&what, "diff_");
     selection_name(&what, wanted, &job->settings->part);
     struct shown shown = { wanted->analysis->title, text_string(&name), text_string(&what), diff.table, { 0 } };
-    add_notes(&shown.notes, &diff, job, destination->request.time);
+    add_notes(&shown.notes, &diff, job, wanted->analysis == &analysis_run_sum, destination->request.time);
     code = deliver(job, destination, &shown, err);
     table_diff_free(&diff);
     text_free(&shown.notes);
@@ -445,6 +449,15 @@ static int is_renamed(const struct job *job)
     return differ;
 }
 
+static int open_run(struct run *run, const struct foreign_rep_settings *settings, struct error *err)
+{
+    struct text found = { 0 };
+    int code = open_input((struct input){ &run->path, 1 }, settings, &found, &run->report, err);
+
+    text_free(&found);
+    return code;
+}
+
 static int open_runs(struct job *job, struct error *err)
 {
     const struct settings *settings = job->settings;
@@ -453,7 +466,7 @@ static int open_runs(struct job *job, struct error *err)
         struct selection_part_settings part = settings->part;
         if (settings->ranges.count)
             part.nvtx = settings->ranges.values[i];
-        if (open_report(job->runs[i].path, &job->runs[i].report, err) != 0 ||
+        if (open_run(&job->runs[i], &settings->input, err) != 0 ||
             selection_part_find(&part, job->runs[i].report, &job->runs[i].part, err) != 0 ||
             find_program(&job->runs[i], err) != 0)
             return err->code;
@@ -520,13 +533,24 @@ static void add_to_document(const struct job *job, int is_end)
     text_free(&out);
 }
 
+/* Who has conditions on the run as a whole, and on nothing else, wants to know about these. */
+static int asks_of_run_alone(const struct job *job)
+{
+    for (size_t i = 0; i < job->condition_count; i++)
+        if (!job->conditions[i].row)
+            return 0;
+    return job->condition_count > 0;
+}
+
 static int compare_all(struct job *job, const struct selection_list *asked, struct error *err)
 {
     const struct analysis *defaults[WANTED_MOST] = { &analysis_run_sum };
     size_t count = asked->count;
 
     if (!count)
-        count = 1 + analysis_defaults_for_people(job->runs[0].report, defaults + 1, WANTED_MOST - 1, NULL);
+        count = asks_of_run_alone(job)
+                    ? 1
+                    : 1 + analysis_defaults_for_people(job->runs[0].report, defaults + 1, WANTED_MOST - 1, NULL);
     for (size_t i = 0; i < count; i++) {
         const struct selection_item by_default = { .analysis = asked->count ? NULL : defaults[i] };
         if (compare_report(job, asked->count ? &asked->items[i] : &by_default, output_delivery_at(job->delivery, i),
