@@ -99,6 +99,47 @@ static int add_entries(struct set_files *files, const char *folder, DIR *entries
     return 0;
 }
 
+/* The first folder in it, in the order of names, that has reports; 0: none. */
+static int find_inner(struct text *out, const char *folder)
+{
+    enum { MOST_TRIED = 100 };
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, alphasort), found = 0;
+
+    for (int i = 0; i < count && i < MOST_TRIED && !found; i++) {
+        struct set_files inner = { 0 };
+        DIR *list = NULL;
+        text_clear(out);
+        text_addf(out, "%s%s%s", folder, text_ends_with(folder, "/") ? "" : "/", entries[i]->d_name);
+        if (entries[i]->d_name[0] != '.' && is_folder(text_string(out)))
+            list = opendir(text_string(out));
+        if (list && add_entries(&inner, text_string(out), list) == 0 && inner.count)
+            found = i + 1;
+        if (list)
+            closedir(list);
+        set_files_free(&inner);
+    }
+    text_clear(out);
+    if (found)
+        text_addf(out, "%s%s%s/", folder, text_ends_with(folder, "/") ? "" : "/", entries[found - 1]->d_name);
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    if (count >= 0)
+        free(entries);
+    return found;
+}
+
+static int refuse_folder(const char *folder, struct error *err)
+{
+    struct text inner = { 0 };
+    int has_inner = find_inner(&inner, folder);
+
+    error_set(err, ERR_NOT_FOUND, "there are no reports in the folder '%s'%s%s%s", folder,
+              has_inner ? "; there are in '" : "", text_string(&inner), has_inner ? "'" : "");
+    text_free(&inner);
+    return ERR_NOT_FOUND;
+}
+
 static int add_folder(struct set_files *files, const char *folder, struct error *err)
 {
     DIR *entries = opendir(folder);
@@ -111,7 +152,7 @@ static int add_folder(struct set_files *files, const char *folder, struct error 
     if (code != 0)
         return error_set(err, code, "out of memory");
     if (files->count == first)
-        return error_set(err, ERR_NOT_FOUND, "there are no reports in the folder '%s'", folder);
+        return refuse_folder(folder, err);
     qsort(files->paths + first, files->count - first, sizeof *files->paths, by_name);
     return 0;
 }

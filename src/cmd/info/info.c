@@ -125,11 +125,57 @@ static int add_file(struct text *out, struct report *report, const char *path, s
     return add_missing_stacks(out, report, err);
 }
 
+/* Names that have a line. A merged report has a row of each part for each. */
+enum { MOST_TOLD = 128, MOST_VALUES = 4 };
+struct told {
+    int64_t names[MOST_TOLD];
+    size_t count;
+    int is_merged;
+};
+
+static int is_told(struct told *told, int64_t name)
+{
+    for (size_t i = 0; told->is_merged && i < told->count; i++)
+        if (told->names[i] == name)
+            return 1;
+    if (told->count < MOST_TOLD)
+        told->names[told->count++] = name;
+    return 0;
+}
+
+/* The value of a row, and those of the rows behind it with the same name, each once. */
+static void add_values(struct text *out, const struct small_table *rows, size_t first,
+                       const struct cmd_source_label *label)
+{
+    int64_t values[MOST_VALUES];
+    size_t count = 0;
+
+    for (size_t i = first; i < rows->columns.rows; i++) {
+        int64_t value = small_table_number(rows, i, 1, 0);
+        size_t at = 0;
+        if (small_table_number(rows, i, 0, 0) != small_table_number(rows, first, 0, 0))
+            continue;
+        while (at < count && values[at] != value)
+            at++;
+        if (at < count)
+            continue;
+        if (count == MOST_VALUES) {
+            text_add(out, ", …");
+            return;
+        }
+        values[count++] = value;
+        text_add(out, count > 1 ? ", " : "");
+        info_label_add(out, label, small_table_text(rows, i, 1, NULL));
+    }
+}
+
 /* Rows of name and value, as label and text, under a heading; heading NULL: none. */
 static int add_pairs(struct text *out, struct report *report, const char *table, const char *heading, struct error *err)
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
+    const struct report_table *parts = report_table(report, "TACHO_CLOCK_OFFSET");
+    struct told told = { .is_merged = parts && parts->rows };
     int code = small_table_read(&rows, report, table, names, err);
 
     if (code != 0)
@@ -137,6 +183,8 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
     for (size_t i = 0; i < rows.columns.rows; i++) {
         struct text shown = { 0 };
         const char *name = small_table_text(&rows, i, 0, NULL);
+        if (is_told(&told, small_table_number(&rows, i, 0, 0)))
+            continue;
         const struct cmd_source_label unknown = { name, name, NULL }, *found = info_label_find(name);
         const struct cmd_source_label *label = found ? found : &unknown;
         if (!label->label)
@@ -147,7 +195,10 @@ static int add_pairs(struct text *out, struct report *report, const char *table,
         display_add(&shown, label->label, strlen(label->label), 40);
         add_label(out, text_string(&shown));
         text_free(&shown);
-        info_label_add(out, label, small_table_text(&rows, i, 1, NULL));
+        if (told.is_merged)
+            add_values(out, &rows, i, label);
+        else
+            info_label_add(out, label, small_table_text(&rows, i, 1, NULL));
         text_add_char(out, '\n');
     }
     small_table_free(&rows);
@@ -346,8 +397,8 @@ static int add_all(struct text *out, struct report *report, const char *path, in
         return add_of_set(out, report, path, err);
     if (add_file(out, report, path, err) != 0 || add_pairs(out, report, "META_DATA_CAPTURE", NULL, err) != 0 ||
         add_origin(out, report, err) != 0 || add_times(out, report, err) != 0 ||
-        info_add_sources(out, report, err) != 0 || add_of_sources(out, report, err) != 0 ||
-        info_add_processes(out, report, limit, &left, err) != 0)
+        info_add_merged(out, report, err) != 0 || info_add_sources(out, report, err) != 0 ||
+        add_of_sources(out, report, err) != 0 || info_add_processes(out, report, limit, &left, err) != 0)
         return err->code;
     add_more(out, left, path);
     if (add_ranges(out, report, err) != 0 || add_messages(out, report, path, all, err) != 0 ||

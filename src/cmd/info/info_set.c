@@ -199,6 +199,52 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     return set_events(row, part, err);
 }
 
+static void add_reports(struct text *out, const struct table *table)
+{
+    const struct print_request request = { .time = time_unit_find("seconds"),
+                                           .to_terminal = 1,
+                                           .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
+
+    text_add(out, "\nReports\n");
+    (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
+}
+
+int info_add_merged(struct text *out, struct report *report, struct error *err)
+{
+    enum { OWN_RANK, OWN_HOST, METHOD, OWN_OFFSET, OWN_DRIFT, OWN_ERROR, OWN_FILE, STRETCH, OWN_COLUMNS = STRETCH };
+    static const char *const names[] = { "rank",    "host", "method",  "offsetNs", "driftPpm",
+                                         "errorNs", "file", "stretch", NULL };
+    static const struct table_column columns[OWN_COLUMNS] = {
+        { "Rank", CELL_INT, UNIT_ID, 0 },           { "Host", CELL_TEXT, UNIT_NONE, 0 },
+        { "Clock", CELL_TEXT, UNIT_NONE, 0 },       { "Offset", CELL_INT, UNIT_TIME, 0 },
+        { "Drift (ppm)", CELL_REAL, UNIT_NONE, 3 }, { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
+        { "File", CELL_TEXT, UNIT_NONE, 0 },
+    };
+    struct table *table = table_new(columns, OWN_COLUMNS);
+    struct row_cursor rows = { 0 };
+    int code = table ? row_cursor_open(&rows, report, "TACHO_CLOCK_OFFSET", names, err)
+                     : error_set(err, ERR_NO_MEMORY, "out of memory");
+
+    while (row_cursor_next(&rows)) {
+        struct table_cell *row = row_int_or(&rows, STRETCH, 0) ? NULL : table_add_row(table);
+        for (size_t i = 0; row && i < OWN_COLUMNS; i++) {
+            if (row_is_null(&rows, i))
+                continue;
+            if (columns[i].kind == CELL_TEXT)
+                set_text(table, &row[i], report_string(report, row_int(&rows, i), NULL));
+            else if (columns[i].kind == CELL_REAL)
+                cell_set_real(&row[i], row_real(&rows, i));
+            else
+                cell_set_int(&row[i], row_int(&rows, i));
+        }
+    }
+    row_cursor_close(&rows);
+    if (table && table_row_count(table))
+        add_reports(out, table);
+    table_delete(table);
+    return code;
+}
+
 int info_add_set(struct text *out, struct report *set, struct error *err)
 {
     static const struct table_column columns[COLUMNS] = {
@@ -210,9 +256,6 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
         [DRIFT] = { "Drift (ppm)", CELL_REAL, UNIT_NONE, 3 }, [CLOCK_ERROR] = { "Error (ns)", CELL_INT, UNIT_NONE, 0 },
         [FILE_NAME] = { "File", CELL_TEXT, UNIT_NONE, 0 },
     };
-    const struct print_request request = { .time = time_unit_find("seconds"),
-                                           .to_terminal = 1,
-                                           .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
     struct table *table = table_new(columns, COLUMNS);
     int code = 0;
 
@@ -223,8 +266,7 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
             goto delete_table;
         report_release_memory(report_part_report(set, i));
     }
-    text_add(out, "\nReports\n");
-    (request.terminal_columns ? &print_human : &print_column)->table(out, table, &request);
+    add_reports(out, table);
 delete_table:
     table_delete(table);
     return code;

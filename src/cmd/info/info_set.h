@@ -23,5 +23,7 @@ const char *info_part_state(struct report *part);
 int info_add_missing(struct text *out, struct report *set, int64_t *world_size, struct error *err);
 
 int info_add_set(struct text *out, struct report *set, struct error *err);
+/* The reports that a merged one was made of; nothing of another. */
+int info_add_merged(struct text *out, struct report *report, struct error *err);
 
 #endif
