@@ -43,7 +43,7 @@ class Reports:
         count = max(1, shares if shares is not None else os.cpu_count() or 1)
         beside = self.paths[0] if os.path.isdir(self.paths[0]) else os.path.dirname(self.paths[0])
         try:
-            place = tempfile.mkdtemp(prefix=".tacho-share-", dir=os.fspath(folder) if folder is not None else beside)
+            place = tempfile.mkdtemp(prefix=".tacho-share-", dir=os.path.abspath(os.fspath(folder)) if folder is not None else beside)
         except OSError as error:
             raise _native.TachoError(f"cannot make a folder for the shares: {error}; name one that all workers can write to: folder=…") from error
         try:

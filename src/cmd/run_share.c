@@ -120,22 +120,25 @@ static void add_folder(struct text *out, const char *operand, const char *job)
                       strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-", *job) ? *job : '_');
 }
 
-/* The same in all processes, and another if the request, the program or a report is another. */
-static uint64_t make_key(const struct run_share *share, uint64_t request)
+/* The key is the same in all processes, and another if the request or the program is another, or the reports have other
+ * names. The state tells whether they have changed: all processes must find each other although one did. */
+static void make_key(struct run_share *share, uint64_t request)
 {
-    struct text about = { 0 };
+    struct text about = { 0 }, states = { 0 };
 
-    text_addf(&about, "1 " TACHO_VERSION " %zu %016" PRIx64 "\n", share->exchange.count, request);
+    text_addf(&about, "2 " TACHO_VERSION " %zu %016" PRIx64 "\n", share->exchange.count, request);
     for (size_t i = 0; i < report_part_count(share->whole); i++) {
         const char *path = report_part_at(share->whole, i)->name, *name = strrchr(path, '/');
         struct stat file = { 0 };
+        text_addf(&about, "%s\n", name ? name + 1 : path);
         if (stat(path, &file) == 0)
-            text_addf(&about, "%s %lld %lld.%09ld\n", name ? name + 1 : path, (long long)file.st_size,
-                      (long long)file.st_mtim.tv_sec, (long)file.st_mtim.tv_nsec);
+            text_addf(&states, "%zu %lld %lld.%09ld\n", i, (long long)file.st_size, (long long)file.st_mtim.tv_sec,
+                      (long)file.st_mtim.tv_nsec);
     }
-    uint64_t key = hash_bytes(text_string(&about), about.length);
+    share->exchange.key = hash_bytes(text_string(&about), about.length);
+    share->exchange.state = hash_bytes(text_string(&states), states.length);
     text_free(&about);
-    return key;
+    text_free(&states);
 }
 
 static int read_wait(struct set_share *place, const char *text, struct error *err)
@@ -180,7 +183,7 @@ int run_share_open(struct run_share *share, const struct run_share_settings *set
     if (!share->shares || !share->at || text_failed(&share->folder))
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     share->exchange.folder = text_string(&share->folder);
-    share->exchange.key = make_key(share, settings->request);
+    make_key(share, settings->request);
     if ((code = set_share_begin(&share->exchange, err)) == 1)
         tell_late(&share->exchange);
     return code;
@@ -243,11 +246,12 @@ static int collect(struct run_share *share, int (*compute)(void *context, struct
         if (exchange->role == SHARE_OF_JOB && i == exchange->index)
             continue;
         const char *why = set_share_wait(exchange, i);
-        if (!why && set_share_get(exchange, i, &share->shares[i], err) == 0)
+        if (!why && (code = set_share_get(exchange, i, &share->shares[i], err)) == 0)
             continue;
         text_clear(&share->shares[i]);
-        fprintf(stderr, "tacho: share %zu of %zu: its process %s; computed here\n", i, exchange->count,
-                why ? why : "left a damaged file");
+        if (!why)
+            why = code == ERR_NO_DATA ? "read the reports before they changed, or after" : "left a damaged file";
+        fprintf(stderr, "tacho: share %zu of %zu: its process %s; computed here\n", i, exchange->count, why);
         if ((code = compute_share(share, i, compute, context, err)) != 0)
             return code;
     }

@@ -12,6 +12,8 @@
 
 /* Whether a word of the command line means several files: it is a folder, or a pattern and not the name of a file. */
 int set_is_meant(const char *operand);
+/* Whether such a word would mean this file too, once it is there. */
+int set_takes(const char *operand, const char *path);
 
 struct set_filter;
 

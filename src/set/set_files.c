@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,39 @@ int set_is_meant(const char *operand)
     return is_folder(operand) || (strpbrk(operand, "*?[") && !exists(operand));
 }
 
+static int has_report_ending(const char *folder, const char *name)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (text_ends_with(name, endings[i]))
+            return 1;
+    if (!text_ends_with(name, export_ending))
+        return 0;
+    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
+        struct text other = { 0 };
+        text_addf(&other, "%s/%.*s%s", folder, (int)(strlen(name) - strlen(export_ending)), name, exported[i]);
+        int is_copy = exists(text_string(&other));
+        text_free(&other);
+        if (is_copy)
+            return 0;
+    }
+    return 1;
+}
+
+int set_takes(const char *operand, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct text folder = { 0 };
+    struct stat one, other;
+
+    if (!is_folder(operand))
+        return set_is_meant(operand) && fnmatch(operand, path, FNM_PATHNAME | FNM_PERIOD) == 0;
+    text_add_bytes(&folder, slash ? path : "./", slash ? (size_t)(slash - path + 1) : 2);
+    int is_inside = stat(operand, &one) == 0 && stat(text_string(&folder), &other) == 0 && one.st_dev == other.st_dev &&
+                    one.st_ino == other.st_ino;
+    text_free(&folder);
+    return is_inside && name[0] != '.' && has_report_ending(operand, name);
+}
+
 static int add(struct set_files *files, const char *path)
 {
     char *copy;
@@ -54,24 +88,6 @@ static int add(struct set_files *files, const char *path)
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int has_report_ending(const char *folder, const char *name)
-{
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (text_ends_with(name, endings[i]))
-            return 1;
-    if (!text_ends_with(name, export_ending))
-        return 0;
-    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
-        struct text other = { 0 };
-        text_addf(&other, "%s/%.*s%s", folder, (int)(strlen(name) - strlen(export_ending)), name, exported[i]);
-        int is_copy = exists(text_string(&other));
-        text_free(&other);
-        if (is_copy)
-            return 0;
-    }
-    return 1;
 }
 
 static int add_entry(struct set_files *files, const char *folder, const char *name)

@@ -283,14 +283,19 @@ int set_share_begin(struct set_share *share, struct error *err)
     return 0;
 }
 
+/* Behind the bytes of a share. */
+struct share_end {
+    uint64_t state, hash;
+};
+
 static int put(const struct set_share *share, struct text *bytes, struct error *err)
 {
     char path[PATH_ROOM];
     size_t length = bytes->length;
-    uint64_t hash = hash_bytes(text_string(bytes), length);
+    struct share_end end = { .state = share->state, .hash = hash_bytes(text_string(bytes), length) };
 
     path_of(share, share->index, "share", path);
-    text_add_bytes(bytes, &hash, sizeof hash);
+    text_add_bytes(bytes, &end, sizeof end);
     int written = text_failed(bytes) ? -1 : write_whole(path, bytes);
     int code = written == 0 ? 0 : cannot_write(path, err);
     text_cut(bytes, length);
@@ -300,16 +305,18 @@ static int put(const struct set_share *share, struct text *bytes, struct error *
 int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err)
 {
     char path[PATH_ROOM];
-    uint64_t hash;
+    struct share_end end;
     struct stat file;
 
     path_of(share, index, "share", path);
-    if (read_own(share, path, out, &file) != 0 || out->length < sizeof hash)
+    if (read_own(share, path, out, &file) != 0 || out->length < sizeof end)
         return error_set(err, ERR_CORRUPT, "cannot read '%s'", path);
-    memcpy(&hash, text_string(out) + out->length - sizeof hash, sizeof hash);
-    text_cut(out, out->length - sizeof hash);
-    if (hash != hash_bytes(text_string(out), out->length))
+    memcpy(&end, text_string(out) + out->length - sizeof end, sizeof end);
+    text_cut(out, out->length - sizeof end);
+    if (end.hash != hash_bytes(text_string(out), out->length))
         return error_set(err, ERR_CORRUPT, "'%s' is damaged", path);
+    if (end.state != share->state)
+        return error_set(err, ERR_NO_DATA, "'%s' is of another state of the reports", path);
     return 0;
 }
 

@@ -2,8 +2,9 @@
  *
  * Each share is a file, written under another name and renamed. The first process that has finished its own share
  * collects: it waits for the files of the others, does the shares that do not come, and is thus the last to end. All
- * names begin with a key of the request and of the reports, so that a file that an earlier run left behind is either
- * of another name or right. No messages, no ports, no locks: a name that is created exclusively decides who collects.
+ * names begin with a key of the request and of the names of the reports, and a share tells the state of the reports
+ * that it was computed from, so that one that an earlier run left behind, or that saw other reports, is not taken. No
+ * messages, no ports, no locks: a name that is created exclusively decides who collects.
  */
 #ifndef TACHO_SET_SET_SHARE_H
 #define TACHO_SET_SET_SHARE_H
@@ -27,6 +28,7 @@ struct set_share {
     const char *folder;
     int is_of_one_run;   /* the folder belongs to this run of the job alone */
     uint64_t key;
+    uint64_t state;      /* of the reports; shares of another state are not merged */
     int64_t wait_s;      /* for shares whose process may still come; -1: as long as seems right */
     int64_t begin_ns;    /* set by set_share_begin() */
     uid_t owner;         /* of the files, by set_share_begin() */
@@ -42,7 +44,8 @@ enum set_share_turn {
 /* Makes the folder and announces this process. Returns 1 if the work was done without it. */
 int set_share_begin(struct set_share *share, struct error *err);
 
-/* Reads the file of a share into an empty text; an error if it is not whole. */
+/* Reads the file of a share into an empty text; an error if it is not whole, ERR_NO_DATA if it is of
+ * another state of the reports. */
 int set_share_get(const struct set_share *share, size_t index, struct text *out, struct error *err);
 
 /* Finds out who collects, and puts the share of this process if another does. One on another host that seems dead is

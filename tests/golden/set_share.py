@@ -193,6 +193,20 @@ def check_late():
     check("nothing is left", [], left_over())
 
 
+def check_changed():
+    """A file that changes between the starts of two processes: they still find each other, and one of them prints."""
+    words = ["-r", REPORTS, "-f", "csv"]
+    expected = truth(*words)
+    first, = launch(2, *words, without=(0,))
+    while not glob.glob("run/.tacho-share/*.collector") and first.poll() is None:
+        time.sleep(0.001)
+    os.utime(sorted(glob.glob("run/*.tacho"))[0])
+    printed, said, codes = finish([first, *launch(2, *words, without=(1,))])
+    check("one prints", ([expected], [0, 0]), (printed, codes))
+    check("the share that is of another state is named", "tacho: share 0 of 2: its process read the reports before they changed, or after; computed here\n", said)
+    check("nothing is left", [], left_over())
+
+
 def check_strange_files():
     """What others may put into the folder: no pipe is waited for, no device read, no link followed, and files are of the user alone."""
     words = ["-r", REPORTS, "-f", "csv", "--share-folder", "shares", "run"]
@@ -258,6 +272,7 @@ def main():
     check_again()
     check_killed()
     check_late()
+    check_changed()
     check_by_hand()
     check_strange_files()
     check_refusals()

@@ -383,7 +383,11 @@ def check_merges():
     check_merge("hosts", ("--filter-rank", "1-4"))
     output("merge", "-q", "true", "-o", "again.tacho", "merged.tacho")
     check("a merged file that is merged again", *(output("stats", "-q", "-f", "csv", "-r", "osrt_sum", "--by", "rank", path) for path in ("merged.tacho", "again.tacho")))
-    output("merge", "-q", "true", "-o", "hosts/all.tacho", "hosts")
+    for operand, path in (("hosts", "hosts/all.tacho"), ("./hosts/", "hosts/all.tacho"), ("hosts/*.tacho", "hosts/all.tacho"), ("hosts", "./hosts/../hosts/all.tacho")):
+        check(f"into the folder: {operand}", (2, f"tacho merge: '{path}' would be read as one more report of '{operand}'; name a file outside of it with -o\n", False),
+              (*(part if i == 0 else part.splitlines()[-1] + "\n" for i, part in enumerate(run("merge", "-o", path, operand)[:2])), os.path.exists(path)))
+    output("merge", "-q", "true", "-o", "hosts/all", "hosts")  # which no folder's reading takes
+    os.rename("hosts/all", "hosts/all.tacho")
     check("a folder with the file of an earlier merge", (2, "tacho merge: 'hosts/all.tacho' is one of the reports to merge; name another with -o, or remove it\n"),
           tuple(part if i == 0 else part.splitlines()[-1] + "\n" for i, part in enumerate(run("merge", "-f", "true", "-o", "hosts/all.tacho", "hosts")[:2])))
     os.remove("hosts/all.tacho")

@@ -85,6 +85,15 @@ class Executors(lib.Case):
                     self.assertEqual(self.rows(name, executor=executor, shares=2), expected)
         self.assertEqual(sorted(os.listdir(self.job)), ["mix.sqlite", "resnet18.sqlite", "wait_stream.sqlite"])
 
+    def test_relative_folder(self):
+        """Workers may have another working directory."""
+        os.mkdir(self.path("shares"))
+        with concurrent.futures.ProcessPoolExecutor(1) as executor, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            executor.submit(os.chdir, "/").result()
+            self.assertEqual(self.rows("osrt_sum", executor=executor, shares=2, folder=os.path.relpath(self.path("shares"))), self.rows("osrt_sum"))
+        self.assertEqual(os.listdir(self.path("shares")), [])
+
     def test_killed_worker(self):
         with concurrent.futures.ProcessPoolExecutor(1) as executor, warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")

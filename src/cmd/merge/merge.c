@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "report/writer/merge_report.h"
+#include "set/set.h"
 
 struct settings {
     const char *output;
@@ -33,13 +34,19 @@ static int is_same_file(const char *one, const char *other)
     return stat(one, &from) == 0 && stat(other, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
 }
 
-/* A folder may hold the file of an earlier merge. */
-static int refuse_own_parts(const struct report *set, const char *output, struct error *err)
+/* A folder may hold the file of an earlier merge, and must not get one: all its rows would be read twice from then on.
+ */
+static int refuse_own_parts(const struct report *set, struct input input, const char *output, struct error *err)
 {
     for (size_t i = 0; i < report_part_count(set); i++)
         if (is_same_file(report_part_at(set, i)->name, output))
             return error_set(err, ERR_BAD_ARGUMENT,
                              "'%s' is one of the reports to merge; name another with -o, or remove it", output);
+    for (size_t i = 0; i < input.count; i++)
+        if (set_takes(input.paths[i], output))
+            return error_set(err, ERR_BAD_ARGUMENT,
+                             "'%s' would be read as one more report of '%s'; name a file outside of it with -o", output,
+                             input.paths[i]);
     return 0;
 }
 
@@ -51,7 +58,7 @@ static int merge(struct input input, const struct settings *settings, struct err
 
     if (code != 0)
         goto free_name;
-    if ((code = refuse_own_parts(set, settings->output, err)) != 0)
+    if ((code = refuse_own_parts(set, input, settings->output, err)) != 0)
         goto close_set;
     code = report_merge(set, settings->output, settings->overwrite, err);
 close_set:
