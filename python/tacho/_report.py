@@ -70,6 +70,8 @@ class Report(Mapping[str, Table]):
         self.path = path
         self._handle = ctypes.c_void_p()
         self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
+        if os.path.isdir(path):
+            raise _native.TachoError(f"{path} is a folder: tacho.Reports({path!r})")
         opened = self._import(path) if not self._is_ours(path) else path
         library = _library()
         if library.tacho_report_open(os.fsencode(opened), ctypes.byref(self._handle)):

@@ -5,6 +5,7 @@ those that did not come. The rows are those that one process makes.
 """
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import tempfile
@@ -30,6 +31,9 @@ class Reports:
         if not paths:
             raise TypeError("Reports() takes a folder, a pattern or files")
         self.paths = [os.path.abspath(os.fspath(path)) for path in paths]
+        for path in self.paths:
+            if not os.path.exists(path) and not glob.has_magic(path):
+                raise _native.TachoError(f"cannot open {path}: there is no such file or folder")
 
     def __repr__(self) -> str:
         return f"<tacho.Reports {', '.join(self.paths)}>"

@@ -94,6 +94,13 @@ class Executors(lib.Case):
             self.assertEqual(self.rows("osrt_sum", executor=executor, shares=2, folder=os.path.relpath(self.path("shares"))), self.rows("osrt_sum"))
         self.assertEqual(os.listdir(self.path("shares")), [])
 
+    def test_paths(self):
+        with self.assertRaisesRegex(tacho.TachoError, r"run is a folder: tacho\.Reports\('.*run'\)$"):
+            tacho.load(self.job)
+        with self.assertRaisesRegex(tacho.TachoError, "no such file or folder$"):
+            tacho.Reports(self.path("nowhere"))
+        self.assertEqual(list(tacho.Reports(self.job + "/*.sqlite").stats("osrt_sum")), self.rows("osrt_sum"))
+
     def test_killed_worker(self):
         with concurrent.futures.ProcessPoolExecutor(1) as executor, warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
