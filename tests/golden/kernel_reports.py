@@ -3,6 +3,7 @@ formulas of docs/counters.md, with numbers that make them easy to check by hand.
 
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 
@@ -152,11 +153,38 @@ def values():
     check("a report without counters", True, "hardware counters of kernels" in "".join(run("stats", "-r", "kernel_stalls", "none.json")[1:]))
 
 
+def origins():
+    """Counters put beside a capture of nsys; where its kernels come from is worked out here."""
+    lib.unpack(os.path.join(lib.HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
+    database = sqlite3.connect("resnet18.sqlite")
+    kernels = database.execute("""SELECT k.correlationId, k.globalPid, k.demangledName, k.shortName, r.start, r.end, r.globalTid, k.end - k.start
+                                  FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId ORDER BY k.start""").fetchall()
+    ranges = database.execute("""SELECT start, end, globalTid, coalesce(text, value) FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
+                                 WHERE eventType = 59 AND end IS NOT NULL ORDER BY end - start""").fetchall()
+    database.executescript("""CREATE TABLE TACHO_KERNEL_COUNTERS (id INTEGER, launchId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER, source TEXT);
+                              CREATE TABLE TACHO_KERNEL_COUNTER_VALUES (kernelId INTEGER, metricId INTEGER, value REAL);
+                              CREATE TABLE TACHO_METRICS (id INTEGER, name TEXT, unit TEXT);
+                              INSERT INTO TACHO_METRICS VALUES (0, 'gpu__time_duration.sum', 'ns')""")
+    expected = []
+    for number, (correlation, process, name, short, start, end, thread, took) in enumerate(kernels):
+        database.execute("INSERT INTO TACHO_KERNEL_COUNTERS VALUES (?, ?, ?, ?, ?, ?, 'tacho')", (number, number, correlation, process, name, short))
+        database.execute("INSERT INTO TACHO_KERNEL_COUNTER_VALUES VALUES (?, 0, ?)", (number, took))
+        around = [text for begin, until, of, text in ranges if of == thread and begin <= start and end <= until]  # the shortest first
+        operators = [text.split(", seq = ")[0].split(", op_id")[0] for text in around if ", op_id = " in text or ", seq = " in text]
+        expected.append((number, took, around[0] if around else "", operators[0] if operators else ""))
+    database.commit()
+    rows = table("kernel_origins", "resnet18.sqlite")
+    got = [(row["ID"], row["Duration (ns)"], row["Range"] or "", row["Operator"] or "") for row in rows]
+    check("origins of the kernels of a training", expected, got)
+    check("most have an operator and a step", (True, True), tuple(sum(bool(row[column]) for row in rows) > len(rows) / 2 for column in ("Operator", "Step")))
+    check("kernels whose launch is not known", [("", "", "")] * 2, [tuple(row[column] or "" for column in ("Operator", "Range", "Step")) for row in table("kernel_origins", "two.csv")])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         write("two.csv", ("gemm(float*)", 0), ("copy", 1))
-        for part in (speed_of_light, roofline, stalls, values):
+        for part in (speed_of_light, roofline, stalls, values, origins):
             part()
     sys.exit(lib.status())
 
