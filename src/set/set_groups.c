@@ -29,10 +29,8 @@ static int add(struct entries *entries, struct entry entry)
 
 static int is_kept(const struct report_part *about, int64_t rank)
 {
-    for (size_t i = 0; i < about->kept_rank_count; i++)
-        if (about->kept_ranks[i] == rank)
-            return 1;
-    return !about->kept_ranks;
+    return !about->kept_ranks || (about->kept_rank_count && bsearch(&rank, about->kept_ranks, about->kept_rank_count,
+                                                                    sizeof rank, array_by_int64) != NULL);
 }
 
 /* Then what has no rank is of the host as well. */

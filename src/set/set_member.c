@@ -9,6 +9,10 @@
 #include "base/array.h"
 #include "base/text.h"
 
+/* More are the work of a broken or hostile writer: reports of whole jobs have some ten thousand. */
+#define MOST_RANKS 100000
+#define MOST_RANK_ROWS ((size_t)1 << 20) /* processes of all ranks */
+
 static char *copy_text(struct report *report, const struct row_cursor *rows, size_t column)
 {
     return strdup(report_string(report, row_int_or(rows, column, 0), NULL));
@@ -22,6 +26,10 @@ static int add_rank(struct set_member *member, int64_t process, int64_t rank, co
     member->rank = member->rank == RANK_UNKNOWN || member->rank == rank ? rank : RANK_SEVERAL;
     if (last && last->process == process && last->rank == rank)
         return 0;
+    if (member->rank_count == MOST_RANK_ROWS) {
+        member->has_too_many_ranks |= member->rank == RANK_SEVERAL;
+        return 0;
+    }
     if (array_reserve(&member->ranks, &member->rank_room, member->rank_count + 1, sizeof *member->ranks) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     int64_t id = intern_add(&member->rank_hosts, host, strlen(host));
@@ -46,7 +54,7 @@ static int read_ranks(struct set_member *member, const char *table, struct error
         int64_t rank = row_int_or(&rows, RANK, RANK_UNKNOWN);
         if (!member->host && !row_is_null(&rows, HOST))
             member->host = copy_text(member->report, &rows, HOST);
-        if (rank < 0)
+        if (rank < 0 || rank > INT32_MAX) /* no launcher gives such */
             continue;
         int64_t process = row_int_or(&rows, PROCESS, row_int_or(&rows, THREAD, 0));
         const char *host = report_string(member->report, row_int_or(&rows, HOST, 0), NULL);
@@ -60,8 +68,17 @@ static int read_ranks(struct set_member *member, const char *table, struct error
 }
 
 /* Which process is of which rank matters if there are several. */
-static void settle_ranks(struct set_member *member)
+static int settle_ranks(struct set_member *member, struct error *err)
 {
+    size_t count;
+    int64_t *ranks = set_member_ranks(member, &count);
+
+    if (!ranks)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    free(ranks);
+    member->has_too_many_ranks |= count > MOST_RANKS;
+    if (member->has_too_many_ranks)
+        member->rank = RANK_UNKNOWN;
     if (member->rank != RANK_SEVERAL) {
         free(member->ranks);
         member->ranks = NULL;
@@ -72,13 +89,7 @@ static void settle_ranks(struct set_member *member)
     for (size_t i = 0; i < member->rank_count; i++)
         if (!i || member->ranks[i].rank < member->first_rank)
             member->first_rank = member->ranks[i].rank;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
+    return 0;
 }
 
 int64_t *set_member_ranks(const struct set_member *member, size_t *count)
@@ -93,7 +104,7 @@ int64_t *set_member_ranks(const struct set_member *member, size_t *count)
         list[(*count)++] = member->rank;
     for (size_t i = 0; i < member->rank_count; i++)
         list[(*count)++] = member->ranks[i].rank;
-    qsort(list, *count, sizeof *list, compare_numbers);
+    qsort(list, *count, sizeof *list, array_by_int64);
     for (size_t i = 0; i < *count; i++)
         if (!kept || list[i] != list[kept - 1])
             list[kept++] = list[i];
@@ -242,8 +253,7 @@ int set_member_read_ranks(struct set_member *member, struct error *err)
         return code;
     if (member->rank == RANK_UNKNOWN && (code = read_ranks(member, "MPI_RANKS", err)) != 0)
         return code;
-    settle_ranks(member);
-    return 0;
+    return settle_ranks(member, err);
 }
 
 int set_member_read(struct set_member *member, struct error *err)

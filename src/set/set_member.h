@@ -22,6 +22,7 @@ struct set_member {
     int64_t first_rank;                      /* the lowest, or RANK_UNKNOWN */
     struct report_rank *ranks;               /* owned: of its processes, if there are several ranks; sorted */
     size_t rank_count, rank_room;
+    int has_too_many_ranks;                  /* to be true; then the rank is unknown */
     struct intern rank_hosts;                /* what the ranks' hosts point to */
     int64_t *kept_ranks;                     /* owned: of several ranks, those that are asked for; NULL: all */
     size_t kept_rank_count;

@@ -60,8 +60,8 @@ static void note_missing(struct text *notes, const struct holder *holders, size_
     int64_t expected = 0, missing = 0;
 
     for (size_t i = 0; i <= count && expected < world_size; i++) {
-        int64_t rank = i < count ? holders[i].rank : world_size;
-        for (; expected < rank && expected < world_size; expected++)
+        int64_t rank = i < count && holders[i].rank < world_size ? holders[i].rank : world_size;
+        for (; expected < rank; expected++)
             if (missing++ < MOST_NAMED)
                 text_addf(&sentence, "%s%" PRId64, missing > 1 ? ", " : "", expected);
         expected = rank >= expected ? rank + 1 : expected;
@@ -106,6 +106,15 @@ static void note_twice(struct text *notes, const struct set_member *members, con
     text_free(&sentence);
 }
 
+static void note_too_many(struct text *notes, const struct set_member *members, size_t count)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (members[i].has_too_many_ranks && found++ < MOST_NAMED)
+            set_note(notes, members[i].path, "has more ranks than any job: they are ignored");
+}
+
 /* Reports of two jobs may all have different ranks, but no moment in common. Returns whether there are two. */
 static int note_jobs(struct text *notes, const struct set_member *members, size_t count)
 {
@@ -135,6 +144,7 @@ void set_notes_add(struct text *notes, const struct set_member *members, size_t 
     int64_t world_size = 0;
 
     int has_jobs = note_jobs(notes, members, count);
+    note_too_many(notes, members, count);
     if (!holders)
         return;
     for (size_t i = 0; i < count; i++)

@@ -25,24 +25,27 @@ static int add_rank(struct recipe_set *set, size_t part, int64_t kept, int64_t n
 
 static int is_kept(const struct report_part *about, int64_t rank)
 {
-    for (size_t i = 0; i < about->kept_rank_count; i++)
-        if (about->kept_ranks[i] == rank)
-            return 1;
-    return !about->kept_ranks;
+    return !about->kept_ranks || (about->kept_rank_count && bsearch(&rank, about->kept_ranks, about->kept_rank_count,
+                                                                    sizeof rank, array_by_int64) != NULL);
 }
 
 /* Of a report of several ranks, each of them once. */
 static int divide_part(struct recipe_set *set, size_t part, const struct report_part *about)
 {
-    for (size_t i = 0; i < about->rank_count; i++) {
-        int64_t rank = about->ranks[i].rank;
-        int is_new = is_kept(about, rank);
-        for (size_t j = 0; j < i && is_new; j++)
-            is_new = about->ranks[j].rank != rank;
-        if (is_new && add_rank(set, part, rank, rank) != 0)
-            return ERR_NO_MEMORY;
-    }
-    return 0;
+    int64_t *ranks = array_alloc(about->rank_count + 1, sizeof *ranks);
+    int code = 0;
+
+    if (!ranks)
+        return ERR_NO_MEMORY;
+    for (size_t i = 0; i < about->rank_count; i++)
+        ranks[i] = about->ranks[i].rank;
+    qsort(ranks, about->rank_count, sizeof *ranks, array_by_int64);
+    for (size_t i = 0; i < about->rank_count; i++)
+        if ((!i || ranks[i] != ranks[i - 1]) && is_kept(about, ranks[i]) &&
+            (code = add_rank(set, part, ranks[i], ranks[i])) != 0)
+            break;
+    free(ranks);
+    return code;
 }
 
 static int compare_ranks(const void *a, const void *b)
