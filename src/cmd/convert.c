@@ -179,6 +179,18 @@ static void say_what_is_missing(const struct command *self, const char *path)
     report_close(report);
 }
 
+/* A report without them is slower to read with others, that is all. */
+static void keep_results(const char *path)
+{
+    struct report *report;
+    struct error err;
+
+    if (report_open(path, &report, &err) != 0)
+        return;
+    keep_partials(path, report, &err);
+    report_close(report);
+}
+
 /* A file that is there stays as it is until the new one is whole. */
 static int import_over(const struct importer *importer, const char *path, const char *output, struct error *err)
 {
@@ -189,6 +201,7 @@ static int import_over(const struct importer *importer, const char *path, const 
     int code = importer->import(path, part, 1, err);
     if (code != 0)
         goto free_part;
+    keep_results(part);
     if (rename(part, output) != 0) {
         code = error_set_errno(err, "cannot write %s", output);
         unlink(part);
@@ -203,18 +216,6 @@ static int is_file(const char *path)
     struct stat status;
 
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/* A report without them is slower to read with others, that is all. */
-static void keep_results(const char *path)
-{
-    struct report *report;
-    struct error err;
-
-    if (report_open(path, &report, &err) != 0)
-        return;
-    keep_partials(path, report, &err);
-    report_close(report);
 }
 
 /* A .nsys-rep is first exported by nsys, and a .ncu-rep by ncu, to a file beside it. */
@@ -236,14 +237,15 @@ static int import_file(const struct command *self, const char *file, const char 
                          file);
         goto done;
     }
-    code = settings->overwrite && is_file(output)
-               ? import_over(importer, text_string(&found), output, err)
-               : importer->import(text_string(&found), output, settings->overwrite, err);
+    int is_over = settings->overwrite && is_file(output);
+    code = is_over ? import_over(importer, text_string(&found), output, err)
+                   : importer->import(text_string(&found), output, settings->overwrite, err);
     if (code != 0)
         goto done;
+    if (!is_over)
+        keep_results(output);
     if (!settings->quiet)
         say_what_is_missing(self, output);
-    keep_results(output);
 done:
     text_free(&found);
     return code;

@@ -4,11 +4,11 @@
 #include "analyze/engine/stored_partials.h"
 #include "analyze/registry.h"
 #include "base/text.h"
+#include "report/reader/partial_chunks.h"
 #include "report/writer/append_partials.h"
 
 enum { MOST_KEPT = 64 };
-#define MOST_ROWS UINT64_C(4000000)   /* of the tables of a result: some tenths of a second */
-#define LEAST_BYTES ((size_t)64 << 10) /* that small reports may have */
+#define MOST_ROWS UINT64_C(4000000) /* of the tables of a result: some tenths of a second */
 
 struct keeping {
     struct report *report;
@@ -72,12 +72,11 @@ static int keep_all(struct keeping *keeping, struct error *err)
 int keep_partials(const char *path, struct report *report, struct error *err)
 {
     struct report_health health = report_health(report);
-    struct keeping keeping = { .report = report, .left = health.file_bytes / 4 };
+    struct keeping keeping = { .report = report, .left = report_partials_limit(health.file_bytes) };
     int code;
 
     if (!health.has_index || !health.complete || health.recovered || health.damaged_chunks)
         return 0;
-    keeping.left = keeping.left > LEAST_BYTES ? keeping.left : LEAST_BYTES;
     if ((code = keep_all(&keeping, err)) != 0)
         goto free_bytes;
     if (keeping.count)

@@ -2,6 +2,8 @@
  * tails. A false result in a tail shows whether it is used: where it must not be, the table is still the right one. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "made_report.h"
 
@@ -314,6 +316,166 @@ static void a_damaged_result_is_not_used(void **state)
     expect_same("damage", expected, table_of(separate, &nothing_special));
 }
 
+/* ---- writers that are stopped ---------------------------------------------------------------------------------- */
+
+enum { FEW_KERNELS = 40, ROWS_EVERY = 17 };
+
+/* A small report, so that it can be opened once for each byte of its tail. Returns its size. */
+static off_t write_small(void)
+{
+    struct writer *writer = start();
+    struct stat file;
+
+    for (int i = 0; i < FEW_KERNELS; i++)
+        made_kernel(writer, (struct made_kernel){ 100 * i, 100 * i + 7 + i, 7, i, 0, 1, i % 3 ? "a" : "c", "b", "m" });
+    report_close(finish(writer));
+    assert_int_equal(stat(path, &file), 0);
+    return file.st_size;
+}
+
+static void keep_results(int expected)
+{
+    struct report *report;
+    struct error err = { 0 };
+
+    assert_int_equal(report_open(path, &report, &err), 0);
+    assert_int_equal(keep_partials(path, report, &err), expected);
+    report_close(report);
+}
+
+static char *table_of_one(struct report *report)
+{
+    const struct print_request plain = { .time = time_unit_find("nanoseconds") };
+    struct text out = { 0 };
+    struct table *table;
+    struct error err = { 0 };
+
+    if (analysis_run(&analysis_cuda_gpu_kern_sum, report, &nothing_special, &table, &err) != 0)
+        fail_msg("%s", err.text);
+    print_csv.table(&out, table, &plain);
+    table_delete(table);
+    return text_take(&out);
+}
+
+/* The file as it is: complete, undamaged, and with all rows. */
+static void expect_complete(const char *rows, off_t size)
+{
+    struct report *report;
+    struct error err = { 0 };
+
+    if (report_open_part(path, 1, &report, &err) != 0)
+        fail_msg("%lld bytes: %s", (long long)size, err.text);
+    struct report_health health = report_health(report);
+    if (!health.complete || health.damaged_chunks || health.recovered)
+        fail_msg("%lld bytes: complete %d, %llu damaged", (long long)size, health.complete,
+                 (unsigned long long)health.damaged_chunks);
+    if (rows) {
+        char *got = table_of_one(report);
+        assert_string_equal(got, rows);
+        free(got);
+    }
+    report_close(report);
+}
+
+static char *rows_of_path(void)
+{
+    struct report *report;
+    struct error err = { 0 };
+
+    assert_int_equal(report_open(path, &report, &err), 0);
+    char *rows = table_of_one(report);
+    report_close(report);
+    return rows;
+}
+
+static void a_report_whose_tail_is_cut_anywhere_is_complete(void **state)
+{
+    off_t old = write_small();
+    char *rows = rows_of_path();
+    struct stat file;
+
+    keep_results(0);
+    assert_int_equal(stat(path, &file), 0);
+    assert_true(file.st_size > old + 100);
+    for (off_t size = file.st_size; size >= old; size--) {
+        assert_int_equal(truncate(path, size), 0);
+        expect_complete(size % ROWS_EVERY && size != old ? NULL : rows, size);
+    }
+    free(rows);
+}
+
+/* After a crash of the machine a file can have its new size, but not all bytes. */
+static void a_report_whose_tail_is_zero_is_complete(void **state)
+{
+    off_t old = write_small();
+    char *rows = rows_of_path();
+    struct stat file;
+
+    keep_results(0);
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(truncate(path, old), 0);
+    assert_int_equal(truncate(path, file.st_size), 0);
+    expect_complete(rows, file.st_size);
+    free(rows);
+}
+
+static void a_tail_that_does_not_fit_leaves_the_report_as_it_was(void **state)
+{
+    off_t old = write_small();
+    struct rlimit before, limit;
+    struct text bytes = { 0 }, after = { 0 };
+
+    assert_int_equal(text_add_file(&bytes, path), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){ (rlim_t)old + 100, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    keep_results(ERR_NO_SPACE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(text_add_file(&after, path), 0);
+    assert_int_equal(after.length, bytes.length);
+    assert_memory_equal(after.bytes, bytes.bytes, bytes.length);
+    text_free(&bytes);
+    text_free(&after);
+}
+
+/* A report that stops before its end is not complete, whatever lies behind its last rows. */
+static void a_report_without_its_end_is_not_complete(void **state)
+{
+    off_t old = write_small();
+    struct report *report;
+    struct error err = { 0 };
+
+    for (off_t size = old - 1; size > old - 60; size--) {
+        assert_int_equal(truncate(path, size), 0);
+        assert_int_equal(report_open_part(path, 1, &report, &err), 0);
+        assert_false(report_health(report).complete);
+        report_close(report);
+    }
+}
+
+/* A few bytes may become many megabytes. A writer keeps no such result. */
+static void a_result_that_is_too_long_is_not_read(void **state)
+{
+    enum { LENGTH = (64 << 10) + 1 };
+    static const char zeros[LENGTH];
+    struct report *report;
+    struct report_partial found;
+    struct error err = { 0 };
+
+    for (size_t length = LENGTH - 1; length <= LENGTH; length++) {
+        const struct kept_partial kept = { 5, zeros, length };
+        write_small();
+        assert_int_equal(report_open(path, &report, &err), 0);
+        assert_int_equal(report_append_partials(path, report, &kept, 1, &err), 0);
+        report_close(report);
+        assert_int_equal(report_open(path, &report, &err), 0);
+        assert_true(report_has_partial(report, 5));
+        assert_int_equal(report_read_partial(report, 5, &found), length == LENGTH ? ERR_CORRUPT : 0);
+        free(found.memory);
+        report_close(report);
+    }
+}
+
 int main(void)
 {
 #define WITH_PARTS(test) cmocka_unit_test_setup_teardown(test, make_parts, remove_parts)
@@ -328,6 +490,11 @@ int main(void)
         WITH_PARTS(a_result_is_not_used_if_a_process_may_be_in_both),
         WITH_PARTS(a_part_of_which_no_row_is_asked_for_does_not_hide_the_others),
         WITH_PARTS(a_damaged_result_is_not_used),
+        cmocka_unit_test(a_report_whose_tail_is_cut_anywhere_is_complete),
+        cmocka_unit_test(a_report_whose_tail_is_zero_is_complete),
+        cmocka_unit_test(a_tail_that_does_not_fit_leaves_the_report_as_it_was),
+        cmocka_unit_test(a_report_without_its_end_is_not_complete),
+        cmocka_unit_test(a_result_that_is_too_long_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, make_path, remove_path);

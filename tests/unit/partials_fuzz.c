@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../fuzz/fuzz_partials.c"
+#include "report/format/format.h"
 
 enum { SEEDS = 3000, MOST_BYTES = 64 };
 
@@ -39,11 +40,66 @@ static void a_valid_result_is_merged(void **state)
     text_free(&valid);
 }
 
+static void put(struct text *out, uint64_t number)
+{
+    char *at = text_room(out, 10);
+
+    text_commit(out, at + put_varint((uint8_t *)at, number));
+}
+
+/* A result of groups without texts, all the same: count, least, greatest, sum (below 2^64) and no list. */
+static void add_same(struct text *out, size_t groups, uint64_t count, int64_t min, int64_t max, uint64_t total)
+{
+    put(out, groups);
+    for (size_t i = 0; i < groups; i++) {
+        for (int text = 0; text < 1 + SUMMARY_TEXTS; text++)
+            put(out, 0);
+        put(out, count);
+        put(out, zigzag(min));
+        put(out, zigzag(max));
+        put(out, total);
+        put(out, 0);
+        put(out, 0); /* the squares */
+        put(out, 0);
+        put(out, 0); /* the numbers */
+    }
+}
+
+/* Sums that no numbers can have, and a group so often that the sum would overflow. */
+static void figures_that_cannot_be_are_damage(void **state)
+{
+    const struct {
+        size_t groups;
+        uint64_t count;
+        int64_t min, max;
+        uint64_t total;
+    } damaged[] = {
+        { 1, 3, 5, 9, 14 },
+        { 1, 3, 5, 9, 28 },
+        { 1, 0, 0, 0, 1 },
+        { 1, 2, 9, 5, 14 },
+        { 2, UINT64_C(1) << 40, 0, INT64_MAX, 7 },
+        { 3, UINT64_MAX / 2, 0, INT64_MAX, 7 },
+    };
+
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        struct text text = { 0 };
+        struct table *table = NULL;
+        struct error err;
+        add_same(&text, damaged[i].groups, damaged[i].count, damaged[i].min, damaged[i].max, damaged[i].total);
+        const struct analysis_partial partial = { text_string(&text), text.length };
+        assert_int_equal(summary_merge(&shape, &partial, 1, &table, &err), ERR_CORRUPT);
+        assert_null(table);
+        text_free(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_results_are_harmless),
         cmocka_unit_test(a_valid_result_is_merged),
+        cmocka_unit_test(figures_that_cannot_be_are_damage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

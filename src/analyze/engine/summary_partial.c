@@ -165,6 +165,7 @@ struct merging {
     struct intern keys; /* identity and texts, as the partials have them */
     struct merged *list;
     size_t count, capacity;
+    uint64_t numbers;   /* of the partial that is read */
 };
 
 static struct summary_text get_text(struct format_cursor *cursor)
@@ -182,19 +183,22 @@ static unsigned __int128 get_wide(struct format_cursor *cursor)
     return low | (unsigned __int128)cursor_varint(cursor) << 64;
 }
 
-/* Sums that no numbers can have are damage, and would overflow. */
-static struct statistics get_figures(struct format_cursor *cursor)
+/* Sums that no numbers can have are damage. All numbers of a partial are bounded, not those of a group, since a damaged
+ * one may repeat it: so that 2^15 partials add up to less than 2^118. */
+static struct statistics get_figures(struct merging *merging, struct format_cursor *cursor)
 {
-    const uint64_t most_count = UINT64_C(1) << 40;
-    const __int128 most_total = (__int128)1 << 103;
+    const uint64_t most_numbers = UINT64_C(1) << 40;
     struct statistics figures = { .count = cursor_varint(cursor) };
 
     figures.min = cursor_svarint(cursor);
     figures.max = cursor_svarint(cursor);
     figures.total = (__int128)get_wide(cursor);
     figures.squares = get_wide(cursor);
-    if (figures.count > most_count || figures.total < -most_total || figures.total > most_total)
+    if (figures.count > most_numbers - merging->numbers || figures.total < (__int128)figures.count * figures.min ||
+        figures.total > (__int128)figures.count * figures.max)
         cursor->failed = 1;
+    else
+        merging->numbers += figures.count;
     return figures;
 }
 
@@ -205,7 +209,7 @@ static int get_group(struct merging *merging, struct format_cursor *cursor)
     for (int i = 0; i < 1 + SUMMARY_TEXTS; i++)
         get_text(cursor);
     size_t key_length = (size_t)((const char *)cursor->at - begin);
-    struct statistics figures = get_figures(cursor);
+    struct statistics figures = get_figures(merging, cursor);
     struct summary_text numbers = get_text(cursor);
     if (cursor->failed)
         return 0;
@@ -229,6 +233,7 @@ static int get_groups(struct merging *merging, const struct analysis_partial *pa
     struct format_cursor cursor = { bytes, bytes + partial->length, 0 };
     uint64_t count = cursor_varint(&cursor);
 
+    merging->numbers = 0;
     for (uint64_t i = 0; i < count && !cursor.failed; i++)
         if (get_group(merging, &cursor) != 0)
             return error_set(err, ERR_NO_MEMORY, "not enough memory to merge the groups");

@@ -177,6 +177,18 @@ static int is_unfinished_tail(struct window *window, uint64_t offset)
     return bytes && chunk_header_get(bytes, offset, &header) && header.payload_size > left - CHUNK_HEADER_SIZE;
 }
 
+/* Behind the end of a complete file there may be results of its rows with another index and another end
+ * (report/writer/append_partials.h). If their writer was stopped, or still runs, no row is missing. */
+static void take_ending(struct report *report, const struct chunk_header *header)
+{
+    if (header->kind == CHUNK_END) {
+        report->complete = 1;
+        report->recovered = header->rows != 0;
+    } else if (header->kind != CHUNK_PARTIAL && header->kind != CHUNK_INDEX) {
+        report->complete = report->recovered = 0;
+    }
+}
+
 static int scan_file(struct report *report)
 {
     struct window *window = malloc(sizeof *window);
@@ -190,7 +202,7 @@ static int scan_file(struct report *report)
     while (offset < size) {
         struct chunk_header header;
         uint64_t next = next_chunk(window, offset, &header);
-        if (next == size && is_unfinished_tail(window, offset)) {
+        if (next == size && (report->complete || is_unfinished_tail(window, offset))) {
             report->cut_bytes = next - offset;
         } else if (next != offset) {
             report->damaged_chunks++;
@@ -201,8 +213,7 @@ static int scan_file(struct report *report)
         if ((code = add_found(report, next, &header)) != 0)
             goto free_window;
         offset = next + header.payload_size + CHUNK_HEADER_SIZE;
-        report->complete = header.kind == CHUNK_END && offset == size;
-        report->recovered = header.kind == CHUNK_END && header.rows;
+        take_ending(report, &header);
     }
 free_window:
     free(window);
@@ -247,6 +258,7 @@ static int find_chunks(struct report *report)
         return 0;
     }
     report->found_count = 0;
+    report->recovered = 0;
     if ((code = scan_file(report)) != 0)
         return code;
     report->host.parallel_for(report->host.context, report->found_count, verify_one, report);

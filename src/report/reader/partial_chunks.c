@@ -23,6 +23,13 @@ uint64_t report_rows_hash(const struct report *report)
     return hash;
 }
 
+uint64_t report_partials_limit(uint64_t file_bytes)
+{
+    const uint64_t of_small_files = (uint64_t)64 << 10;
+
+    return file_bytes / 4 > of_small_files ? file_bytes / 4 : of_small_files;
+}
+
 /* Of a damaged or recovered report rows are missing. */
 static const struct reader_found_chunk *find(const struct report *report, uint64_t key)
 {
@@ -69,7 +76,7 @@ static int unpack_partial(struct report *report, struct format_cursor packed, st
     sizes.end = sizes.at + sizes_length;
     uint64_t length = cursor_varint(&sizes), stored = cursor_varint(&sizes);
     if (sizes.failed || stored != (uint64_t)(packed.end - packed.at) || stored > length ||
-        !blob_plausible(stored, length))
+        !blob_plausible(stored, length) || length > report_partials_limit(report->host.size))
         return ERR_CORRUPT;
     out->memory = malloc(length + 1);
     if (!out->memory)

@@ -10,6 +10,10 @@
 /* A hash of which rows the report has: places, sizes and times of its chunks, without what is in them. */
 uint64_t report_rows_hash(const struct report *report);
 
+/* How many bytes the results of a file of this size may have: the writer keeps no more of all together, and the reader
+ * takes none that is longer, so that the memory for the results of a set is bounded by the size of its files. */
+uint64_t report_partials_limit(uint64_t file_bytes);
+
 struct report_partial {
     const uint8_t *bytes;
     size_t length;

@@ -65,9 +65,22 @@ static int ensure_room(struct append_file *output, uint64_t end)
     return allocate_to(output, generous) ? allocate_to(output, end) : 0;
 }
 
+static int add_to_memory(struct append_file *output, const void *bytes, size_t size)
+{
+    text_add_bytes(output->memory, bytes, size);
+    if (text_failed(output->memory)) {
+        errno = ENOMEM;
+        return ERR_NO_MEMORY;
+    }
+    atomic_fetch_add_explicit(&output->end, size, memory_order_relaxed);
+    return 0;
+}
+
 int append_file_write(struct append_file *output, const void *bytes, size_t size, uint64_t keep)
 {
     uint64_t start = atomic_load_explicit(&output->end, memory_order_relaxed);
+    if (output->memory)
+        return add_to_memory(output, bytes, size);
     if (ensure_room(output, start + size + keep))
         return ERR_NO_SPACE;
     for (size_t done = 0; done < size;) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 #define OUTPUT_RESERVE ((uint64_t)1 << 20)
 
@@ -16,6 +17,7 @@ struct append_file {
     uint64_t allocated;   /* blocks up to here are already allocated */
     uint64_t limit;       /* RLIMIT_FSIZE: the writer stays below it, so it never gets SIGXFSZ */
     int cannot_allocate;  /* the file system has no fallocate, so there is no reserve */
+    struct text *memory;  /* takes the bytes in place of the file; NULL: the file does */
 };
 
 int append_file_open(struct append_file *output, const char *path, int overwrite, struct error *err);
