@@ -119,6 +119,43 @@ static void sums_and_traces(void **state)
     report_close(report);
 }
 
+/* Each communicator has its own sums, by operation, whatever the order of the calls: as many as a program makes that
+ * splits one in each step. */
+static void many_communicators(void **state)
+{
+    enum { COMMUNICATORS = 400, ROUNDS = 3 };
+    struct writer *writer = start();
+    for (int64_t rank = 0; rank < 2; rank++) {
+        made_rank(writer, rank);
+        for (int64_t c = 0; c < COMMUNICATORS; c++) {
+            char name[16];
+            snprintf(name, sizeof name, "split%d", (int)c);
+            made_communicator(writer, rank, 0, 10 + c, "0,1", 2, name);
+        }
+        for (int64_t i = 0; i < COMMUNICATORS * ROUNDS; i++) {
+            int64_t c = i % COMMUNICATORS, at = 10000 * (i + 1);
+            const char *name = i < COMMUNICATORS ? "MPI_Barrier" : "MPI_Allreduce";
+            made_collective(writer, (struct made_collective){ rank, at * US, (at + 100 + c) * US, name, 10 + c, 8, 0 });
+        }
+    }
+    struct report *report = finish(writer);
+    struct table *sum = run(&analysis_collective_sum, report);
+    assert_int_equal(table_row_count(sum), 2 * COMMUNICATORS);
+    int64_t seen[ROUNDS] = { 0 }, total_ns = 0;
+    for (size_t row = 0; row < 2 * COMMUNICATORS; row++) {
+        const struct table_cell *name = cell(sum, row, "Operation");
+        int instances = memcmp(name->text.bytes, "MPI_Barrier", name->text.length) == 0 ? 1 : ROUNDS - 1;
+        expect_int(sum, row, "Instances", instances);
+        seen[instances]++;
+        total_ns += cell(sum, row, "Total Time")->integer;
+    }
+    assert_int_equal(seen[1], COMMUNICATORS);
+    assert_int_equal(seen[ROUNDS - 1], COMMUNICATORS);
+    assert_int_equal(total_ns, 2 * ROUNDS * (COMMUNICATORS * 100 + COMMUNICATORS * (COMMUNICATORS - 1) / 2) * US);
+    table_delete(sum);
+    report_close(report);
+}
+
 static void receive(struct writer *writer, int64_t rank, int64_t start)
 {
     struct row_MPI_P2P_EVENTS row = { 0 };
@@ -227,11 +264,9 @@ static void ranks_whose_report_ends_too_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_traces),
-        cmocka_unit_test(a_rank_never_comes),
-        cmocka_unit_test(ranks_bring_another),
-        cmocka_unit_test(ranks_that_are_not_there),
-        cmocka_unit_test(ranks_whose_report_ends_too_early),
+        cmocka_unit_test(sums_and_traces),          cmocka_unit_test(many_communicators),
+        cmocka_unit_test(a_rank_never_comes),       cmocka_unit_test(ranks_bring_another),
+        cmocka_unit_test(ranks_that_are_not_there), cmocka_unit_test(ranks_whose_report_ends_too_early),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

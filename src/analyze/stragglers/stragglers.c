@@ -30,6 +30,7 @@ struct finding {
     struct count_of_rank *ranks; /* owned; by rank */
     size_t rank_count, rank_room;
     const struct late **of_rank; /* owned */
+    int64_t *gains;              /* owned; of a rank, by communicator */
     int64_t *numbers;            /* owned; scratch */
     int64_t *blocks;             /* owned; delays in stretches of the run, by stretch and rank */
 };
@@ -124,11 +125,13 @@ static int is_straggler(const struct finding *finding, size_t i, double *chance)
 /* Delays in one communicator may cause those in another: the one that costs most counts. */
 static void add_gain(struct finding *finding, size_t count, struct straggler *straggler)
 {
+    memset(finding->gains, 0, finding->all.communicator_count * sizeof *finding->gains);
+    for (size_t i = 0; i < count; i++) {
+        int64_t *gain_ns = &finding->gains[finding->of_rank[i]->communicator];
+        *gain_ns = saturating_add(*gain_ns, finding->of_rank[i]->gain_ns);
+    }
     for (uint32_t c = 0; c < finding->all.communicator_count; c++) {
-        int64_t gain_ns = 0, steps = finding->lates.steps[c];
-        for (size_t i = 0; i < count; i++)
-            if (finding->of_rank[i]->communicator == c)
-                gain_ns = saturating_add(gain_ns, finding->of_rank[i]->gain_ns);
+        int64_t gain_ns = finding->gains[c], steps = finding->lates.steps[c];
         if (steps && gain_ns / steps > straggler->gain_ns) {
             straggler->gain_ns = gain_ns / steps;
             straggler->all_gain_ns = gain_ns;
@@ -195,9 +198,10 @@ static int name_ranks(struct finding *finding)
 
     finding->numbers = array_alloc(room, sizeof *finding->numbers);
     finding->of_rank = array_alloc(room, sizeof *finding->of_rank);
+    finding->gains = array_alloc(finding->all.communicator_count + 1, sizeof *finding->gains);
     found->list = array_alloc(finding->rank_count + 1, sizeof *found->list);
     finding->blocks = calloc((finding->rank_count + 1) * BLOCKS, sizeof *finding->blocks);
-    if (!finding->blocks || !finding->numbers || !finding->of_rank || !found->list)
+    if (!finding->blocks || !finding->numbers || !finding->of_rank || !finding->gains || !found->list)
         return ERR_NO_MEMORY;
     fill_blocks(finding);
     for (size_t i = 0; i < finding->rank_count; i++) {
@@ -249,6 +253,7 @@ int stragglers_find(struct stragglers *found, struct report *report, const struc
     gpu_free(&finding.kernels);
     free(finding.ranks);
     free(finding.of_rank);
+    free(finding.gains);
     free(finding.numbers);
     free(finding.blocks);
     return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;

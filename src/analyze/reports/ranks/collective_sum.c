@@ -24,26 +24,29 @@ struct sum {
     int64_t moved, transfer_ns; /* bytes of timed instances, and the time without waits */
     struct last_count *lasts;   /* owned */
     size_t last_count, last_room;
+    size_t next;                /* of the same communicator: its index and one, or 0 */
 };
 
 struct sums {
     struct sum *list; /* owned */
     size_t count, room;
+    size_t *first;    /* owned; of each communicator, as sum.next: there may be very many */
 };
 
 static struct sum *sum_of(struct sums *sums, struct report *report, const struct collective_instance *instance)
 {
     const char *wanted = report_string(report, instance->operation, NULL);
+    size_t *first = &sums->first[instance->communicator];
 
-    for (size_t i = 0; i < sums->count; i++)
-        if (sums->list[i].communicator == instance->communicator &&
-            strcmp(report_string(report, sums->list[i].operation, NULL), wanted) == 0)
-            return &sums->list[i];
+    for (size_t i = *first; i; i = sums->list[i - 1].next)
+        if (strcmp(report_string(report, sums->list[i - 1].operation, NULL), wanted) == 0)
+            return &sums->list[i - 1];
     if (array_reserve(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list) != 0)
         return NULL;
-    sums->list[sums->count] = (struct sum){ .communicator = instance->communicator,
-                                            .operation = instance->operation,
-                                            .kind = instance->kind };
+    sums->list[sums->count] = (struct sum){
+        .communicator = instance->communicator, .operation = instance->operation, .kind = instance->kind, .next = *first
+    };
+    *first = sums->count + 1;
     return &sums->list[sums->count++];
 }
 
@@ -156,6 +159,9 @@ static int fill_table(struct table *table, struct collective_request *request, s
     const struct collectives *all = &request->all;
     int64_t whole_ns = 0;
 
+    sums->first = calloc(all->communicator_count + 1, sizeof *sums->first);
+    if (!sums->first)
+        return ERR_NO_MEMORY;
     for (size_t i = 0; i < all->instance_count; i++)
         if (add_instance(sums, all, &all->instances[i], request->waits) != 0)
             return ERR_NO_MEMORY;
@@ -183,6 +189,7 @@ done:
     for (size_t i = 0; i < sums.count; i++)
         free(sums.list[i].lasts);
     free(sums.list);
+    free(sums.first);
     collective_request_close(&request);
     return table_hand_over(table, code, out, err);
 }
