@@ -97,6 +97,7 @@ EVERYTHING = ["DeviceGetViolationStatus[0] 0 1:500 1:500 1:1000000000000", "Devi
 
 def everything_with_times():
     nvml("DeviceGetCount_v2 - 1", *gpu(0, 6400, 38, 0, 0, 405, 180, *EVERYTHING))
+    check("-s p -o D, as nvidia-smi 580 prints it", "#Date         gpu    pwr  gtemp  mtemp ", output("dmon", "--select=p", "--options=D", "--count=1").splitlines()[0])
     check("-s pucvmet -o DT", """\
 #Date        Time         gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa   mclk   pclk  pviol  tviol     fb   bar1   ccpm  sbecc  dbecc    pci  rxpci  txpci
 #YYYYMMDD    HH:MM:SS     Idx      W      C      C      %      %      %      %      %      %    MHz    MHz      %   bool     MB     MB     MB   errs   errs   errs   MB/s   MB/s

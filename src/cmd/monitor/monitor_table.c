@@ -34,7 +34,8 @@ const char *monitor_table_select(struct monitor_table *table, const struct monit
 
 /* ---- columns and csv ------------------------------------------------------------------------------------------- */
 
-/* The first part of a line. In columns a date takes 12 characters and a time 13; a GPU's number stands in 3. */
+/* The first part of a line. In columns a date takes 12 characters and a time 13; a GPU's number stands in 3 behind a
+ * time, and else in 4. */
 static void add_start(struct text *out, const struct monitor_table *table, char mark, const char *date,
                       const char *time, const char *gpu)
 {
@@ -48,7 +49,7 @@ static void add_start(struct text *out, const struct monitor_table *table, char 
         text_addf(out, "%-12s", date);
     if (table->has_time)
         text_addf(out, "%-13s", time);
-    text_addf(out, table->has_date || table->has_time ? "%3s " : "%4s ", gpu);
+    text_addf(out, table->has_time ? "%3s " : "%4s ", gpu);
 }
 
 static void add_heading_line(struct text *out, const struct monitor_table *table, const char *date, const char *time,
