@@ -74,8 +74,11 @@ int counters_read_config(void)
         return -1;
     small_text_add(path, sizeof path, CONFIG->folder);
     small_text_add(path, sizeof path, "/" WIRE_COUNTERS_FILE);
-    char *at = map_file(path, &bytes), *end = at + bytes;
-    CONFIG->metrics = at ? window_map(-1, 0, (count_lines(at, end) + 1) * sizeof *CONFIG->metrics) : NULL;
+    char *at = map_file(path, &bytes);
+    if (!at)
+        return -1;
+    const char *end = at + bytes;
+    CONFIG->metrics = window_map(-1, 0, (count_lines(at, end) + 1) * sizeof *CONFIG->metrics);
     if (!CONFIG->metrics)
         return -1;
     for (char *stop; at < end && *at != '\n'; at = stop + 1) {
