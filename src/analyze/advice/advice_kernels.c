@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/order.h"
 #include "analyze/model/torch/forward_operators.h"
 #include "base/array.h"
 #include "base/human.h"
@@ -179,23 +178,21 @@ static int find_operators(struct advice_kernels *kernels)
 {
     const struct replay_events *events = &kernels->adviser->replay.events;
     struct operators_moment *moments = calloc(kernels->count + 1, sizeof *moments);
-    int64_t *starts = calloc(kernels->count + 1, sizeof *starts);
-    uint32_t *order = calloc(kernels->count + 1, sizeof *order), *found = calloc(kernels->count + 1, sizeof *found);
-    int code = moments && starts && order && found ? 0 : ERR_NO_MEMORY;
+    uint32_t *found = calloc(kernels->count + 1, sizeof *found);
+    int code = ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < kernels->count && code == 0; i++) {
+    if (!moments || !found)
+        goto done;
+    for (size_t i = 0; i < kernels->count; i++) {
         const struct replay_call *call = &events->calls[events->works[kernels->list[i].work].call];
         moments[i] = (struct operators_moment){ events->threads[call->thread].id, call->start_ns };
-        starts[i] = call->start_ns;
-        order[i] = (uint32_t)i;
     }
-    if (code == 0 && (code = order_by_time(order, kernels->count, starts)) == 0)
-        code = operators_at(kernels->operators, moments, order, kernels->count, found);
-    for (size_t i = 0; i < kernels->count && code == 0; i++)
+    if ((code = operators_at(kernels->operators, moments, kernels->count, found)) != 0)
+        goto done;
+    for (size_t i = 0; i < kernels->count; i++)
         kernels->list[i].op = found[i];
+done:
     free(moments);
-    free(starts);
-    free(order);
     free(found);
     return code;
 }

@@ -271,8 +271,8 @@ static int advance(struct tops *tops, const struct operators *operators, size_t 
     return 0;
 }
 
-int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
-                 size_t count, uint32_t *out)
+static int sweep_moments(const struct operators *operators, const struct operators_moment *moments,
+                         const uint32_t *order, size_t count, uint32_t *out)
 {
     const struct operators_event *list = operators->list;
     struct tops tops = { .threads.width = 1 };
@@ -295,6 +295,27 @@ int operators_at(const struct operators *operators, const struct operators_momen
     }
 free_tops:
     tops_free(&tops);
+    return code;
+}
+
+int operators_at(const struct operators *operators, const struct operators_moment *moments, size_t count, uint32_t *out)
+{
+    int64_t *times = calloc(count + 1, sizeof *times);
+    uint32_t *order = calloc(count + 1, sizeof *order);
+    int code = ERR_NO_MEMORY;
+
+    if (!times || !order)
+        goto free_order;
+    for (size_t i = 0; i < count; i++) {
+        times[i] = moments[i].time_ns;
+        order[i] = (uint32_t)i;
+    }
+    if ((code = order_by_time(order, count, times)) != 0)
+        goto free_order;
+    code = sweep_moments(operators, moments, order, count, out);
+free_order:
+    free(times);
+    free(order);
     return code;
 }
 

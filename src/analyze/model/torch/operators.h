@@ -62,12 +62,12 @@ int operators_add_python(struct operators *operators, struct report *report, str
 int operators_nest(struct operators *operators);
 
 /* After operators_nest(): finds for each moment the innermost operator that ran in its thread on the CPU, or
- * NO_OPERATOR. CUDA calls are ignored. order has the moments in order of time. */
+ * NO_OPERATOR. CUDA calls are ignored. Moments may come in any order. */
 struct operators_moment {
     int64_t thread, time_ns;
 };
-int operators_at(const struct operators *operators, const struct operators_moment *moments, const uint32_t *order,
-                 size_t count, uint32_t *out);
+int operators_at(const struct operators *operators, const struct operators_moment *moments, size_t count,
+                 uint32_t *out);
 
 static inline struct intern_string operators_text(const struct operators *operators, uint32_t text)
 {

@@ -109,23 +109,19 @@ static int place_operators(struct torch_frames *frames, const struct operators *
 {
     size_t count = operators->count;
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
-    uint32_t *order = malloc((count + 1) * sizeof *order);
     int code = ERR_NO_MEMORY;
 
-    if (!moments || !order)
+    if (!moments)
         goto done;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         moments[i] = (struct operators_moment){ operators->list[i].thread, operators->list[i].start_ns };
-        order[i] = (uint32_t)i;
-    }
-    if ((code = operators_at(&frames->modules, moments, order, count, frames->module)) != 0 ||
-        (code = operators_at(&frames->lines, moments, order, count, frames->line)) != 0)
+    if ((code = operators_at(&frames->modules, moments, count, frames->module)) != 0 ||
+        (code = operators_at(&frames->lines, moments, count, frames->line)) != 0)
         goto done;
     for (size_t i = 0; i < count; i++)
         frames->line[i] = line_of(frames, operators, i, frames->line[i]);
 done:
     free(moments);
-    free(order);
     return code;
 }
 

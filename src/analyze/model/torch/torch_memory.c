@@ -246,22 +246,19 @@ static int find_peaks(struct torch_memory *memory, const struct keys *places)
 static int find_operators(struct torch_memory *memory)
 {
     struct operators_moment *moments = malloc((memory->count + 1) * sizeof *moments);
-    uint32_t *order = malloc((memory->count + 1) * sizeof *order), *found = malloc((memory->count + 1) * sizeof *found);
+    uint32_t *found = malloc((memory->count + 1) * sizeof *found);
     int code = ERR_NO_MEMORY;
 
-    if (!moments || !order || !found)
+    if (!moments || !found)
         goto done;
-    for (size_t i = 0; i < memory->count; i++) {
+    for (size_t i = 0; i < memory->count; i++)
         moments[i] = (struct operators_moment){ memory->list[i].thread, memory->list[i].time_ns };
-        order[i] = (uint32_t)i;
-    }
-    if ((code = operators_at(&memory->operators, moments, order, memory->count, found)) != 0)
+    if ((code = operators_at(&memory->operators, moments, memory->count, found)) != 0)
         goto done;
     for (size_t i = 0; i < memory->count; i++)
         memory->list[i].op = found[i];
 done:
     free(moments);
-    free(order);
     free(found);
     return code;
 }

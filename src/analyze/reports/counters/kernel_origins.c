@@ -2,7 +2,6 @@
  */
 #include <stdlib.h>
 
-#include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/launches.h"
 #include "analyze/model/places/places.h"
@@ -46,27 +45,17 @@ struct origins {
 static int find_operators(struct origins *origins, size_t count)
 {
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
-    int64_t *times = malloc((count + 1) * sizeof *times);
-    uint32_t *order = malloc((count + 1) * sizeof *order);
-    int code = ERR_NO_MEMORY;
 
-    if (!moments || !times || !order)
-        goto done;
+    if (!moments)
+        return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         uint32_t call = origins->call[i];
         moments[i] = call == NO_CALL
                          ? (struct operators_moment){ -1, INT64_MIN }
                          : (struct operators_moment){ origins->calls.thread[call], origins->calls.start[call] };
-        times[i] = moments[i].time_ns;
-        order[i] = (uint32_t)i;
     }
-    if ((code = order_by_time(order, count, times)) != 0)
-        goto done;
-    code = operators_at(&origins->operators, moments, order, count, origins->operator_of);
-done:
+    int code = operators_at(&origins->operators, moments, count, origins->operator_of);
     free(moments);
-    free(times);
-    free(order);
     return code;
 }
 

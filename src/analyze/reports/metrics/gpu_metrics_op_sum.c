@@ -1,7 +1,6 @@
 /* gpu_metrics_op_sum: GPU metrics while the work ran that operators of PyTorch launched, by the operators' names. */
 #include <stdlib.h>
 
-#include "analyze/engine/order.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/registry.h"
 #include "gpu_metrics_by.h"
@@ -13,25 +12,15 @@ static int find_operators(const struct launched_works *works, const struct opera
 {
     size_t count = works->count;
     struct operators_moment *moments = malloc((count + 1) * sizeof *moments);
-    int64_t *times = malloc((count + 1) * sizeof *times);
-    uint32_t *order = malloc((count + 1) * sizeof *order);
-    int code = ERR_NO_MEMORY;
 
-    if (!moments || !times || !order)
-        goto done;
+    if (!moments)
+        return ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         uint32_t call = works->list[i].call;
         moments[i] = (struct operators_moment){ works->calls.thread[call], works->calls.start[call] };
-        times[i] = works->calls.start[call];
-        order[i] = (uint32_t)i;
     }
-    if ((code = order_by_time(order, count, times)) != 0)
-        goto done;
-    code = operators_at(operators, moments, order, count, out);
-done:
+    int code = operators_at(operators, moments, count, out);
     free(moments);
-    free(times);
-    free(order);
     return code;
 }
 
