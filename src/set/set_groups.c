@@ -27,12 +27,6 @@ static int add(struct entries *entries, struct entry entry)
     return 0;
 }
 
-static int is_kept(const struct report_part *about, int64_t rank)
-{
-    return !about->kept_ranks || (about->kept_rank_count && bsearch(&rank, about->kept_ranks, about->kept_rank_count,
-                                                                    sizeof rank, array_by_int64) != NULL);
-}
-
 /* Then what has no rank is of the host as well. */
 static int is_of_one_host(const struct report_part *about)
 {
@@ -50,7 +44,7 @@ static int add_part(struct entries *entries, const struct report_part *about, si
         return add(entries, (struct entry){ about->host, about->rank, part, 1 });
     for (size_t i = 0; i < about->rank_count; i++) {
         const struct report_rank *at = &about->ranks[i];
-        if (is_kept(about, at->rank) &&
+        if (report_part_keeps(about, at->rank) &&
             (code = add(entries, (struct entry){ at->host ? at->host : about->host, at->rank, part, 0 })) != 0)
             return code;
     }

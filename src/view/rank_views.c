@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/number.h"
 #include "report/reader/unite.h"
 #include "view/load/view_state.h"
@@ -58,19 +59,6 @@ void rank_views_free(struct rank_views *views)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static int is_kept(const struct report_part *part, int64_t rank)
-{
-    return !part->kept_ranks ||
-           bsearch(&rank, part->kept_ranks, part->kept_rank_count, sizeof rank, compare_numbers) != NULL;
-}
-
 /* Chooses a part, or of one of several ranks those that are asked for, which are written behind `kept`. Returns
  * whether it has any. */
 static int choose_part(const struct report_part *part, size_t number, const char *ranks, struct report_choice *out,
@@ -82,10 +70,10 @@ static int choose_part(const struct report_part *part, size_t number, const char
     if (!part->rank_count)
         return part->rank >= 0 && number_list_has(ranks, part->rank);
     for (size_t i = 0; i < part->rank_count; i++)
-        if (number_list_has(ranks, part->ranks[i].rank) && is_kept(part, part->ranks[i].rank))
+        if (number_list_has(ranks, part->ranks[i].rank) && report_part_keeps(part, part->ranks[i].rank))
             kept[count++] = part->ranks[i].rank;
     if (count)
-        qsort(kept, count, sizeof *kept, compare_numbers);
+        qsort(kept, count, sizeof *kept, array_by_int64);
     for (size_t i = 0; i < count; i++)
         if (!distinct || kept[distinct - 1] != kept[i])
             kept[distinct++] = kept[i];

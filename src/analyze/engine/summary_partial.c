@@ -62,13 +62,6 @@ static int64_t *sort_values(int64_t *values, int64_t *other, size_t count, int64
     return values;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int put_numbers(struct text *out, const struct group *group)
 {
     const struct statistics *figures = &group->figures;
@@ -83,7 +76,7 @@ static int put_numbers(struct text *out, const struct group *group)
         count += piece->used;
     }
     if (count < DIGITS)
-        qsort(room, count, sizeof *room, compare_numbers);
+        qsort(room, count, sizeof *room, array_by_int64);
     else
         sorted = sort_values(room, room + count, count, figures->min, figures->max);
     number_list_put(&list, sorted, count);

@@ -123,13 +123,6 @@ static int64_t sampling_period_ns(struct report *report, struct error *err)
     return INT64_C(1000000000) / frequency;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* The samples in whose stack the kernel handles a page fault. Captures with the privilege for it have kernel frames. */
 static int find_fault_samples(struct late_causes *causes, int64_t **ids, size_t *count, struct error *err)
 {
@@ -165,10 +158,10 @@ static int read_faults(struct late_causes *causes, struct error *err)
 
     if (code != 0 || !count || (code = row_cursor_open(&rows, causes->report, "COMPOSITE_EVENTS", names, err)) != 0)
         goto done;
-    qsort(ids, count, sizeof *ids, compare_ids);
+    qsort(ids, count, sizeof *ids, array_by_int64);
     while (row_cursor_next(&rows)) {
         int64_t id = row_int(&rows, 0), at_ns = row_int(&rows, 1);
-        if (row_is_null(&rows, 2) || !bsearch(&id, ids, count, sizeof id, compare_ids))
+        if (row_is_null(&rows, 2) || !bsearch(&id, ids, count, sizeof id, array_by_int64))
             continue;
         if ((code = add(&causes->of[LATE_FAULTS], row_int(&rows, 2), saturating_subtract(at_ns, half_ns),
                         saturating_add(at_ns, half_ns))) != 0)

@@ -270,13 +270,6 @@ static struct rank_window usual_window(const struct finding *finding, size_t ins
 
 /* ---- Instances -------------------------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 static int is_next(const struct collectives *all, size_t i)
 {
     const struct collective_instance *at = &all->instances[i];
@@ -321,7 +314,7 @@ static void sum_up(struct finding *finding, const struct chain *chain, struct la
     for (size_t i = 0; !count && i < at->count; i++)
         if (calls[i].rank != chain->ranks[0])
             finding->others[count++] = finding->scratch[i];
-    qsort(finding->others, count, sizeof *finding->others, compare_numbers);
+    qsort(finding->others, count, sizeof *finding->others, array_by_int64);
     late->gain_ns = count ? finding->others[0] : 0;
     late->lateness_ns = count ? finding->others[(count - 1) / 2] : 0;
 }

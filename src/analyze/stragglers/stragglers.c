@@ -42,13 +42,6 @@ static int compare_ranks(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* All ranks that take part in anything, with the number of instances that they delayed. */
 static int count_ranks(struct finding *finding)
 {
@@ -81,7 +74,7 @@ static int count_ranks(struct finding *finding)
 /* The lower one of two medians. */
 static int64_t median_of(int64_t *numbers, size_t count)
 {
-    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    qsort(numbers, count, sizeof *numbers, array_by_int64);
     return count ? numbers[(count - 1) / 2] : 0;
 }
 

@@ -29,13 +29,6 @@ int info_is_set(const struct report *report, const char *path)
     return count > 1 || (count == 1 && strcmp(report_part_at(report, 0)->name, path) != 0);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void add_spans(struct text *out, const int64_t *ranks, size_t count)
 {
     for (size_t first = 0, last; first < count; first = last + 1) {
@@ -56,7 +49,7 @@ void info_add_ranks(struct text *out, const struct report_part *about)
     ranks[0] = about->rank;
     for (size_t i = 0; i < about->rank_count; i++)
         ranks[i] = about->ranks[i].rank;
-    qsort(ranks, about->rank_count, sizeof *ranks, compare_numbers);
+    qsort(ranks, about->rank_count, sizeof *ranks, array_by_int64);
     if (about->kept_ranks)
         add_spans(out, about->kept_ranks, about->kept_rank_count);
     else if (about->rank_count || about->rank >= 0)

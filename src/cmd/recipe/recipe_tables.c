@@ -23,12 +23,6 @@ static int add_rank(struct recipe_set *set, size_t part, int64_t kept, int64_t n
     return 0;
 }
 
-static int is_kept(const struct report_part *about, int64_t rank)
-{
-    return !about->kept_ranks || (about->kept_rank_count && bsearch(&rank, about->kept_ranks, about->kept_rank_count,
-                                                                    sizeof rank, array_by_int64) != NULL);
-}
-
 /* Of a report of several ranks, each of them once. */
 static int divide_part(struct recipe_set *set, size_t part, const struct report_part *about)
 {
@@ -41,7 +35,7 @@ static int divide_part(struct recipe_set *set, size_t part, const struct report_
         ranks[i] = about->ranks[i].rank;
     qsort(ranks, about->rank_count, sizeof *ranks, array_by_int64);
     for (size_t i = 0; i < about->rank_count; i++)
-        if ((!i || ranks[i] != ranks[i - 1]) && is_kept(about, ranks[i]) &&
+        if ((!i || ranks[i] != ranks[i - 1]) && report_part_keeps(about, ranks[i]) &&
             (code = add_rank(set, part, ranks[i], ranks[i])) != 0)
             break;
     free(ranks);
@@ -221,13 +215,6 @@ static int add_part(struct joined *joined, const struct recipe_set *set, int64_t
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------*/
 
-static int compare_numbers(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 struct device_list {
     int64_t *list; /* owned; sorted */
     size_t count, room;
@@ -271,7 +258,7 @@ static int find_devices(struct device_list *devices, struct report *report, stru
         if ((code = add_devices(devices, report, gpu_tables[kind], err)) != 0)
             return code;
     if (devices->count)
-        qsort(devices->list, devices->count, sizeof *devices->list, compare_numbers);
+        qsort(devices->list, devices->count, sizeof *devices->list, array_by_int64);
     return 0;
 }
 

@@ -45,6 +45,9 @@ struct report_part {
 /* Sorts a list of ranks, as a part needs it. */
 void report_ranks_sort(struct report_rank *ranks, size_t count);
 
+/* Whether rows of this rank are in the set. */
+int report_part_keeps(const struct report_part *part, int64_t rank);
+
 /* Offset and drift of the part's clock: where its map begins, and on average over the map, in parts per million. */
 int64_t report_part_offset(const struct report_part *part);
 double report_part_drift(const struct report_part *part);

@@ -123,11 +123,10 @@ int row_ranks_filter(const struct reader_part_table *map)
     return map->part->public.kept_ranks && map->rank_source != ROW_RANK_NOWHERE;
 }
 
-static int compare_numbers(const void *a, const void *b)
+int report_part_keeps(const struct report_part *part, int64_t rank)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
+    return !part->kept_ranks || (part->kept_rank_count && bsearch(&rank, part->kept_ranks, part->kept_rank_count,
+                                                                  sizeof rank, array_by_int64) != NULL);
 }
 
 static int is_kept(const struct reader_part_table *map, const int64_t *ranks, const uint64_t *nulls, size_t row)
@@ -136,8 +135,7 @@ static int is_kept(const struct reader_part_table *map, const int64_t *ranks, co
 
     if (nulls[row / 64] >> (row % 64) & 1)
         return !map->is_of_processes;
-    return part->kept_rank_count &&
-           bsearch(&ranks[row], part->kept_ranks, part->kept_rank_count, sizeof *ranks, compare_numbers) != NULL;
+    return report_part_keeps(part, ranks[row]);
 }
 
 size_t row_ranks_choose(const struct reader_part_table *map, const int64_t *ranks, uint64_t *nulls_to_kept, size_t rows)

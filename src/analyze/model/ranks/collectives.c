@@ -270,13 +270,6 @@ static int divide(struct collectives *all)
     return 0;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* Where the source does not know the members, they are the ranks that ever took part. */
 static int find_members(struct collectives *all, size_t first, size_t end)
 {
@@ -288,7 +281,7 @@ static int find_members(struct collectives *all, size_t first, size_t end)
         return ERR_NO_MEMORY;
     for (size_t i = first; i < end; i++)
         ranks[i - first] = all->calls[i].rank;
-    qsort(ranks, end - first, sizeof *ranks, compare_numbers);
+    qsort(ranks, end - first, sizeof *ranks, array_by_int64);
     for (size_t i = 0; i < end - first; i++)
         if (ranks[i] != COLLECTIVE_UNKNOWN && (!count || ranks[i] != ranks[count - 1]))
             ranks[count++] = ranks[i];
