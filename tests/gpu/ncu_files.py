@@ -52,7 +52,7 @@ class NcuFiles(gpulib.Case):
         return table(done.stdout)
 
     def ours(self, name, *options):
-        done = self.run_tacho("ncu", "--import", self.path(name), "--csv", *options)
+        done = tools.run([gpulib.TACHO, "ncu", "--import", self.path(name), "--csv", *options], 60)
         self.assertEqual(done.status, 0, str(done))
         return list(csv.reader(done.stdout.splitlines(keepends=True)))
 
