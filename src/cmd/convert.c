@@ -23,6 +23,7 @@
 #include "report/schema/schema.h"
 #include "report/writer/recover.h"
 #include "selection.h"
+#include "serve/notes.h"
 #include "set/set.h"
 #include "set/set_files.h"
 
@@ -501,6 +502,24 @@ done:
     return code;
 }
 
+/* The bookmarks beside the report, which tell its story, go into the page. A file that holds none stays where it is,
+ * and is no reason not to write the page. */
+static int read_bookmarks(struct input input, struct text *out)
+{
+    struct text path = { 0 };
+    struct error err = { 0 };
+
+    input_name(&path, input);
+    text_add(&path, ".notes.json");
+    int found = access(text_string(&path), F_OK) == 0;
+    if (found && notes_read(text_string(&path), out, &err) != 0) {
+        fprintf(stderr, "tacho export: the page gets no bookmarks: %s\n", err.text);
+        found = 0;
+    }
+    text_free(&path);
+    return found;
+}
+
 static int is_same_file(const char *one, const char *other)
 {
     struct stat from, to;
@@ -512,7 +531,8 @@ static int write_export(struct input input, const char *output, const struct exp
                         const struct settings *settings, struct error *err)
 {
     struct report *report;
-    struct text found = { 0 };
+    struct settings own = *settings;
+    struct text found = { 0 }, bookmarks = { 0 };
     int code;
 
     for (size_t i = 0; i < input.count; i++)
@@ -523,12 +543,15 @@ static int write_export(struct input input, const char *output, const struct exp
                              input.paths[i]);
     if ((code = open_input(input, NULL, &found, &report, err)) != 0)
         goto free_name;
+    if (exporter == &export_html && read_bookmarks(input, &bookmarks))
+        own.export.bookmarks = &bookmarks;
     if (names_a_table(&settings->export, report))
-        code = write_part(report, output, exporter, settings, err);
+        code = write_part(report, output, exporter, &own, err);
     else
         code = complain_tables(settings->tables.values[0], report, err);
     close_report(report, text_string(&found));
 free_name:
+    text_free(&bookmarks);
     text_free(&found);
     return code;
 }

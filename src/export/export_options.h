@@ -30,7 +30,8 @@ struct export_options {
     uint64_t max_bytes;         /* of the file; 0: no limit */
     const char *page_folder;    /* html: the folder of the page's files */
     const char *name;           /* html: the name of the report on the page; NULL: report.tacho */
-    struct text *note;          /* gets a sentence on the part that was left out to stay below max_bytes; may be NULL */
+    const struct text *bookmarks; /* html: the file of bookmarks that goes into the page; NULL: none */
+    struct text *note; /* gets a sentence on the part that was left out to stay below max_bytes; may be NULL */
     void (*more)(struct writer *writer, void *context); /* tacho: adds rows behind those of the report; NULL: none */
     void *more_context;
     const struct filter *filter; /* of the analyses, open; events that it rejects are left out. NULL: none are */

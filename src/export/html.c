@@ -184,11 +184,29 @@ static void add_policy(struct html *html)
               html->nonce, html->nonce);
 }
 
+static void begin_data(struct html *html, const char *id)
+{
+    text_addf(&html->text, "<script type=\"%s\" id=\"%s\"", data_type, id);
+}
+
+/* The bookmarks are base64 too: they are the words of whoever wrote them. */
+static void add_bookmarks(struct html *html)
+{
+    const struct text *bookmarks = html->options->bookmarks;
+
+    if (!bookmarks)
+        return;
+    begin_data(html, "tacho-notes");
+    text_add_char(&html->text, '>');
+    add_base64(&html->text, (const unsigned char *)text_string(bookmarks), bookmarks->length);
+    text_add(&html->text, "</script>\n");
+}
+
 static int put_data(struct html *html, const char *id, const char *name, const char *path, struct error *err)
 {
     int code;
 
-    text_addf(&html->text, "<script type=\"%s\" id=\"%s\"", data_type, id);
+    begin_data(html, id);
     if (name) {
         text_add(&html->text, " data-name=\"");
         add_escaped(&html->text, name);
@@ -252,6 +270,7 @@ static int put_page(void *context, struct outfile *output, struct error *err)
     if ((code = put_data(html, "tacho-wasm", NULL, html->wasm_path, err)) != 0 ||
         (code = put_data(html, "tacho-report", name, html->report_path, err)) != 0)
         return code;
+    add_bookmarks(html);
     text_addf(&html->text, "<script nonce=\"%s\">", html->nonce);
     add_script(&html->text, &html->script);
     text_add(&html->text, "</script>");
@@ -275,7 +294,7 @@ static int export_report(struct report *report, const char *path, const struct e
     }
     html.report_path = report_path;
     size.taken = html.index.length + html.style.length + html.script.length + html.wasm_bytes * BASE64_PERCENT / 100 +
-                 4096;
+                 4096 + (options->bookmarks ? options->bookmarks->length * BASE64_PERCENT / 100 : 0);
     if ((code = cut_report(report, report_path, options, size, err)) != 0)
         goto remove_report;
     code = outfile_write(path, 0, put_page, &html, err);
@@ -292,7 +311,7 @@ free_page:
 
 const struct exporter export_html = {
     .name = "html",
-    .help = "the timeline page with the report in one file",
+    .help = "the timeline page with the report and its bookmarks in one file",
     .extension = "html",
     .limits = 1,
     .needs_file = 1,

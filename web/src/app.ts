@@ -27,6 +27,8 @@ export interface Place {
   choices: RowChoices;
   /** The first row in sight below the pinned ones; null: the first of all. */
   top: number | null;
+  /** The bookmark whose chapter is being read. */
+  chapter: string | null;
 }
 
 export interface State extends Place {
@@ -101,6 +103,18 @@ export class App {
 
   /** Set by the timeline: the present picture, to be drawn again on paper. */
   picture: (() => Drawing) | null = null;
+
+  /** Set by the timeline: the rows in sight. */
+  rowsInSight: () => readonly Row[] = () => [];
+
+  /** Set by main: a place as a link has it behind #. */
+  linkOf: (place: Place) => string = () => "";
+
+  /** Set by main: shows the place that a link names. */
+  goTo: (hash: string) => void = () => {};
+
+  /** Set by the panels: tells the user that something is done. */
+  say: (sentence: string) => void = () => {};
 
   /** Set by main: shows a sentence to the user. */
   fail: (error: Error) => void = (error) => console.error(error);

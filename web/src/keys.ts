@@ -49,6 +49,10 @@ export const KEYS = [
   { group: "Panels", keys: ["v"], what: "Advice", command: "panel-advice" },
   { group: "Panels", keys: ["q"], what: "SQL", command: "panel-sql" },
   { group: "Panels", keys: ["b"], what: "Bookmark the selection or this time", command: "bookmark" },
+  { group: "Panels", keys: ["Shift+b"], what: "Read the story: the bookmarks, one view after the other", command: "story" },
+  { group: "Panels", keys: ["}", "Shift+PageDown"], what: "Next chapter of the story", command: "chapter-next" },
+  { group: "Panels", keys: ["{", "Shift+PageUp"], what: "Previous chapter of the story", command: "chapter-previous" },
+  { group: "Panels", keys: ["y"], what: "Copy this view as Markdown, with the first rows of the open table", command: "copy-markdown" },
   { group: "Panels", keys: ["l"], what: "Switch the theme: light, dark, system", command: "theme" },
   { group: "Panels", keys: ["?"], what: "Show this list", command: "help" },
 ] as const satisfies readonly Key[];

@@ -29,10 +29,10 @@ const welcome = new Welcome(open);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let present: { app: App; ended: AbortController } | null = null;
 
-/** The place that the address names, with what is shown at first for what it does not say. */
-function placeOf(about: About, rows: readonly Row[]): Place {
+/** The place that a link names, with what is shown at first for what it does not say. */
+function placeOf(hash: string, about: About, rows: readonly Row[]): Place {
   const highest = rows.reduce((most, { id }) => Math.max(most, id), -1);
-  const given = readPlace(location.hash, highest + 1);
+  const given = readPlace(hash, highest + 1);
   const steps = rows.filter(({ type, parent }) => type === "steps" && parent === -1).map(({ id }) => id);
   return {
     view: given.view ? confined(given.view, about) : whole(about.focus),
@@ -41,6 +41,7 @@ function placeOf(about: About, rows: readonly Row[]): Place {
     search: given.search ?? null,
     panel: given.panel ?? null,
     top: given.top ?? null,
+    chapter: given.chapter ?? null,
     choices: given.choices ?? { ...PLAIN_CHOICES, pinned: steps },
   };
 }
@@ -48,7 +49,7 @@ function placeOf(about: About, rows: readonly Row[]): Place {
 async function stateOf(engine: Engine): Promise<State> {
   const [about, rows] = await Promise.all([engine.about(), engine.rows()]);
   const theme = THEMES.find((name) => name === recall("theme", isText, "system")) ?? "system";
-  return { engine, about, rows, theme, ...placeOf(about, rows), details: null, found: null, advice: null, notes: [], hover: null };
+  return { engine, about, rows, theme, ...placeOf(location.hash, about, rows), details: null, found: null, advice: null, notes: [], hover: null };
 }
 
 function paintTheme(theme: State["theme"]): void {
@@ -90,6 +91,12 @@ function followTheme(app: App, signal: AbortSignal): void {
 function followLink(app: App, signal: AbortSignal): void {
   let timer = 0;
   let written = location.hash;
+  app.linkOf = writePlace;
+  app.goTo = (hash) => {
+    const { event, ...place } = placeOf(hash, app.state.about, app.state.rows);
+    app.set(place);
+    app.select(event);
+  };
   app.listen(() => {
     clearTimeout(timer);
     timer = window.setTimeout(() => {
@@ -105,9 +112,7 @@ function followLink(app: App, signal: AbortSignal): void {
     () => {
       if (location.hash === written) return;
       written = location.hash;
-      const { event, ...place } = placeOf(app.state.about, app.state.rows);
-      app.set(place);
-      app.select(event);
+      app.goTo(location.hash);
     },
     { signal },
   );

@@ -193,13 +193,23 @@ export interface SqlResult {
   cut: boolean;
 }
 
+/** A table as the question that makes it: one of `tacho stats` about a part of the capture, or a statement. */
+export type NoteTable = { report: string; part: Filter } | { statement: string };
+
+/** A bookmark; one with a view is a chapter of the story that the list tells. */
 export interface Note {
   id: string;
   time: number;
   to: number | null;
   row: number;
+  /** Its title. */
   text: string;
   colour: number;
+  /** What there is to say about it. */
+  note: string;
+  /** The view as the address has it behind #; "" of a bookmark that has none. */
+  place: string;
+  table: NoteTable | null;
 }
 
 export interface Overview {

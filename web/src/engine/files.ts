@@ -36,7 +36,8 @@ export async function openEmbedded(): Promise<Engine | null> {
   if (!inside) return null;
   const bytes = await unpacked(fromBase64(inside.textContent ?? ""));
   inside.textContent = ""; // it is large, and is not needed twice
-  return WasmEngine.open(await wasmBytes(), inside.dataset["name"] ?? "report.tacho", bytes);
+  const notes = new TextDecoder().decode(fromBase64(embedded("tacho-notes")?.textContent ?? ""));
+  return WasmEngine.open(await wasmBytes(), inside.dataset["name"] ?? "report.tacho", bytes, notes);
 }
 
 /** A .tacho, an nsys .sqlite or a .json[.gz] of PyTorch's profiler, read here: nothing leaves the browser. */

@@ -1,7 +1,7 @@
 // The engine behind `tacho view`: requests go to api/… beside the page, so that they pass any proxy that the page came through.
 
 import type { Note } from "./engine";
-import { readNotes } from "./notes";
+import { keptNotes, readNotes } from "./notes";
 import { RequestEngine } from "./requests";
 
 /** The address that `tacho view` prints carries it, and the page leaves it there, so that a copied link works. */
@@ -53,11 +53,12 @@ export class HttpEngine extends RequestEngine {
   }
 
   async notes(): Promise<Note[]> {
-    return readNotes((await this.json<{ notes: unknown }>("notes")).notes);
+    const [kept, about] = await Promise.all([this.json<unknown>("notes"), this.about()]);
+    return readNotes(kept, about);
   }
 
   async saveNotes(notes: readonly Note[]): Promise<void> {
-    await this.ask("notes", JSON.stringify({ notes }));
+    await this.ask("notes", keptNotes(notes, await this.about()));
   }
 
   /** A request that is called off ends on the server too, when its connection does. */

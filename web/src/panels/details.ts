@@ -28,14 +28,14 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
 };
 
 /** "registersPerThread" and "process_id" as words; an id that is shown by its name is no id. */
-function fieldTitle({ name, label, value }: Field): string {
+export function fieldTitle({ name, label, value }: Field): string {
   const isNamed = label !== "" || (typeof value === "string" && !/^-?\d+$/.test(value));
   const words = (isNamed ? name.replace(/Id$/, "") : name).replace(/_/g, " ").replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().replace(/\bid\b/g, "ID");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** What the value is called where it has a name of its own, else the value in its unit. */
-function fieldWords(field: Field): string {
+export function fieldWords(field: Field): string {
   if (field.label !== "") return field.label;
   if (typeof field.value === "string") return field.value;
   switch (field.kind) {

@@ -1,9 +1,10 @@
 // A table of any length: only the lines in sight are elements. Sorts by every column, filters, walks with the keyboard, and
-// copies what it shows as CSV or TSV. It knows nothing of what the columns mean; whoever fills it says how a cell looks.
+// copies what it shows as CSV, TSV or Markdown. It knows nothing of what the columns mean; whoever fills it says how a cell looks.
 
 import type { Cell } from "../engine/engine";
 import { count } from "../units";
 import { button, make, textbox } from "../ui/dom";
+import { markdownTable } from "../ui/markdown";
 import { copy, cut } from "../ui/text";
 
 export interface GridColumn {
@@ -34,6 +35,9 @@ export interface GridContent {
   act?: (row: readonly Cell[]) => void;
 }
 
+/** Issue trackers limit the length of a text; longer tables are for CSV. */
+const MARKDOWN_ROWS = 200;
+
 const LINE = 24;
 const SPARE = 8;
 
@@ -53,6 +57,14 @@ export function separated(columns: readonly GridColumn[], rows: readonly (readon
   const head = columns.map((column) => field(column.copied ?? column.title));
   const lines = rows.map((cells) => columns.map((column, index) => field(cells[index] ?? null, column)));
   return [head, ...lines].map((cells) => cells.join(separator)).join("\n") + "\n";
+}
+
+const grids = new WeakMap<Element, Grid>();
+
+/** The table inside an element that is in sight, if there is one. */
+export function gridIn(element: Element | null): Grid | null {
+  for (const found of element?.querySelectorAll(".grid") ?? []) if (found.checkVisibility()) return grids.get(found) ?? null;
+  return null;
 }
 
 export class Grid {
@@ -81,7 +93,9 @@ export class Grid {
       make("span", { class: "spacer" }),
       button("CSV", () => void this.copyAs(","), { icon: "copy", title: "Copy the table as comma-separated values", class: "quiet" }),
       button("TSV", () => void this.copyAs("\t"), { icon: "copy", title: "Copy the table as tab-separated values, for a spreadsheet", class: "quiet" }),
+      button("Markdown", () => void this.copyMarkdown(), { icon: "copy", title: "Copy the table as Markdown, for an issue tracker", class: "quiet" }),
     );
+    grids.set(this.element, this);
     this.table.append(this.groups, this.head, this.body);
     this.scroller.append(this.table);
     this.element.append(this.scroller);
@@ -313,11 +327,30 @@ export class Grid {
 
   private async copyAs(separator: "," | "\t"): Promise<void> {
     if (!(await this.have(this.total()))) return;
+    await this.copyText(separated(this.content.columns, this.shown, separator), this.shown.length);
+  }
+
+  private async copyMarkdown(): Promise<void> {
+    if (await this.have(MARKDOWN_ROWS)) await this.copyText(this.markdown(MARKDOWN_ROWS), Math.min(this.shown.length, MARKDOWN_ROWS));
+  }
+
+  private async copyText(text: string, rows: number): Promise<void> {
     try {
-      await copy(separated(this.content.columns, this.shown, separator));
-      this.status.textContent = `${count(this.shown.length)} rows copied`;
+      await copy(text);
+      this.status.textContent = `${count(rows)} rows copied`;
     } catch (error) {
       this.fail(error as Error);
     }
+  }
+
+  /** The first rows as they are shown, with what the table is called; "" without any. */
+  markdown(most: number): string {
+    const { columns, label } = this.content;
+    if (this.shown.length === 0) return "";
+    const order = this.order();
+    const rows = this.shown.slice(0, most).map((row) => order.map((at) => this.words(columns[at]!, row[at] ?? null)));
+    const table = markdownTable(order.map((at) => columns[at]!), rows);
+    const left = this.length() - rows.length;
+    return `${label}:\n\n${table}${left > 0 ? `\n… and ${count(left)} more rows\n` : ""}`;
   }
 }

@@ -2,6 +2,7 @@
 // those parts changes, but only while it is seen; asking the engine for what nobody looks at would slow the timeline.
 
 import type { App, Change } from "../app";
+import type { NoteTable } from "../engine/engine";
 
 export abstract class Panel {
   abstract readonly name: string;
@@ -37,6 +38,16 @@ export abstract class Panel {
   /** Where the keyboard goes when the panel is opened by a key. */
   focus(): void {
     this.element.focus();
+  }
+
+  /** The question that makes the table it shows, for a bookmark to keep; null: it shows none that can be asked for again. */
+  keptTable(): NoteTable | null {
+    return null;
+  }
+
+  /** Shows a table that a bookmark kept; false: it is not this panel's. */
+  restoreTable(_table: NoteTable): boolean {
+    return false;
   }
 
   protected abstract build(): void;

@@ -13,6 +13,8 @@ import { Dock } from "./dock";
 import { FlamePanel } from "./flame";
 import { hasMatrix, MatrixPanel } from "./matrix";
 import { NotesPanel } from "./notes";
+import { Story } from "./story";
+import { copyView } from "./view_markdown";
 import { SearchBox, SearchPanel } from "./search";
 import { SqlPanel } from "./sql";
 import { TablesPanel } from "./tables";
@@ -32,16 +34,21 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   const toast = new Toast(workspace);
   app.fail = (error) => toast.say(error.message);
   const search = new SearchBox();
-  const notes = new NotesPanel();
+  app.say = (sentence) => toast.say(sentence);
   const tables = new TablesPanel();
+  const sql = new SqlPanel();
+  const notes = new NotesPanel([tables, sql]);
+  const story = new Story(app, [tables, sql]);
   const matrix = hasMatrix(app.state.about) ? [new MatrixPanel((report) => tables.choose(report))] : [];
-  const dock = new Dock([new DetailsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), new SqlPanel(), notes, new AdvicePanel()]);
+  const dock = new Dock([new DetailsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
+  story.mount(workspace);
+  on("copy-markdown", () => copyView(app, workspace.querySelector(".dock")));
   listenToKeys(app, dock, search, notes, new Help(workspace));
   openWithSelection(app, workspace);
-  askForMarks(app);
+  askForMarks(app, story);
 }
 
 function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel, help: Help): void {
@@ -66,8 +73,14 @@ function openWithSelection(app: App, workspace: HTMLElement): void {
 
 /** Bookmarks and advice, which the timeline draws too. Advice is work for the engine: the first picture goes before it, and in a large
  * report it waits until somebody asks. */
-function askForMarks(app: App): void {
+function askForMarks(app: App, story: Story): void {
   const { engine, about } = app.state;
-  engine.notes().then((notes) => app.set({ notes }), (error: Error) => app.fail(error));
+  engine.notes().then(
+    (notes) => {
+      app.set({ notes });
+      story.open();
+    },
+    (error: Error) => app.fail(error),
+  );
   if (about.events <= ADVICE_UNASKED) void app.firstPicture.then(() => askForAdvice(app));
 }

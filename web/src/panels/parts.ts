@@ -32,6 +32,17 @@ export function pathOf(rows: readonly Row[], id: number): string {
   return wayTo(rows, id).map((row) => `\u2068${row.label}\u2069`).join(" › ");
 }
 
+/** The value of such a choice for what the engine was asked with; "" where no row is meant by it. */
+export function partOf(rows: readonly Row[], types: readonly string[], { pid, tid, device, stream }: Filter): string {
+  const wanted = JSON.stringify([pid, tid, device, stream]);
+  const row = rows.find((candidate) => {
+    if (!types.includes(candidate.type)) return false;
+    const part = FILTERS[candidate.type]?.(candidate) ?? {};
+    return Object.keys(part).length > 0 && JSON.stringify([part.pid, part.tid, part.device, part.stream]) === wanted;
+  });
+  return row ? String(row.id) : "";
+}
+
 /** A choice of parts of some types; the first is all of it. `run` gets what the engine is to be asked with. */
 export function partChoice(rows: readonly Row[], types: readonly string[], all: string, run: (filter: Filter) => void): HTMLSelectElement {
   const parts = rows.filter((row) => types.includes(row.type) && Object.keys(FILTERS[row.type]?.(row) ?? {}).length > 0);

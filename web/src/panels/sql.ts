@@ -1,7 +1,7 @@
 // Questions in SQL to the report. The answer is a table whose times lead to the spot; what was asked before is remembered.
 
 import type { Change } from "../app";
-import type { Cell, SqlResult } from "../engine/engine";
+import type { Cell, NoteTable, SqlResult } from "../engine/engine";
 import { count, duration, moment } from "../units";
 import { button, choice, make } from "../ui/dom";
 import { Grid, type GridColumn } from "./grid";
@@ -24,6 +24,8 @@ export class SqlPanel extends Panel {
   private grid!: Grid;
   private history = recall("sql.history", isTexts, []);
   private back = -1;
+  /** The statement whose answer is shown. */
+  private ran = "";
   private tables: readonly string[] = [];
 
   protected build(): void {
@@ -38,6 +40,19 @@ export class SqlPanel extends Panel {
       this.grid.tools,
     );
     this.element.append(this.editor, this.bar, this.grid.element);
+  }
+
+  override keptTable(): NoteTable | null {
+    return this.ran === "" ? null : { statement: this.ran };
+  }
+
+  override restoreTable(table: NoteTable): boolean {
+    if (!("statement" in table)) return false;
+    if (this.ran !== table.statement) {
+      this.put(table.statement);
+      void this.run();
+    }
+    return true;
   }
 
   override focus(): void {
@@ -106,6 +121,7 @@ export class SqlPanel extends Panel {
       if (!result) return;
       const took = duration(Math.round((performance.now() - began) * 1e6));
       this.status.textContent = result.cut ? `the first ${count(result.rows.length)} rows, ${took}` : took;
+      this.ran = statement;
       this.show(result);
     } catch (error) {
       this.status.textContent = (error as Error).message;

@@ -2,13 +2,15 @@
 // goes to the next event of its name, so that a table leads back to the picture.
 
 import type { Change } from "../app";
-import type { Cell, Column, Event, Filter, Table } from "../engine/engine";
+import type { Cell, Column, Event, Filter, NoteTable, Table } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, choice, make } from "../ui/dom";
 import { Grid, type GridColumn } from "./grid";
 import { isText, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
-import { partChoice } from "./parts";
+import { partChoice, partOf } from "./parts";
+
+const PARTS = ["process", "thread", "gpu", "stream"] as const;
 
 /** How many rows are fetched at first, and at each further step as the reader comes to their end or wants all of them. The engine works
  * the whole table out each time, so that the steps are large. */
@@ -57,7 +59,7 @@ export class TablesPanel extends Panel {
 
   protected build(): void {
     this.grid = new Grid((error) => this.app.fail(error));
-    this.parts = partChoice(this.app.state.rows, ["process", "thread", "gpu", "stream"], "All processes and GPUs", (part) => {
+    this.parts = partChoice(this.app.state.rows, PARTS, "All processes and GPUs", (part) => {
       this.part = part;
       this.redraw();
     });
@@ -69,6 +71,19 @@ export class TablesPanel extends Panel {
     this.report = report;
     remember("tables.report", report);
     this.redraw();
+  }
+
+  override keptTable(): NoteTable | null {
+    return this.report === "" ? null : { report: this.report, part: this.part };
+  }
+
+  override restoreTable(table: NoteTable): boolean {
+    if (!("report" in table)) return false;
+    this.part = table.part;
+    this.parts.value = partOf(this.app.state.rows, PARTS, table.part);
+    if (this.app.state.about.reports.some(({ name }) => name === table.report)) this.report = table.report;
+    this.redraw();
+    return true;
   }
 
   override focus(): void {

@@ -114,6 +114,7 @@ export class Timeline {
     this.grip = new LabelsGrip(this.element, widthOfNames(this.tree, context));
     this.build();
     app.listen((changed) => this.changed(changed));
+    app.rowsInSight = () => this.visible().map(({ line }) => line.row);
     app.picture = () => this.picture.onPaper(this.heading, this.grip.width);
     this.history.rest(view);
     if (app.state.event) app.select(app.state.event);

@@ -37,6 +37,7 @@ const ICONS = {
   warning: "M8 2.5L14.5 13.5H1.5zM8 6.5v3.5M8 11.8v.01",
   open: "M2 12.5v-9h4l1.5 2h6.5v7z",
   fold: "M6 4l4 4-4 4",
+  back: "M10 4l-4 4 4 4",
   pin: "M5.5 2.5h5l-.8 4.2 2.3 2.3H4l2.3-2.3zM8 9v5",
 } as const;
 export type Icon = keyof typeof ICONS;
