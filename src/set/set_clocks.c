@@ -114,6 +114,26 @@ static void note_contradiction(const struct set_member *members, const struct cl
     text_add(notes, "; times of these reports are not comparable\n");
 }
 
+/* Names the first report whose counter was not believed. */
+static void note_stranger(const struct set_member *members, size_t count, const struct clock_fit *fit,
+                          struct text *notes)
+{
+    size_t first = count, strangers = 0;
+
+    for (size_t i = count; i-- > 0;)
+        if (fit->parts[i].is_stranger) {
+            first = i;
+            strangers++;
+        }
+    if (!notes || !strangers)
+        return;
+    text_addf(notes, "the CPU counter of '%s'", members[first].path);
+    if (strangers > 1)
+        text_addf(notes, " and %zu more", strangers - 1);
+    text_add(notes, " runs at another rate than those of the other reports of its machine; "
+                    "it is placed like a report of another machine\n");
+}
+
 static int fit_members(struct set_member *members, size_t count, struct clock_input *input, struct text *notes,
                        struct error *err)
 {
@@ -140,6 +160,7 @@ static int fit_members(struct set_member *members, size_t count, struct clock_in
             break;
         }
     note_contradiction(members, &fit, notes);
+    note_stranger(members, count, &fit, notes);
     clock_fit_free(&fit);
 free_events:
     set_messages_free(&messages);

@@ -197,6 +197,31 @@ static void ranks_of_a_host_are_joined_by_the_counter(void **state)
     job_free(&job);
 }
 
+/* The last part recorded longest, and its counter runs at half the rate: the times of the others must not follow it. */
+static void a_counter_of_another_rate_is_not_believed(void **state)
+{
+    struct job job = job_of(&kinds[4], 1);
+    job.hosts = 1;
+    job.ranks_a_host = 3;
+    job.instances = job.messages = 0;
+    struct clock_input input = job_make(&job);
+    struct clock_reading *readings = (struct clock_reading *)job.parts[2].readings;
+    for (size_t i = 0; i < job.parts[2].reading_count; i++) {
+        readings[i].ticks = readings[0].ticks + (readings[i].ticks - readings[0].ticks) / 2;
+        readings[i].error_ns = 0;
+    }
+    struct clock_fit fit = fit_of(&input);
+    assert_int_equal(fit.host_count, 2);
+    assert_true(fit.parts[2].is_stranger);
+    assert_false(fit.parts[0].is_stranger || fit.parts[1].is_stranger);
+    assert_int_equal(fit.parts[1].method, CLOCK_COUNTER);
+    assert_int_equal(fit.parts[1].offset_ns, job.began[1] - job.began[0]);
+    assert_true(fabs(fit.parts[1].drift_ppm) < 1000);
+    assert_true(fabs(fit.parts[2].drift_ppm) < 1000);
+    clock_fit_free(&fit);
+    job_free(&job);
+}
+
 static void one_collective_is_enough_for_an_offset(void **state)
 {
     for (int seed = 0; seed < 50; seed++) {
@@ -558,6 +583,7 @@ int main(void)
         cmocka_unit_test(true_offset_is_inside_the_error),
         cmocka_unit_test(slow_networks),
         cmocka_unit_test(ranks_of_a_host_are_joined_by_the_counter),
+        cmocka_unit_test(a_counter_of_another_rate_is_not_believed),
         cmocka_unit_test(one_collective_is_enough_for_an_offset),
         cmocka_unit_test(utc_without_collectives),
         cmocka_unit_test(none_without_utc),

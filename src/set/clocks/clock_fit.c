@@ -95,6 +95,7 @@ static int give_part(const struct fit *fit, uint32_t number, const struct time_m
         .error_ns = is_reference ? 0 : error_of(fit, number),
         .is_bounded = host->is_bounded,
         .instances = host->instances,
+        .is_stranger = fit->parts[number].is_stranger,
     };
     int rc = is_reference ? time_map_identity(&result->map, arena) : compose(fit, number, to_reference, result, arena);
     if (rc == 0)

@@ -3,7 +3,7 @@
  * Pure functions: no file is read and nothing is printed. The caller fills struct clock_input from the reports; all
  * its memory stays the caller's. docs/ranks.md describes the method and the meaning of the error. In short:
  *
- *   1. Parts with the same boot id form a host and are joined by the CPU's raw counter.
+ *   1. Parts with the same boot id form a host and are joined by the CPU's raw counter, unless its rate differs.
  *   2. Hosts are joined by synchronising collectives: the differences of the *ends* of the same instance give the
  *      offset over time; "nobody leaves before the last one has entered" and "no message is received before it is
  *      sent" bound it from both sides.
@@ -97,6 +97,7 @@ struct clock_part_fit {
     int64_t error_ns;    /* the true offset is within ± this, or CLOCK_ERROR_UNKNOWN */
     int is_bounded; /* whether order constraints bound it from both sides; 0: one side is an allowance for latency */
     uint32_t instances; /* that its place rests on */
+    int is_stranger;    /* its counter's rate is not that of the other parts of its boot id: it was not believed */
 };
 
 /* Two parts that cannot both be right: `early` left a collective, or received a message, before `late` had entered or

@@ -38,6 +38,7 @@ struct fit_part {
     uint32_t host;
     struct time_map to_host;
     int64_t error_ns; /* of to_host */
+    int is_stranger;  /* its counter has another rate than those of its boot id: a host of its own */
 };
 
 /* A host in an instance that was kept. */

@@ -1,5 +1,8 @@
 /* Parts with the same boot id are one host. Its time is that of the raw counter, at one rate: all parts see the same
- * counter, and NTP does not slew it. */
+ * counter, and NTP does not slew it. A part whose counter has another rate than most of its host's parts is not
+ * believed: it is a host of its own, since it would scale the durations of all others. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -10,6 +13,7 @@
 
 #define READINGS_MOST 4096  /* of a part: an hour at one a second; of more, every n-th */
 #define TICKS_LIMIT (UINT64_C(1) << 62)
+#define SLEW_MOST 1e-3 /* NTP slews the system's time by at most 500 ppm: rates of two parts differ by twice that */
 
 struct boot {
     uint64_t hash; /* of its id, never 0 */
@@ -37,14 +41,75 @@ static int reading_ends(const struct clock_part *part, struct clock_reading *fir
     return last->ticks > first->ticks && last->time_ns > first->time_ns;
 }
 
-/* The clock of a host: its rate is that of the part that recorded longest. */
-struct host_clock {
-    uint64_t ticks; /* at host time 0 */
-    double ns_per_tick;
-    int64_t span_ns;
+/* What a part says of its host's counter. */
+struct part_rate {
+    uint64_t boot;             /* hash of the boot id, never 0; 0: the part has none, or no readings */
+    uint32_t part;
+    uint64_t ticks;            /* at its first reading */
+    double ns_per_tick, error; /* the error is a share of it */
 };
 
-static int64_t host_ns(const struct host_clock *clock, uint64_t ticks)
+static double error_of_reading(const struct clock_reading *reading)
+{
+    return 1 + (reading->error_ns > 0 ? (double)reading->error_ns : 0); /* times are whole ns */
+}
+
+static struct part_rate rate_of(const struct clock_part *part, uint32_t number)
+{
+    struct clock_reading first, last;
+    struct part_rate rate = { .part = number };
+
+    if (!reading_ends(part, &first, &last))
+        return rate;
+    double span = (double)(last.time_ns - first.time_ns);
+    rate.boot = part->boot_id && *part->boot_id ? hash_bytes(part->boot_id, strlen(part->boot_id)) | 1 : 0;
+    rate.ticks = first.ticks;
+    rate.ns_per_tick = span / (double)(last.ticks - first.ticks);
+    rate.error = (error_of_reading(&first) + error_of_reading(&last)) / span;
+    return rate;
+}
+
+static int by_boot_and_rate(const void *a, const void *b)
+{
+    const struct part_rate *x = a, *y = b;
+
+    if (x->boot != y->boot)
+        return x->boot < y->boot ? -1 : 1;
+    if (x->ns_per_tick != y->ns_per_tick)
+        return x->ns_per_tick < y->ns_per_tick ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+/* Marks the parts of one boot id whose rate is not the median one. */
+static void mark_strangers(struct fit *fit, const struct part_rate *rates, size_t count)
+{
+    const struct part_rate *median = &rates[count / 2];
+
+    for (size_t i = 0; i < count && rates->boot; i++) {
+        double apart = fabs(rates[i].ns_per_tick / median->ns_per_tick - 1);
+        fit->parts[rates[i].part].is_stranger = apart > SLEW_MOST + rates[i].error + median->error;
+    }
+}
+
+static int find_strangers(struct fit *fit, const struct part_rate *rates)
+{
+    size_t count = fit->input->part_count;
+    struct part_rate *sorted = fit_alloc(fit, count + 1, sizeof *sorted);
+
+    if (!sorted)
+        return -1;
+    memcpy(sorted, rates, count * sizeof *sorted);
+    if (count)
+        qsort(sorted, count, sizeof *sorted, by_boot_and_rate);
+    for (size_t first = 0, behind; first < count; first = behind) {
+        for (behind = first + 1; behind < count && sorted[behind].boot == sorted[first].boot;)
+            behind++;
+        mark_strangers(fit, &sorted[first], behind - first);
+    }
+    return 0;
+}
+
+static int64_t host_ns(const struct part_rate *clock, uint64_t ticks)
 {
     return saturating_from_double((double)(int64_t)(ticks - clock->ticks) * clock->ns_per_tick);
 }
@@ -55,7 +120,7 @@ static int64_t middle_error(const struct clock_part *part)
     return error < 0 ? 0 : error > CLOCK_LIMIT_NS ? CLOCK_LIMIT_NS : error;
 }
 
-static int map_to_host(struct fit *fit, uint32_t number, const struct host_clock *clock)
+static int map_to_host(struct fit *fit, uint32_t number, const struct part_rate *clock)
 {
     const struct clock_part *part = &fit->input->parts[number];
     size_t step = part->reading_count / READINGS_MOST + 1, count = 0;
@@ -73,37 +138,26 @@ static int map_to_host(struct fit *fit, uint32_t number, const struct host_clock
     return time_map_make(&fit->parts[number].to_host, knots, count, READING_TOLERANCE_NS, &fit->scratch);
 }
 
-static void look_at_rate(struct host_clock *clock, const struct clock_reading *first, const struct clock_reading *last)
-{
-    int64_t span = last->time_ns - first->time_ns;
-    if (span <= clock->span_ns)
-        return;
-    *clock = (struct host_clock){ first->ticks, (double)span / (double)(last->ticks - first->ticks), span };
-}
-
 /* The host of a part: that of an earlier part with the same boot id, else a new one. -1: out of memory. */
-static int64_t host_of(struct fit *fit, struct boot_map *boots, uint32_t number)
+static int64_t host_of(struct fit *fit, struct boot_map *boots, const struct part_rate *rate)
 {
-    const struct clock_part *part = &fit->input->parts[number];
-    struct clock_reading first, last;
-    if (!part->boot_id || !*part->boot_id || !reading_ends(part, &first, &last))
+    if (!rate->boot || fit->parts[rate->part].is_stranger)
         return fit->host_count++;
-    uint64_t hash = hash_bytes(part->boot_id, strlen(part->boot_id)) | 1;
-    struct boot *found = boot_map_find(boots, hash);
+    struct boot *found = boot_map_find(boots, rate->boot);
     if (!found) {
-        struct boot added = { hash, fit->host_count };
+        struct boot added = { rate->boot, fit->host_count };
         found = boot_map_add(boots, &added);
         fit->host_count += found != NULL;
     }
     return found ? (int64_t)found->host : -1;
 }
 
-static int group_parts(struct fit *fit)
+static int group_parts(struct fit *fit, const struct part_rate *rates)
 {
     struct boot_map boots = { 0 };
     int rc = 0;
     for (uint32_t i = 0; i < fit->input->part_count && rc == 0; i++) {
-        int64_t host = host_of(fit, &boots, i);
+        int64_t host = host_of(fit, &boots, &rates[i]);
         rc = host < 0 ? -1 : 0;
         fit->parts[i].host = (uint32_t)host;
     }
@@ -111,27 +165,39 @@ static int group_parts(struct fit *fit)
     return rc;
 }
 
+/* The rate of a host is that of the part that knows it best. */
+static void choose_clocks(struct fit *fit, const struct part_rate *rates, struct part_rate *clocks)
+{
+    for (uint32_t i = 0; i < fit->input->part_count; i++) {
+        struct fit_host *host = &fit->hosts[fit->parts[i].host];
+        struct part_rate *clock = &clocks[fit->parts[i].host];
+        host->first_part = host->part_count++ ? host->first_part : i;
+        host->method = CLOCK_NONE;
+        if (rates[i].ns_per_tick > 0 && (!(clock->ns_per_tick > 0) || rates[i].error < clock->error))
+            *clock = rates[i];
+    }
+}
+
 int fit_find_hosts(struct fit *fit)
 {
     uint32_t part_count = fit->input->part_count;
+    struct part_rate *rates = fit_alloc(fit, (size_t)part_count + 1, sizeof *rates);
     fit->parts = fit_alloc(fit, part_count, sizeof *fit->parts);
-    if (!fit->parts || group_parts(fit) != 0)
+    if (!fit->parts || !rates)
+        return -1;
+    for (uint32_t i = 0; i < part_count; i++)
+        rates[i] = rate_of(&fit->input->parts[i], i);
+    if (find_strangers(fit, rates) != 0 || group_parts(fit, rates) != 0)
         return -1;
     fit->hosts = fit_alloc(fit, fit->host_count, sizeof *fit->hosts);
-    struct host_clock *clocks = fit_alloc(fit, fit->host_count, sizeof *clocks);
+    struct part_rate *clocks = fit_alloc(fit, fit->host_count, sizeof *clocks);
     if (!fit->hosts || !clocks)
         return -1;
+    choose_clocks(fit, rates, clocks);
     for (uint32_t i = 0; i < part_count; i++) {
-        struct fit_host *host = &fit->hosts[fit->parts[i].host];
-        struct clock_reading first, last;
-        host->first_part = host->part_count++ ? host->first_part : i;
-        host->method = CLOCK_NONE;
-        if (reading_ends(&fit->input->parts[i], &first, &last))
-            look_at_rate(&clocks[fit->parts[i].host], &first, &last);
-    }
-    for (uint32_t i = 0; i < part_count; i++) {
-        const struct host_clock *clock = &clocks[fit->parts[i].host];
-        int rc = clock->span_ns ? map_to_host(fit, i, clock) : time_map_identity(&fit->parts[i].to_host, &fit->scratch);
+        const struct part_rate *clock = &clocks[fit->parts[i].host];
+        int has_rate = clock->ns_per_tick > 0;
+        int rc = has_rate ? map_to_host(fit, i, clock) : time_map_identity(&fit->parts[i].to_host, &fit->scratch);
         if (rc != 0)
             return -1;
     }
