@@ -51,7 +51,7 @@ await test("ticks are 1, 2 or 5 of a unit, apart enough for their labels", () =>
 await test("a place survives its link", () => {
   const place = {
     view: { from: -12, to: 2 ** 50 }, span: { from: 5, to: 9 }, event: { row: 3, event: 4_000_000_000 },
-    search: { text: "a b&c=#%é", mode: "regex", case: true }, panel: "tables", top: 8, chapter: "12-345",
+    search: { text: "a b&c=#%é", mode: "regex", case: true }, panel: "tables", top: 8, chained: true, chapter: "12-345",
     choices: { toggled: [1, 2, 3, 9], pinned: [7, 0], tall: [4], moved: [[5, -1], [6, 2]], filter: "gpu 0", hideEmpty: true },
   };
   assert.deepEqual(readPlace(`#${writePlace(place)}`, 10), place);

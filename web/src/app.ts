@@ -27,6 +27,8 @@ export interface Place {
   choices: RowChoices;
   /** The first row in sight below the pinned ones; null: the first of all. */
   top: number | null;
+  /** Only the rows of the selected event's chain are shown. */
+  chained: boolean;
   /** The bookmark whose chapter is being read. */
   chapter: string | null;
 }

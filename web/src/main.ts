@@ -41,6 +41,7 @@ function placeOf(hash: string, about: About, rows: readonly Row[]): Place {
     search: given.search ?? null,
     panel: given.panel ?? null,
     top: given.top ?? null,
+    chained: given.chained ?? false,
     chapter: given.chapter ?? null,
     choices: given.choices ?? { ...PLAIN_CHOICES, pinned: steps },
   };

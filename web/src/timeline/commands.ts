@@ -128,13 +128,15 @@ function events(timeline: Timeline, pointer: Pointer): void {
   on("event-previous", neighbour(-1));
   on("same-next", same(false));
   on("same-previous", same(true));
+  on("focus-chain", () => timeline.toggleChain());
   on("span-event", () => {
     const { details } = app.state;
     if (details) app.set({ span: { from: details.from, to: Math.max(details.to, details.from + 1) } });
   });
   on("clear", () => {
-    // One thing at a time, the last made first: the span, then the event, then the panel, then the search.
-    if (app.state.span) app.set({ span: null });
+    // One thing at a time, the last made first: the focus, the span, then the event, then the panel, then the search.
+    if (app.state.chained) app.set({ chained: false });
+    else if (app.state.span) app.set({ span: null });
     else if (app.state.event) app.select(null);
     else if (app.state.panel) app.set({ panel: null });
     else if (app.state.search) app.set({ search: null });

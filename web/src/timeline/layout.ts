@@ -125,6 +125,23 @@ function filtered(tree: Tree, text: string): Set<number> | null {
   return kept;
 }
 
+const labelsAround = (tree: Tree, id: number): string => tree.path(id).slice(0, -1).reverse().map(({ label }) => label).join(", ");
+
+/** Some rows alone, each below the other, with what is around them in words. */
+export function layOutSome(tree: Tree, { tall }: RowChoices, some: ReadonlySet<number>): Layout {
+  const layout: Layout = { pinned: [], lines: [], pinnedHeight: 0, height: 0, byRow: new Map() };
+  for (const row of tree.rows) {
+    if (!some.has(row.id) || row.kind === "group") continue;
+    const isTall = tall.includes(row.id);
+    const around = labelsAround(tree, row.id);
+    const line: Line = { row, drawn: row, depth: 0, y: layout.height, parent: false, open: false, pinned: false, around, scale: scaleOf(row, isTall), ...measured(row, row, isTall) };
+    layout.height += line.height;
+    layout.lines.push(line);
+    layout.byRow.set(row.id, line);
+  }
+  return layout;
+}
+
 export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<number>): Layout {
   const layout: Layout = { pinned: [], lines: [], pinnedHeight: 0, height: 0, byRow: new Map() };
   const toggled = new Set(choices.toggled);
@@ -138,7 +155,7 @@ export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<numbe
     const open = parent && (kept !== null || row.open !== toggled.has(row.id));
     const summary = row.summary === undefined ? null : (tree.byId.get(row.summary) ?? null);
     const drawn = row.kind !== "group" ? row : open && !pinned ? null : summary;
-    const around = pinned ? tree.path(row.id).slice(0, -1).reverse().map(({ label }) => label).join(", ") : "";
+    const around = pinned ? labelsAround(tree, row.id) : "";
     return { row, drawn, depth, y: 0, parent, open, pinned, around, scale: scaleOf(drawn ?? row, tall.has(row.id)), ...measured(row, drawn, tall.has(row.id)) };
   };
   const shows = (row: Row): boolean => {

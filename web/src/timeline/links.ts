@@ -1,7 +1,7 @@
 // Arrows from the selected event to what it is linked with: a call and its kernels, a record and its wait, forward and
 // backward, a send and its receive. A folded row answers for the rows inside it; what is out of sight is pointed at from the edge.
 
-import type { EventDetails } from "../engine/engine";
+import type { Event, EventDetails } from "../engine/engine";
 import type { Surface } from "../ui/surface";
 import type { Lens } from "./lens";
 import type { Palette } from "./palette";
@@ -31,22 +31,25 @@ export interface Arrow {
   way: 1 | -1;
 }
 
-export function arrowsOf(details: EventDetails, lens: Lens, place: (row: number, event: number, from: number, to: number) => Place | null): Arrow[] {
-  const here = place(details.row, details.event, details.from, details.to);
-  if (!here) return [];
-  const arrows: Arrow[] = [];
-  for (const link of details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS)) {
-    const there = place(link.row, link.event, link.from, link.to);
-    if (!there || (here.outside && there.outside)) continue;
-    const inward = INWARD.has(link.kind);
-    const [first, second] = inward ? [link, details] : [details, link];
-    // An arrow leaves at the start of a call, for the call itself may wait for what it started.
-    const fromX = edge(lens, first.from);
-    const toX = edge(lens, second.from);
-    const way = lens.x(second.from) < 0 ? -1 : 1;
-    arrows.push({ kind: link.kind, fromX, toX, way, fromY: (inward ? there : here).y, toY: (inward ? here : there).y });
-  }
-  return arrows;
+type PlaceOf = (row: number, event: number, from: number, to: number) => Place | null;
+
+/** The arrow between an event and one that it is linked with; null where both are out of sight. */
+export function arrowOf(kind: string, of: Event, to: Event, lens: Lens, place: PlaceOf): Arrow | null {
+  const here = place(of.row, of.event, of.from, of.to);
+  const there = here && place(to.row, to.event, to.from, to.to);
+  if (!here || !there || (here.outside && there.outside)) return null;
+  const inward = INWARD.has(kind);
+  const [first, second] = inward ? [to, of] : [of, to];
+  // An arrow leaves at the start of a call, for the call itself may wait for what it started.
+  const fromX = edge(lens, first.from);
+  const toX = edge(lens, second.from);
+  const way = lens.x(second.from) < 0 ? -1 : 1;
+  return { kind, fromX, toX, way, fromY: (inward ? there : here).y, toY: (inward ? here : there).y };
+}
+
+export function arrowsOf(details: EventDetails, lens: Lens, place: PlaceOf): Arrow[] {
+  const links = details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS);
+  return links.flatMap((link) => arrowOf(link.kind, details, link, lens, place) ?? []);
 }
 
 function edge(lens: Lens, time: number): number {

@@ -1,7 +1,7 @@
 // What the canvas of the timeline shows: rows in their places, what is selected and linked, the ruler with its marks. It draws what
 // the timeline has, on the screen and on paper alike, and changes nothing.
 
-import type { EventDetails, Span } from "../engine/engine";
+import type { Event, EventDetails, Span } from "../engine/engine";
 import type { Drawing } from "../ui/picture";
 import type { Surface } from "../ui/surface";
 import { duration } from "../units";
@@ -11,7 +11,7 @@ import type { Heading } from "./heading";
 import { laneOf } from "./hit";
 import type { Line } from "./layout";
 import type { Lens } from "./lens";
-import { arrowsOf, drawArrows, MARKED, MOST_LINKS, type Arrow, type Place } from "./links";
+import { arrowOf, arrowsOf, drawArrows, MARKED, MOST_LINKS, type Arrow, type Place } from "./links";
 import { drawMarks, drawRowMarks } from "./marks";
 import { FONT, Painter, type Scene } from "./paint";
 import type { Shown } from "./row_list";
@@ -107,7 +107,9 @@ export class Picture {
 
   private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
     this.outline(surface, lens, details.row, details.event, details.from, details.to, 2);
-    for (const link of details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS)) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
+    const { chain } = this.timeline;
+    const linked: readonly Event[] = chain ? chain.links.flatMap(({ of, to }) => [of, to]) : details.links.filter(({ kind }) => kind !== MARKED).slice(0, MOST_LINKS);
+    for (const link of linked) this.outline(surface, lens, link.row, link.event, link.from, link.to, 1);
     for (const { x, y, width, height, last } of this.instance()) {
       surface.strokeStyle = last ? this.timeline.palette.warning : this.timeline.palette.accent;
       surface.lineWidth = last ? 2 : 1;
@@ -139,7 +141,10 @@ export class Picture {
   /** The arrows of the selected event, from the corner of the canvas. */
   arrows(): Arrow[] {
     const { details } = this.timeline.app.state;
-    return details ? arrowsOf(details, this.timeline.lens, (row, event, from, to) => this.placeOf(row, event, from, to)) : [];
+    const { chain, lens } = this.timeline;
+    const place = (row: number, event: number, from: number, to: number): Place | null => this.placeOf(row, event, from, to);
+    if (chain) return chain.links.flatMap(({ kind, of, to }) => arrowOf(kind, of, to, lens, place) ?? []);
+    return details ? arrowsOf(details, lens, place) : [];
   }
 
   private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {

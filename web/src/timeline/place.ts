@@ -22,7 +22,7 @@ function ranges(numbers: readonly number[]): string {
 }
 
 export function writePlace(place: Place): string {
-  const { view, span: chosen, event, search, panel, choices, top, chapter } = place;
+  const { view, span: chosen, event, search, panel, choices, top, chained, chapter } = place;
   const parts: [string, string | null][] = [
     ["v", span(view)],
     ["s", chosen && span(chosen)],
@@ -38,6 +38,7 @@ export function writePlace(place: Place): string {
     ["mv", choices.moved.map(([row, before]) => `${row}:${before}`).join(".") || null],
     ["r", choices.filter || null],
     ["h", choices.hideEmpty ? "1" : null],
+    ["ch", chained ? "1" : null],
     ["st", chapter],
   ];
   return parts.filter((part) => part[1] !== null).map(([name, value]) => `${name}=${encodeURIComponent(value ?? "")}`).join("&");
@@ -77,6 +78,7 @@ export function readPlace(hash: string, rows: number): Partial<Place> {
   if (/^[a-z]{1,20}$/.test(given.get("p") ?? "")) place.panel = given.get("p");
   const top = /^\d{1,9}$/.exec(given.get("y") ?? "");
   if (top && Number(top[0]) < rows) place.top = Number(top[0]);
+  if (given.get("ch") === "1" && place.event) place.chained = true;
   if (/^[\w-]{1,64}$/.test(given.get("st") ?? "")) place.chapter = given.get("st");
   const names = ["t", "x", "pin", "mv", "r", "h"];
   if (names.some((name) => given.has(name))) {

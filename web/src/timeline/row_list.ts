@@ -165,7 +165,7 @@ export class RowList {
     item.line = line;
     const { row } = line;
     const found = this.matches.get(row.id) ?? 0;
-    const shown = `${line.depth} ${line.height} ${line.parent} ${line.open} ${line.hidden} ${line.lanes} ${found} ${row.id === this.focused}`;
+    const shown = `${line.depth} ${line.height} ${line.parent} ${line.open} ${line.hidden} ${line.lanes} ${found} ${row.id === this.focused} ${line.around}`;
     if (shown === item.shown) return;
     item.shown = shown;
     const { element } = item;
@@ -184,7 +184,7 @@ export class RowList {
     item.fold.title = line.open ? "Fold (O)" : "Unfold (O)";
     item.fold.setAttribute("aria-label", item.fold.title);
     item.label.textContent = row.label;
-    const detail = line.pinned && line.around !== "" ? line.around : row.detail;
+    const detail = line.around !== "" ? line.around : row.detail;
     item.detail.textContent = detail;
     element.title = detail ? `${row.label} – ${detail}` : row.label;
     item.range.textContent = row.kind === "counter" && line.drawn === row ? rangeOf(line) : "";

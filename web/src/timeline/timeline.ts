@@ -5,11 +5,12 @@
 import type { App, Change, RowChoices } from "../app";
 import { MOST_LEVEL, TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
 import { addressOf } from "../engine/http";
-import { make } from "../ui/dom";
+import { button, make } from "../ui/dom";
 import { isDark } from "../ui/colour";
+import { chainOf, type Chain } from "./chain";
 import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
-import { layOut, lineAt, Tree, type Layout, type Line } from "./layout";
+import { layOut, layOutSome, lineAt, Tree, type Layout, type Line } from "./layout";
 import { confined, Lens, sameSpan } from "./lens";
 import { marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
@@ -48,6 +49,8 @@ export class Timeline {
   palette: Palette;
   focusedRow: number;
   marks: Mark[] = [];
+  /** While only its rows are shown. */
+  chain: Chain | null = null;
   /** The name of the selected event or the one under the pointer, to light up. */
   sameName: number | null = null;
   /** The names that a search found; null: there is none. */
@@ -69,6 +72,7 @@ export class Timeline {
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
   private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
+  private readonly leave = button("All rows", () => this.app.set({ chained: false }), { class: "leave-chain", icon: "close", title: "Leave the focus on the selected event's chain (C)" });
   private readonly laneScroll = new Map<number, number>();
   private matches = new Map<number, number>();
   private empty: ReadonlySet<number> = new Set();
@@ -200,6 +204,50 @@ export class Timeline {
     this.scrollTo(this.scrollY + dy);
   }
 
+  /** Shows only the rows of the selected event's chain, in a view that holds it, or all rows again. */
+  toggleChain(): void {
+    const { chained, event } = this.app.state;
+    if (!chained && !event) this.app.say("Select an event first: Focus shows the rows of its chain.");
+    else this.app.set({ chained: !chained });
+  }
+
+  /** Finds the chain of the selected event; without one there is nothing to focus on. */
+  private followChain(bring: boolean): void {
+    const { chained, event, details, engine, rows } = this.app.state;
+    if (!chained || !event) {
+      if (chained) this.app.set({ chained: false });
+      if (this.chain) this.showChain(null);
+      return;
+    }
+    if (!details || this.chain?.event === details) return;
+    chainOf(engine, rows, details).then(
+      (chain) => {
+        if (this.app.state.details !== details || !this.app.state.chained) return;
+        this.showChain(chain);
+        if (bring) this.bringChain(chain);
+      },
+      (error: Error) => this.app.fail(error),
+    );
+  }
+
+  private showChain(chain: Chain | null): void {
+    this.chain = chain;
+    this.leave.hidden = chain === null;
+    this.relayout();
+    this.scrollTo(0);
+    if (!chain && this.app.state.event) this.reveal(this.app.state.event.row);
+    this.invalidate();
+  }
+
+  private bringChain({ event, links }: Chain): void {
+    const { view } = this.app.state;
+    const events = [event, ...links.flatMap(({ of, to }) => [of, to])];
+    const from = Math.min(...events.map((one) => one.from));
+    const to = Math.max(...events.map((one) => one.to));
+    const air = Math.max(500, (to - from) * 0.05);
+    if (from < view.from || to > view.to) this.glide({ from: Math.min(view.from, from - air), to: Math.max(view.to, to + air) });
+  }
+
   /** Scrolls the lanes of one row; false where they all fit. */
   scrollLanes(line: Line, lanes: number): boolean {
     const { drawn, hidden } = line;
@@ -244,7 +292,7 @@ export class Timeline {
   /** Unfolds what hides a row and scrolls it into sight. */
   reveal(row: number): void {
     const { choices } = this.app.state;
-    const folded = this.tree.path(row).slice(0, -1).filter(({ id, open }) => open === choices.toggled.includes(id));
+    const folded = this.chain ? [] : this.tree.path(row).slice(0, -1).filter(({ id, open }) => open === choices.toggled.includes(id));
     if (folded.length > 0) {
       const ids = new Set(folded.map(({ id }) => id));
       const kept = choices.toggled.filter((id) => !ids.has(id));
@@ -296,6 +344,8 @@ export class Timeline {
 
   private build(): void {
     this.area.append(this.canvas, this.nothing);
+    this.leave.hidden = true;
+    this.heading.side.append(this.leave);
     this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.grip.element, this.live);
     this.scrollbar.addEventListener("scroll", () => {
       if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
@@ -373,6 +423,7 @@ export class Timeline {
       this.found = state.found && new Set(state.found.names);
       this.matches = new Map(state.found?.rows.map(({ row, count }) => [row, count]));
     }
+    if (changed.has("chained") || changed.has("event") || changed.has("details")) this.followChain(changed.has("chained"));
     if (changed.has("event") && state.event) this.reveal(state.event.row);
     if (changed.has("event") && !state.event) this.sameName = null;
     if (changed.has("details")) this.tell();
@@ -417,7 +468,7 @@ export class Timeline {
   private relayout(): void {
     this.stale = false;
     if (this.app.state.choices.hideEmpty) this.empty = this.emptyRows();
-    this.layout = layOut(this.tree, this.app.state.choices, this.empty);
+    this.layout = this.chain ? layOutSome(this.tree, this.app.state.choices, this.chain.rows) : layOut(this.tree, this.app.state.choices, this.empty);
     this.sayNothing();
     if (this.scrollY > this.room()) this.scrollTo(this.scrollY);
   }
