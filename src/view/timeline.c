@@ -8,6 +8,7 @@
 #include "rank_views.h"
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
+#include "view/lists/lists.h"
 #include "view/load/counter_points.h"
 #include "view/load/counter_sources.h"
 #include "view/load/derived.h"
@@ -230,6 +231,9 @@ static const struct request {
     { "event", JSON, VIEW_LANE_EVENT, VIEW_LANE_EVENT, view_event },
     { "find", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_find },
     { "next", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_next },
+    { "events", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_events },
+    { "siblings", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_siblings },
+    { "selection", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_selection },
     { "table", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_table },
     { "matrix", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_matrix },
     { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },

@@ -17,6 +17,13 @@ export interface RowChoices {
   hideEmpty: boolean;
 }
 
+/** The events that the panel Events lists; inSpan: only those in the selected span, if there is one. */
+export type EventList = { inSpan: boolean } & (
+  | { of: "all" | "search" }
+  | { of: "rows"; rows: readonly number[] }
+  | { of: "same"; row: number; event: number; least?: number; most?: number }
+);
+
 /** What a link shows a colleague. */
 export interface Place {
   view: Span;
@@ -24,6 +31,8 @@ export interface Place {
   event: { row: number; event: number } | null;
   search: FindQuery | null;
   panel: string | null;
+  /** null: those of the row of the selected event, else all. */
+  list: EventList | null;
   choices: RowChoices;
   /** The first row in sight below the pinned ones; null: the first of all. */
   top: number | null;
@@ -41,6 +50,8 @@ export interface State extends Place {
   found: Found | null;
   advice: Advice | null;
   notes: readonly Note[];
+  /** Where the matches of the search, or the listed events, are: the used ones of `of` parts of the report. */
+  ticks: { bins: readonly number[]; of: number } | null;
   hover: { row: number; event: number; name: string } | null;
   theme: "light" | "dark" | "system";
 }
@@ -87,6 +98,11 @@ export class App {
       },
       (error: Error) => this.fail(error),
     );
+  }
+
+  /** Lists events in their panel. */
+  listEvents(list: EventList): void {
+    this.set({ list, panel: "events" });
   }
 
   /** A view that shows all of an event with as much again on both sides, or the present one where it is shown already. */

@@ -30,6 +30,7 @@ void answer_cache_free(struct answer_cache *cache)
     key_ranges_free(&cache->key_ranges);
     name_search_free(&cache->search);
     name_counts_free(&cache->name_counts);
+    free(cache->name_ranks);
     for (int source = 0; source < STACK_SOURCES; source++)
         stacks_free(&cache->stacks[source]);
     advice_list_free(&cache->advice);

@@ -13,12 +13,14 @@
 #include "view/links/rank_links.h"
 
 struct adviser;
+struct name_ranks;
 struct query;
 
 struct answer_cache {
     struct key_ranges key_ranges;            /* VIEW_LANE_EVENT, VIEW_LANE_ADVICE */
     struct name_search search;               /* the last one */
     struct name_counts name_counts;          /* without rows before the first search */
+    struct name_ranks *name_ranks;           /* one block; NULL before the first list by name (view/lists) */
     struct stacks stacks[STACK_SOURCES];     /* all samples, with lines */
     int has_stacks[STACK_SOURCES];
     struct advice_list advice, advice_rules; /* of the rules that have run so far */

@@ -126,6 +126,64 @@ export interface Span {
   from: number;
   to: number;
 }
+
+export type EventSort = "start" | "duration" | "name" | "row";
+/** Which events a list has; a group stands for all rows below it. */
+export interface EventFilter extends Partial<Span> {
+  rows?: readonly number[];
+  /** Events of the name of that one, in rows of the same type. */
+  same?: Pick<Event, "row" | "event">;
+  search?: FindQuery;
+  /** Durations, both inclusive. */
+  least?: number;
+  most?: number;
+}
+export interface EventPage {
+  total: number;
+  /** Of the event that was asked for; null: the list does not have it. */
+  position: number | null;
+  events: Event[];
+  /** The parts of the report's time in which events of the list start, in order. */
+  bins?: number[];
+}
+export interface EventPageWanted {
+  sort?: EventSort;
+  down?: boolean;
+  offset?: number;
+  limit?: number;
+  at?: Pick<Event, "row" | "event">;
+  bins?: number;
+}
+
+/** One event among those of its name. */
+export interface Siblings {
+  name: number;
+  count: number;
+  /** By start, from 0. */
+  position: number;
+  shorter: number;
+  equal: number;
+  min: number;
+  median: number;
+  max: number;
+  total: number;
+  /** Durations, both inclusive. */
+  bars: { from: number; to: number; count: number }[];
+}
+
+interface Sum {
+  count: number;
+  total: number;
+}
+/** The figures of the events of some rows in a span; only the part inside of it counts. */
+export interface Selection extends Sum {
+  /** The time in which at least one of them ran. */
+  busy: number;
+  rows: ({ row: number } & Sum)[];
+  /** How many names there are; `names` has the longest. */
+  different: number;
+  names: ({ id: number; name: string } & Sum)[];
+}
 export interface Filter extends Partial<Span> {
   pid?: number;
   tid?: number;
@@ -230,6 +288,10 @@ export interface Engine {
   at(row: number, time: number, lane: number, slack: number): Promise<Event | null>;
   find(query: FindQuery, signal?: AbortSignal): Promise<Found>;
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null>;
+  /** A page of a list of events, in its order. */
+  events(filter: EventFilter, wanted: EventPageWanted, signal?: AbortSignal): Promise<EventPage>;
+  siblings(row: number, event: number, signal?: AbortSignal): Promise<Siblings>;
+  selection(filter: EventFilter, signal?: AbortSignal): Promise<Selection>;
   /** options: words behind the report's name, "rank=3:peer=5". */
   table(report: string, filter: Filter & { options?: string }, limit: number, signal?: AbortSignal): Promise<Table>;
   /** Who sent how much to whom; all ranks where no area is given. */

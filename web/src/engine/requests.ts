@@ -3,7 +3,7 @@
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
-  About, Advice, Engine, Event, EventDetails, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Span, SqlResult, Table, Tile,
+  About, Advice, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Table, Tile,
 } from "./engine";
 
 type Value = string | number | boolean | undefined;
@@ -25,6 +25,18 @@ const whole = (filter: Filter) => ({
   ...filter,
   from: filter.from === undefined ? undefined : floor(filter.from),
   to: filter.to === undefined ? undefined : ceil(filter.to),
+});
+
+const placeOf = (event: { row: number; event: number } | undefined) => (event ? `${event.row},${event.event}` : undefined);
+
+const filterOf = ({ from, to, rows, same, search, least, most }: EventFilter) => ({
+  ...whole({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }),
+  rows: rows?.join(","),
+  same: placeOf(same),
+  ...search,
+  row: undefined,
+  least,
+  most,
 });
 
 /** Who goes first of those that wait: what is answered at once, then pictures, then what takes its time. */
@@ -99,7 +111,19 @@ export abstract class RequestEngine implements Engine {
   }
 
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null> {
-    return this.json(requestOf("next", { ...query, at: floor(at), back, after: after ? `${after.row},${after.event}` : undefined }));
+    return this.json(requestOf("next", { ...query, at: floor(at), back, after: placeOf(after) }));
+  }
+
+  events(filter: EventFilter, { sort, down, offset, limit, at, bins }: EventPageWanted, signal?: AbortSignal): Promise<EventPage> {
+    return this.json(requestOf("events", { ...filterOf(filter), sort, down, offset, limit, at: placeOf(at), bins }), undefined, Turn.Long, signal);
+  }
+
+  siblings(row: number, event: number, signal?: AbortSignal): Promise<Siblings> {
+    return this.json(requestOf("siblings", { row, event }), undefined, Turn.Long, signal);
+  }
+
+  selection(filter: EventFilter, signal?: AbortSignal): Promise<Selection> {
+    return this.json(requestOf("selection", filterOf(filter)), undefined, Turn.Long, signal);
   }
 
   matrix(area: MatrixArea | null, span: Span | null, signal?: AbortSignal): Promise<Matrix> {

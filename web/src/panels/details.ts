@@ -5,6 +5,7 @@ import type { Change } from "../app";
 import type { Event, EventDetails, Field, Frame } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, make, type Child } from "../ui/dom";
+import { SiblingsPart } from "./lists/siblings";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
 import { copyButton, line, whereOf, whole } from "../ui/text";
@@ -84,7 +85,7 @@ export class DetailsPanel extends Panel {
     const fields = this.fields(details);
     const links = this.links(details);
     const columns = make("div", { class: "details-columns" }, ...[links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
-    return [heading, facts, columns];
+    return [heading, facts, new SiblingsPart(this.app, details).element, columns];
   }
 
   private fields(details: EventDetails): HTMLElement {
@@ -120,7 +121,7 @@ export class DetailsPanel extends Panel {
       item.style.paddingInlineStart = `${Math.min(depth, 12) * 10}px`;
       list.append(item);
     });
-    return section("Inside", list);
+    return section("Enclosing ranges", list);
   }
 
   private links(details: EventDetails): HTMLElement | null {

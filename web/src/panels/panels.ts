@@ -11,6 +11,8 @@ import { DetailsPanel } from "./details";
 import { AboutBox, Help, Toast } from "./dialogs";
 import { Dock } from "./dock";
 import { FlamePanel } from "./flame";
+import { EventsPanel } from "./lists/events";
+import { followTicks } from "./lists/ticks";
 import { hasMatrix, MatrixPanel } from "./matrix";
 import { NotesPanel } from "./notes";
 import { Story } from "./story";
@@ -40,7 +42,7 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   const notes = new NotesPanel([tables, sql]);
   const story = new Story(app, [tables, sql]);
   const matrix = hasMatrix(app.state.about) ? [new MatrixPanel((report) => tables.choose(report))] : [];
-  const dock = new Dock([new DetailsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
+  const dock = new Dock([new DetailsPanel(), new EventsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
@@ -49,6 +51,7 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   listenToKeys(app, dock, search, notes, new Help(workspace));
   openWithSelection(app, workspace);
   askForMarks(app, story);
+  followTicks(app);
 }
 
 function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel, help: Help): void {
@@ -57,7 +60,11 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
   on("match-next", () => void search.step(false));
   on("match-previous", () => void search.step(true));
   on("bookmark", () => notes.add());
-  for (const name of ["details", "tables", "flame", "advice", "sql", "matrix"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
+  on("list-same", () => {
+    const { event } = app.state;
+    if (event) app.listEvents({ of: "same", ...event, inSpan: false });
+  });
+  for (const name of ["details", "events", "tables", "flame", "advice", "sql", "matrix"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
 }
 
 /** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */

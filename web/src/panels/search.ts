@@ -18,6 +18,7 @@ const SETTLE_MS = 150;
 
 export class SearchBox {
   private readonly latest = new Latest();
+  private readonly counted = new Latest();
   private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click for the count of each row" });
   private readonly box: HTMLInputElement;
   private readonly mode: HTMLSelectElement;
@@ -123,6 +124,19 @@ export class SearchBox {
     }
   }
 
+  /** "3 of 446": which of the matches this one is, by start. */
+  private async count(event: Event): Promise<void> {
+    const { search, found, engine } = this.app.state;
+    if (!search || !found) return;
+    try {
+      const page = await this.counted.of((signal) => engine.events({ search }, { limit: 0, at: event }, signal));
+      if (!page || page.position === null || this.app.state.found !== found) return;
+      this.result.textContent = `${count(page.position + 1)} of ${count(page.total)}`;
+    } catch {
+      // the number of matches stays
+    }
+  }
+
   /** To the next match behind the selected event, and at the end round to the first. */
   async step(back: boolean, row?: number): Promise<void> {
     const query = this.query();
@@ -142,6 +156,7 @@ export class SearchBox {
       if (!event) return;
       this.current = event;
       this.app.select(event, event);
+      void this.count(event);
     } catch (error) {
       this.app.fail(error as Error);
     }
@@ -162,7 +177,8 @@ export class SearchPanel extends Panel {
 
   protected build(): void {
     this.grid = new Grid((error) => this.app.fail(error));
-    this.bar.append(this.words, this.grid.tools);
+    const all = button("List events", () => this.app.listEvents({ of: "search", inSpan: false }), { title: "List all matches as events" });
+    this.bar.append(this.words, all, this.grid.tools);
     this.element.append(this.bar, this.grid.element);
   }
 

@@ -68,6 +68,7 @@ function rows(timeline: Timeline, pointer: Pointer): void {
     if (app.state.about.map && timeline.openRank(row, pointer.time, false)) return;
     if (timeline.tree.of(row.id).length > 0) timeline.fold(row);
   }));
+  on("list-row", focused((row) => app.listEvents({ of: "rows", rows: [row.id], inSpan: true })));
   on("row-expand", focused((row) => timeline.expand(row)));
   on("row-pin", focused((row) => timeline.pin(row)));
   on("rows-hide-empty", () => timeline.choose({ hideEmpty: !app.state.choices.hideEmpty }));

@@ -35,6 +35,8 @@ interface Seen {
   marks: { kind: string; title: string; x: number; y: number; w: number }[];
   /** Stretches in sight of which there is but an overview. */
   outlined: { from: number; to: number }[];
+  /** Parts of the overview strip with a match. */
+  ticks: number;
   frames: number[];
   tileBytes: number;
 }
@@ -74,6 +76,7 @@ function look(timeline: Timeline): Seen {
     instance: timeline.picture.instance().map((call) => ({ ...call, x: box.left + call.x, y: box.top + call.y })),
     marks: timeline.marks.filter(({ from, to }) => to >= lens.from && from <= lens.to).map(({ kind, title, from, to }) => ({ kind, title, x: box.left + lens.x(from), y: box.top + RULER - 3, w: (to - from) * lens.scale })),
     outlined: timeline.picture.outlined.map(({ from, to }) => ({ from: Math.max(from, lens.from), to: Math.min(to, lens.to) })).filter(({ from, to }) => from < to),
+    ticks: timeline.app.state.ticks?.bins.length ?? 0,
     frames: timeline.frames,
     tileBytes: tiles.heldBytes,
   };

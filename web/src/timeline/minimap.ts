@@ -12,6 +12,8 @@ import type { Palette } from "./palette";
 const MINIMAP = 48;
 const HANDLE = 6;
 const SAMPLES = 2048;
+/** The height of a tick at the place of a match. */
+const TICK = 5;
 
 type Grip = "left" | "right" | "middle" | "new";
 
@@ -86,6 +88,18 @@ export class Minimap {
     const half = both ? MINIMAP / 2 - 6 : MINIMAP - 10;
     if (gpu.some((share) => share > 0)) this.area(context, gpu, 4 + half, half, palette.accent);
     if (!gpu.some((share) => share > 0) || both) this.area(context, cpu, MINIMAP - 4, half, palette.dimInk);
+    this.ticks(context, palette);
+  }
+
+  /** Where the matches are: a tick for each used part of the report's time. */
+  private ticks(context: CanvasRenderingContext2D, palette: Palette): void {
+    const { ticks, about } = this.app.state;
+    if (!ticks) return;
+    const report = this.report();
+    const x = (bin: number): number => ((about.from + (bin / ticks.of) * (about.to - about.from) - report.from) / (report.to - report.from)) * this.width;
+    const width = Math.max(1, x(1) - x(0));
+    context.fillStyle = palette.warning;
+    for (const bin of ticks.bins) context.fillRect(x(bin), 0, width, TICK);
   }
 
   private area(context: CanvasRenderingContext2D, values: Float32Array, bottom: number, height: number, colour: string): void {

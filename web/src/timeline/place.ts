@@ -1,7 +1,7 @@
 // A place as the part of an address behind #, and back. Short, readable, and forgiving: what a link says wrongly is left out,
 // so that an old or mangled link still opens the report.
 
-import { PLAIN_CHOICES, type Place } from "../app";
+import { PLAIN_CHOICES, type EventList, type Place } from "../app";
 import type { FindMode, Span } from "../engine/engine";
 
 const MODES: readonly FindMode[] = ["substring", "regex", "exact"];
@@ -21,6 +21,23 @@ function ranges(numbers: readonly number[]): string {
   return parts.join(".");
 }
 
+/** "all", "search", "rows:3~5", "same:4.17:100-200"; ":s" behind it where only the selected span counts. */
+function writeList(list: EventList): string {
+  const range = list.of === "same" && (list.least !== undefined || list.most !== undefined) ? `:${list.least ?? 0}-${list.most ?? ""}` : "";
+  const what = list.of === "rows" ? `:${ranges(list.rows)}` : list.of === "same" ? `:${list.row}.${list.event}${range}` : "";
+  return `${list.of}${what}${list.inSpan ? ":s" : ""}`;
+}
+
+function readList(text: string, rows: number): EventList | null {
+  const [, of, rest = "", span] = /^(all|search|rows|same)(:[\d.~:-]+?)?(:s)?$/.exec(text) ?? [];
+  const inSpan = span !== undefined;
+  if (of === "all" || of === "search") return { of, inSpan };
+  if (of === "rows") return { of, rows: readRanges(rest.slice(1), 0, rows - 1), inSpan };
+  const same = /^:(\d{1,9})\.(\d{1,10})(?::(\d{1,17})-(\d{0,17}))?$/.exec(rest);
+  if (!same || Number(same[1]) >= rows) return null;
+  return { of: "same", row: Number(same[1]), event: Number(same[2]), inSpan, ...(same[3] ? { least: Number(same[3]) } : {}), ...(same[4] ? { most: Number(same[4]) } : {}) };
+}
+
 export function writePlace(place: Place): string {
   const { view, span: chosen, event, search, panel, choices, top, chained, chapter } = place;
   const parts: [string, string | null][] = [
@@ -31,6 +48,7 @@ export function writePlace(place: Place): string {
     ["m", search?.mode && search.mode !== "substring" ? search.mode : null],
     ["c", search?.case ? "1" : null],
     ["p", panel],
+    ["l", place.list && writeList(place.list)],
     ["y", top === null ? null : String(top)],
     ["t", ranges(choices.toggled) || null],
     ["x", ranges(choices.tall) || null],
@@ -76,6 +94,8 @@ export function readPlace(hash: string, rows: number): Partial<Place> {
     place.search = { text, mode, ...(given.get("c") ? { case: true } : {}) };
   }
   if (/^[a-z]{1,20}$/.test(given.get("p") ?? "")) place.panel = given.get("p");
+  const list = readList(given.get("l") ?? "", rows);
+  if (list) place.list = list;
   const top = /^\d{1,9}$/.exec(given.get("y") ?? "");
   if (top && Number(top[0]) < rows) place.top = Number(top[0]);
   if (given.get("ch") === "1" && place.event) place.chained = true;

@@ -1,0 +1,230 @@
+/* The request selection: the figures of the events of some rows in a span: how many, how long in all, how long at least
+ * one of them ran, and the same by row and by name. Only the part of an event inside the span counts. */
+#include <stdlib.h>
+
+#include "analyze/engine/keys.h"
+#include "base/array.h"
+#include "base/cancel.h"
+#include "event_filter.h"
+#include "lists.h"
+
+enum { USUAL_NAMES = 200, MOST_NAMES = 10000, EVENTS_A_CHECK = 1 << 16 };
+
+struct sum {
+    uint32_t key; /* of a name: its number in keys; of a row: the row */
+    uint64_t count;
+    int64_t total_ns;
+};
+
+struct lane_head { /* the next event of a lane */
+    int row;
+    uint32_t at, behind;
+    int64_t start_ns;
+};
+
+struct selection {
+    struct event_filter filter;
+    struct lane_head *heads;      /* owned; a heap, the earliest first */
+    size_t head_count, head_room;
+    struct keys names;
+    struct sum *by_name, *by_row; /* owned */
+    size_t name_room;
+    struct sum all;
+    int64_t busy_ns, busy_to_ns;  /* busy_to_ns: the end of the busy time so far */
+};
+
+static void selection_free(struct selection *selection)
+{
+    event_filter_free(&selection->filter);
+    free(selection->heads);
+    keys_free(&selection->names);
+    free(selection->by_name);
+    free(selection->by_row);
+}
+
+/* ---- the events of all lanes by start -------------------------------------------------------------------------- */
+
+static void sift_down(struct lane_head *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && heap[child + 1].start_ns < heap[child].start_ns;
+        if (heap[at].start_ns <= heap[child].start_ns)
+            return;
+        struct lane_head earlier = heap[child];
+        heap[child] = heap[at];
+        heap[at] = earlier;
+    }
+}
+
+/* Moves the head to the next event that the filter takes: 1, 0 at the end of the lane, or an ERR_ code. */
+static int advance(struct selection *selection, struct lane_head *head, struct error *err)
+{
+    const struct view_events *events = &selection->filter.view->rows[head->row].events;
+
+    for (; head->at < head->behind; head->at++) {
+        int takes = event_filter_takes(&selection->filter, events, head->at, err);
+        if (takes) {
+            head->start_ns = events->start_ns[head->at];
+            return takes;
+        }
+    }
+    return 0;
+}
+
+static int add_lane(struct selection *selection, int row, uint32_t lane, struct error *err)
+{
+    struct lane_head head = { .row = row };
+    int code;
+
+    event_filter_lane(&selection->filter, &selection->filter.view->rows[row].events, lane, &head.at, &head.behind);
+    if ((code = advance(selection, &head, err)) <= 0)
+        return code;
+    if (array_reserve(&selection->heads, &selection->head_room, selection->head_count + 1, sizeof head) != 0)
+        return error_set(err, ERR_NO_MEMORY, "out of memory");
+    selection->heads[selection->head_count++] = head;
+    return 0;
+}
+
+static int add_lanes(struct selection *selection, struct error *err)
+{
+    const struct view *view = selection->filter.view;
+    int code;
+
+    for (int row = 0; row < (int)view->row_count; row++) {
+        if ((code = event_filter_has_row(&selection->filter, row, err)) < 0)
+            return code;
+        for (uint32_t lane = 0; code == 1 && lane < view->rows[row].events.lane_count; lane++) {
+            int failed = add_lane(selection, row, lane, err);
+            if (failed)
+                return failed;
+        }
+    }
+    for (size_t i = selection->head_count / 2; i-- > 0;)
+        sift_down(selection->heads, selection->head_count, i);
+    return 0;
+}
+
+/* ---- figures --------------------------------------------------------------------------------------------------- */
+
+static void add_to(struct sum *sum, int64_t length)
+{
+    sum->count++;
+    sum->total_ns += length;
+}
+
+static int count_event(struct selection *selection, const struct lane_head *head, struct error *err)
+{
+    const struct view_events *events = &selection->filter.view->rows[head->row].events;
+    int64_t from = events->start_ns[head->at], to = event_end(events, head->at), key = events->name[head->at];
+    size_t before = selection->names.count;
+    uint32_t name = keys_add(&selection->names, &key);
+
+    if (name == NO_KEY ||
+        array_reserve(&selection->by_name, &selection->name_room, (size_t)name + 1, sizeof *selection->by_name) != 0)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory to sum up by name");
+    if (selection->names.count > before)
+        selection->by_name[name] = (struct sum){ .key = name };
+    from = from < selection->filter.from_ns ? selection->filter.from_ns : from;
+    to = to > selection->filter.to_ns ? selection->filter.to_ns : to;
+    int64_t length = to > from ? to - from : 0;
+    add_to(&selection->by_name[name], length);
+    add_to(&selection->by_row[head->row], length);
+    add_to(&selection->all, length);
+    from = from < selection->busy_to_ns ? selection->busy_to_ns : from;
+    if (to > from)
+        selection->busy_ns += to - from;
+    selection->busy_to_ns = to > selection->busy_to_ns ? to : selection->busy_to_ns;
+    return 0;
+}
+
+static int sum_up(struct selection *selection, struct error *err)
+{
+    int code;
+
+    while (selection->head_count) {
+        struct lane_head *head = selection->heads;
+        if ((code = count_event(selection, head, err)) != 0)
+            return code;
+        head->at++;
+        int has_next = advance(selection, head, err);
+        if (has_next < 0)
+            return has_next;
+        if (!has_next)
+            *head = selection->heads[--selection->head_count];
+        sift_down(selection->heads, selection->head_count, 0);
+        if (selection->all.count % EVENTS_A_CHECK == 0 && cancel_is_raised(cancel_flag()))
+            return error_set(err, ERR_CANCELLED, "the request was cancelled");
+    }
+    return 0;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+/* The longest first, then those that were met first. */
+static int by_total(const void *a, const void *b)
+{
+    const struct sum *left = a, *right = b;
+
+    if (left->total_ns != right->total_ns)
+        return left->total_ns > right->total_ns ? -1 : 1;
+    if (left->count != right->count)
+        return left->count > right->count ? -1 : 1;
+    return (left->key > right->key) - (left->key < right->key);
+}
+
+static void add_sum(struct text *out, const struct sum *sum)
+{
+    text_addf(out, "\"count\":%llu,\"total\":%lld", (unsigned long long)sum->count, (long long)sum->total_ns);
+}
+
+static void add_answer(struct selection *selection, size_t most_names, struct text *out)
+{
+    struct view *view = selection->filter.view;
+    size_t names = selection->names.count, shown = names < most_names ? names : most_names;
+    const char *comma = "";
+
+    text_add_char(out, '{');
+    add_sum(out, &selection->all);
+    text_addf(out, ",\"busy\":%lld,\"rows\":[", (long long)selection->busy_ns);
+    for (size_t i = 0; i < view->row_count; i++) {
+        if (!selection->by_row[i].count)
+            continue;
+        text_addf(out, "%s{\"row\":%zu,", comma, i);
+        add_sum(out, &selection->by_row[i]);
+        text_add_char(out, '}');
+        comma = ",";
+    }
+    if (names)
+        qsort(selection->by_name, names, sizeof *selection->by_name, by_total);
+    text_addf(out, "],\"different\":%zu,\"names\":[", names);
+    for (size_t i = 0; i < shown; i++) {
+        uint32_t name = (uint32_t)*keys_get(&selection->names, selection->by_name[i].key);
+        text_addf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", name);
+        view_add_name(view, out, name);
+        text_add_char(out, ',');
+        add_sum(out, &selection->by_name[i]);
+        text_add_char(out, '}');
+    }
+    text_add(out, "]}");
+}
+
+int view_selection(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct selection selection = { .names.width = 1, .busy_to_ns = INT64_MIN };
+    int64_t limit = USUAL_NAMES;
+    int code;
+
+    if ((code = argument_int(arguments, "limit", 0, MOST_NAMES, &limit, err)) != 0 ||
+        (code = event_filter_read(&selection.filter, view, arguments, err)) != 0)
+        goto done;
+    selection.by_row = calloc(view->row_count + 1, sizeof *selection.by_row);
+    if (!selection.by_row) {
+        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        goto done;
+    }
+    if ((code = add_lanes(&selection, err)) == 0 && (code = sum_up(&selection, err)) == 0)
+        add_answer(&selection, (size_t)limit, out);
+done:
+    selection_free(&selection);
+    return code;
+}
