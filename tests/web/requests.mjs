@@ -115,9 +115,11 @@ await test("what waits when an engine is closed is told so, and nothing more is 
 });
 await test("of kept notes only what is one comes through", async () => {
   const { readNotes } = await loadSource("engine/notes.ts");
-  const good = { id: "12-ab", time: 5, to: 9, row: 2, text: "<b>", colour: 3 };
-  assert.deepEqual(readNotes([good, null, 7, "x", [], {}, { ...good, time: null }, { ...good, time: 1e300 }, { time: -3, id: '"]', to: "9", row: {}, text: 4, colour: -1.5 }]), [
-    good, { id: "note-8", time: -3, to: null, row: -1, text: "", colour: 0 },
+  const bare = { id: "12-ab", time: 5, to: 9, row: 2, text: "<b>", colour: 3 }; // as in files of before there were stories
+  const plain = { note: "", place: "", table: null };
+  const good = { ...bare, ...plain };
+  assert.deepEqual(readNotes([bare, null, 7, "x", [], {}, { ...good, time: null }, { ...good, time: 1e300 }, { time: -3, id: '"]', to: "9", row: {}, text: 4, colour: -1.5 }]), [
+    good, { id: "note-8", time: -3, to: null, row: -1, text: "", colour: 0, ...plain },
   ]);
   for (const nothing of [undefined, null, "x", { length: 3 }]) assert.deepEqual(readNotes(nothing), []);
 });
