@@ -245,6 +245,16 @@ void query_limit(struct query *query, int64_t milliseconds)
     sqlite3_progress_handler(query->database, STEPS_BETWEEN_LOOKS, milliseconds ? is_over : NULL, query);
 }
 
+void query_first_rows(struct query *query, uint64_t rows)
+{
+    query->tables.most_rows = rows;
+}
+
+struct query_part query_part(const struct query *query)
+{
+    return query->tables.part;
+}
+
 void query_interrupt(struct query *query)
 {
     sqlite3_interrupt(query->database);
@@ -255,6 +265,7 @@ int query_run(struct query *query, const char *sql, const struct query_visitor *
     int code;
 
     query->limit = clock_limit_begin(query->limit_ms * 1000000);
+    query->tables.part = (struct query_part){ 0 };
     while (*sql) {
         sqlite3_stmt *statement;
         query->tables.run++;

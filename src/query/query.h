@@ -41,6 +41,17 @@ struct query_visitor {
  * few megabytes then, because nothing checks the clock while SQLite builds one. 0, the default: no limit. */
 void query_limit(struct query *query, int64_t milliseconds);
 
+/* Lets query_run() read no more than about so many rows of a table (whole chunks), for an answer that comes at once
+ * and is not the true one. Texts are always read whole. 0, the default: all rows. */
+void query_first_rows(struct query *query, uint64_t rows);
+
+/* What the last query_run() left out for that: the table that lacks most rows. table is NULL if the answer is true. */
+struct query_part {
+    const char *table;
+    uint64_t rows, of; /* rows that were read, and that there are */
+};
+struct query_part query_part(const struct query *query);
+
 /* Ends the query_run() that is under way with ERR_CANCELLED. May be called from a signal handler. */
 void query_interrupt(struct query *query);
 

@@ -13,7 +13,9 @@
 /* The state of a query that all its virtual tables read. */
 struct query_tables {
     struct report *report;
-    uint64_t run;                               /* counts query_run(); columns stay in memory for one run */
+    uint64_t run;       /* counts query_run(); columns stay in memory for one run */
+    uint64_t most_rows; /* of a table that a run reads; 0: all */
+    struct query_part part;
 };
 
 extern const sqlite3_module query_table_module; /* a table of the report; client data: struct query_tables */

@@ -38,9 +38,10 @@ struct cursor {
     /* MODE_STREAM */
     struct block blocks[MOST_BLOCKS];
     size_t block_count, block_at, window;
-    size_t capacity; /* rows of a block */
-    size_t slots;    /* that the blocks have room for */
+    size_t capacity;  /* rows of a block */
+    size_t slots;     /* that the blocks have room for */
     size_t next_chunk;
+    uint64_t decoded; /* rows */
 };
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
@@ -184,13 +185,17 @@ static int chunk_may_pass(const struct cursor *cursor, const struct query_table 
  * one chunk. */
 static int fill_window(struct cursor *cursor)
 {
-    const struct query_table *table = (const struct query_table *)cursor->base.pVtab;
+    struct query_table *table = (struct query_table *)cursor->base.pVtab;
     const struct report_table *from = table->report_table;
     size_t chunks = report_chunk_count(from);
     uint64_t first_row = 0, rows = 0;
     struct error err;
 
     cursor->block_count = cursor->block_at = 0;
+    if (cursor->decoded >= query_table_rows(table) && cursor->next_chunk < chunks) {
+        query_table_cut(table, cursor->decoded);
+        return SQLITE_OK;
+    }
     for (; cursor->next_chunk < chunks && cursor->block_count < cursor->window; cursor->next_chunk++) {
         struct report_chunk chunk = report_chunk_at(from, cursor->next_chunk);
         if (!chunk_may_pass(cursor, table, &chunk)) {
@@ -204,6 +209,7 @@ static int fill_window(struct cursor *cursor)
         block->first_row = chunk.first_row;
         block->rows = chunk.rows;
         block->arrived = 0;
+        cursor->decoded += chunk.rows;
     }
     if (!cursor->block_count)
         return SQLITE_OK;
@@ -439,6 +445,7 @@ static int start_stream(struct cursor *cursor)
 
     cursor->mode = MODE_STREAM;
     cursor->next_chunk = cursor->block_count = cursor->block_at = 0;
+    cursor->decoded = 0;
     cursor->window = BLOCKS_AT_FIRST;
     if (!cursor->capacity)
         for (size_t i = 0; i < report_chunk_count(from); i++) {

@@ -25,7 +25,7 @@ struct query_loaded {
 
 struct query_table {
     sqlite3_vtab base;
-    const struct query_tables *tables;
+    struct query_tables *tables;
     const struct report_table *report_table;
     int time_column;             /* the first TIME column, or -1 */
     int is_strings;              /* StringIds: found by id at once */
@@ -33,6 +33,11 @@ struct query_table {
     size_t filters;              /* how often it has been read in this run */
     struct query_loaded *loaded; /* owned; a list */
 };
+
+/* The rows of the table that this run may read: all, or those of the chunks up to query_tables.most_rows. */
+uint64_t query_table_rows(const struct query_table *table);
+/* Notes that a run has read no more than these rows of the table. */
+void query_table_cut(struct query_table *table, uint64_t rows);
 
 /* The plan, parsed from the text that xBestIndex made. */
 struct query_plan {

@@ -24,12 +24,86 @@ static int serves(const struct query_loaded *loaded, const struct query_plan *pl
     return hashed < 0 || loaded->hashed == hashed;
 }
 
+uint64_t query_table_rows(const struct query_table *table)
+{
+    const struct report_table *from = table->report_table;
+    uint64_t most = table->is_strings ? 0 : table->tables->most_rows, rows = 0;
+
+    if (!most || from->rows <= most)
+        return from->rows;
+    for (size_t i = 0; i < report_chunk_count(from) && rows < most; i++)
+        rows += report_chunk_at(from, i).rows;
+    return rows;
+}
+
+void query_table_cut(struct query_table *table, uint64_t rows)
+{
+    struct query_part *part = &table->tables->part;
+
+    if (table->report_table->rows - rows > part->of - part->rows)
+        *part = (struct query_part){ table->report_table->name, rows, table->report_table->rows };
+}
+
+struct part_reading {
+    struct report_columns *out;
+    uint64_t arrived;
+};
+
+static int take_block(void *context, int worker, const struct report_block *block)
+{
+    struct part_reading *reading = context;
+    size_t first = (size_t)block->first_row;
+
+    for (size_t c = 0; c < reading->out->column_count; c++) {
+        memcpy(reading->out->values[c] + first, block->values[c], block->rows * sizeof **block->values);
+        for (size_t row = 0; block->nulls[c] && row < block->rows; row++)
+            if (block_is_null(block, c, row)) /* two chunks may share a word */
+                __atomic_fetch_or(&reading->out->nulls[c][(first + row) / 64], UINT64_C(1) << (first + row) % 64,
+                                  __ATOMIC_RELAXED);
+    }
+    __atomic_fetch_add(&reading->arrived, block->rows, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* The first rows of whole chunks, as report_read() reads all; it is told from fewer rows that some are damaged. */
+static int read_part(struct query_table *table, const int *columns, size_t count, uint64_t rows,
+                     struct report_columns *out)
+{
+    struct part_reading reading = { out, 0 };
+    struct error err;
+
+    *out = (struct report_columns){ (size_t)rows, count, calloc(count + 1, sizeof *out->values),
+                                    calloc(count + 1, sizeof *out->nulls) };
+    int code = ERR_NO_MEMORY;
+    if (!out->values || !out->nulls)
+        goto free_columns;
+    for (size_t c = 0; c < count; c++) {
+        out->values[c] = calloc((size_t)rows + 1, sizeof **out->values);
+        out->nulls[c] = calloc((size_t)rows / 64 + 1, sizeof **out->nulls);
+        if (!out->values[c] || !out->nulls[c])
+            goto free_columns;
+    }
+    code = report_scan_rows(table->tables->report, table->report_table, columns, count, 0, rows, take_block, &reading,
+                            &err);
+    if (code != 0)
+        goto free_columns;
+    if (reading.arrived == rows)
+        query_table_cut(table, rows);
+    else
+        out->rows = 0;
+    return 0;
+free_columns:
+    report_columns_free(out);
+    return code;
+}
+
 /* Decodes the plan's columns and the time in one scan, so that rows of damaged chunks are missing in all of them. */
 static int read_columns(struct query_table *table, const struct query_plan *plan)
 {
     struct query_loaded *loaded = calloc(1, sizeof *loaded);
     int columns[MOST_COLUMNS];
     size_t count = 0;
+    uint64_t rows = query_table_rows(table);
     struct error err;
 
     if (!loaded)
@@ -41,7 +115,9 @@ static int read_columns(struct query_table *table, const struct query_plan *plan
         if (wanted)
             columns[count++] = i;
     }
-    int code = report_read(table->tables->report, table->report_table, columns, count, &loaded->columns, &err);
+    int code = rows < table->report_table->rows
+                   ? read_part(table, columns, count, rows, &loaded->columns)
+                   : report_read(table->tables->report, table->report_table, columns, count, &loaded->columns, &err);
     if (code != 0) {
         free(loaded);
         return code == ERR_NO_MEMORY ? SQLITE_NOMEM : SQLITE_IOERR;
@@ -110,7 +186,7 @@ int query_table_load(struct query_table *table, const struct query_plan *plan, i
             return code;
     }
     *out = loaded;
-    return loaded->columns.rows == table->report_table->rows ? SQLITE_OK : SQLITE_DONE;
+    return loaded->columns.rows == query_table_rows(table) ? SQLITE_OK : SQLITE_DONE;
 }
 
 uint32_t query_loaded_first(const struct query_loaded *loaded, int64_t value)

@@ -51,6 +51,17 @@ static void set_cost(const struct query_table *table, sqlite3_index_info *info, 
     info->estimatedRows = (sqlite3_int64)(rows + 1);
 }
 
+/* GROUP BY and DISTINCT only need equal values one after the other. Where no two strings are equal they always are, so
+ * that a group by name needs no sorter for all the rows that have a name. */
+static int is_grouped(const struct query_table *table, sqlite3_index_info *info)
+{
+    enum { FOR_GROUP_BY = 1, FOR_DISTINCT = 2 };
+    int need = sqlite3_vtab_distinct(info);
+
+    return table->is_strings && info->nOrderBy == 1 && info->aOrderBy[0].iColumn >= 0 &&
+           (need == FOR_GROUP_BY || need == FOR_DISTINCT) && report_strings_differ(table->tables->report);
+}
+
 int query_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct query_table *table = (const struct query_table *)base;
@@ -71,6 +82,7 @@ int query_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         bounds += op != '=';
     }
     set_cost(table, info, equalities, bounds);
+    info->orderByConsumed = is_grouped(table, info);
     info->idxStr = sqlite3_str_finish(text);
     info->needToFreeIdxStr = 1;
     return info->idxStr ? SQLITE_OK : SQLITE_NOMEM;

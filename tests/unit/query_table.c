@@ -255,6 +255,59 @@ static void strings_by_id_and_by_value(void **state)
     expect_same("SELECT id FROM StringIds WHERE value = 'call_5'", "SELECT id FROM StringIds WHERE +value = 'call_5'");
 }
 
+/* Grouped by a name, with and without the plan that needs no sorter: the + keeps SQLite from it. */
+static void groups_by_name(void **state)
+{
+    expect_same("SELECT value, count(*), sum(end - start) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value "
+                "ORDER BY value",
+                "SELECT value, count(*), sum(end - start) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY "
+                "+value || '' ORDER BY value");
+    expect_same("SELECT count(*) FROM (SELECT DISTINCT value FROM StringIds)", "SELECT count(*) FROM StringIds");
+    expect("SELECT count(*) FROM (SELECT lower(value) FROM StringIds WHERE value LIKE 'call%' GROUP BY value COLLATE "
+           "NOCASE)",
+           "7\n");
+    expect_same("SELECT DISTINCT value FROM StringIds ORDER BY value DESC",
+                "SELECT value FROM StringIds GROUP BY value || '' ORDER BY value DESC");
+}
+
+/* The first rows of whole chunks, in a scan and in a join, and what was left out. */
+static void first_answers(void **state)
+{
+    static const struct {
+        const char *sql;
+        int is_part;
+    } asked[] = {
+        { "SELECT count(*), sum(start) FROM OSRT_API", 1 },
+        { "SELECT sum(n), sum(s) FROM (SELECT value, count(*) AS n, sum(start) AS s FROM StringIds JOIN OSRT_API ON id "
+          "= nameId GROUP BY value)",
+          1 },
+        { "SELECT count(*) FROM OSRT_API WHERE start >= 999000", 0 },
+        { "SELECT count(*) FROM StringIds", 0 },
+        { "SELECT start FROM OSRT_API LIMIT 3", 0 },
+    };
+    char expected[64];
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        query_first_rows(query, 1);
+        char *got = ask(asked[i].sql);
+        struct query_part part = query_part(query);
+        query_first_rows(query, 0);
+        assert_int_equal(part.table != NULL, asked[i].is_part);
+        if (part.table) {
+            assert_string_equal(part.table, "OSRT_API");
+            assert_int_equal(part.of, ROWS);
+            assert_in_range(part.rows, 1, ROWS - 1);
+            snprintf(expected, sizeof expected, "%lld|%lld\n", (long long)part.rows,
+                     (long long)(part.rows * (part.rows - 1) / 2 * STEP_NS));
+            assert_string_equal(got, expected);
+        } else {
+            expect(asked[i].sql, got);
+            assert_null(query_part(query).table);
+        }
+        free(got);
+    }
+}
+
 static void enums(void **state)
 {
     expect("SELECT label FROM ENUM_CUDA_MEM_KIND WHERE id = 1", "Pinned\n");
@@ -353,6 +406,8 @@ int main(void)
         cmocka_unit_test(texts),
         cmocka_unit_test(joins),
         cmocka_unit_test(strings_by_id_and_by_value),
+        cmocka_unit_test(groups_by_name),
+        cmocka_unit_test(first_answers),
         cmocka_unit_test(enums),
         cmocka_unit_test(several_statements),
         cmocka_unit_test(only_reading),

@@ -53,6 +53,8 @@ struct analysis_request {
     const struct analysis_filter *filter; /* NULL: all events */
     struct gpu_metrics_share *metrics;    /* of the rules that run one after the other; NULL: each reads for itself */
     const struct analysis_share *share;   /* NULL: a table is wanted */
+    size_t first_rows;                    /* so many rows are enough; a trace then reads no more, and table_total()
+                                           * tells how many there are. 0: all are wanted */
 };
 
 #endif

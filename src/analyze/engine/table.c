@@ -23,6 +23,7 @@ struct table {
     size_t column_count;
     struct table_cell *cells;                /* rows one after another */
     size_t rows, cell_room;
+    size_t total;                            /* rows, with those that nobody wanted; 0: these are all */
     struct arena texts;
     struct recent_text recent[RECENT_TEXTS]; /* by hash */
 };
@@ -57,6 +58,16 @@ void table_delete(struct table *table)
 size_t table_row_count(const struct table *table)
 {
     return table->rows;
+}
+
+size_t table_total(const struct table *table)
+{
+    return table->total > table->rows ? table->total : table->rows;
+}
+
+void table_set_total(struct table *table, size_t total)
+{
+    table->total = total;
 }
 
 size_t table_column_count(const struct table *table)
@@ -181,8 +192,8 @@ void table_sort_part(struct table *table, size_t first, size_t count,
 
 void table_limit(struct table *table, size_t rows)
 {
-    if (rows < table->rows)
-        table->rows = rows;
+    table->rows = rows < table->rows ? rows : table->rows;
+    table->total = rows < table->total ? rows : table->total;
 }
 
 void table_number_rows(struct table *table)

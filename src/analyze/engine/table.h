@@ -53,6 +53,8 @@ struct table *table_new(const struct table_column *columns, size_t column_count)
 void table_delete(struct table *table);
 
 size_t table_row_count(const struct table *table);
+/* Rows that there would be if all had been wanted (analysis_request.first_rows). */
+size_t table_total(const struct table *table);
 size_t table_column_count(const struct table *table);
 const struct table_column *table_columns(const struct table *table);
 /* TABLE_NO_COLUMN if no column has this name. */
@@ -84,6 +86,8 @@ void table_sort_part(struct table *table, size_t first, size_t count,
 
 /* Leaves only the first rows. */
 void table_limit(struct table *table, size_t rows);
+/* The table has only the first rows of this many. */
+void table_set_total(struct table *table, size_t total);
 
 /* Puts 1, 2, 3, … into the first column. */
 void table_number_rows(struct table *table);

@@ -1,6 +1,7 @@
 /* Kernels, copies and fills. */
 #include "gpu.h"
 
+#include "analyze/engine/first_rows.h"
 #include "analyze/engine/report_options.h"
 
 #define KERNEL "CUPTI_ACTIVITY_KIND_KERNEL"
@@ -24,28 +25,22 @@ int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, con
     return gpu_read_table(ops, report, gpu_tables[kind], extra, err);
 }
 
-int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
-                   struct error *err)
+static size_t find_columns(const struct report_table *table, const char *const *extra, int *wanted)
 {
     static const char *const names[OP_COLUMNS] = {
         "start", "end", "globalPid", "correlationId", "deviceId", "streamId"
     };
-    const struct report_table *table = report_table(report, name);
-    int wanted[GPU_MOST_COLUMNS];
     size_t count = 0;
 
-    *ops = (struct gpu_ops){ 0 };
-    if (!table || !table->rows)
-        return 0;
-    if (table->rows >= UINT32_MAX)
-        return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to join", table->name);
     for (; count < OP_COLUMNS; count++)
         wanted[count] = report_column(table, names[count]);
     for (; extra && *extra && count < GPU_MOST_COLUMNS; extra++)
         wanted[count++] = report_column(table, *extra);
-    int code = report_read(report, table, wanted, count, &ops->columns, err);
-    if (code != 0)
-        return code;
+    return count;
+}
+
+static void use_columns(struct gpu_ops *ops)
+{
     columns_fill_nulls(&ops->columns, OP_CORRELATION, NO_CORRELATION);
     columns_fill_nulls(&ops->columns, OP_PROCESS, 0);
     ops->count = ops->columns.rows;
@@ -55,6 +50,61 @@ int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name,
     ops->correlation = ops->columns.values[OP_CORRELATION];
     ops->device = ops->columns.values[OP_DEVICE];
     ops->stream = ops->columns.values[OP_STREAM];
+}
+
+int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
+                   struct error *err)
+{
+    const struct report_table *table = report_table(report, name);
+    int wanted[GPU_MOST_COLUMNS];
+
+    *ops = (struct gpu_ops){ 0 };
+    if (!table || !table->rows)
+        return 0;
+    if (table->rows >= UINT32_MAX)
+        return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to join", table->name);
+    int code = report_read(report, table, wanted, find_columns(table, extra, wanted), &ops->columns, err);
+    if (code != 0)
+        return code;
+    use_columns(ops);
+    return 0;
+}
+
+static int passes(const void *context, const struct report_block *block, size_t row)
+{
+    struct filter_gpu_work work = {
+        block->values[OP_START][row],
+        block->values[OP_END][row],
+        block_is_null(block, OP_PROCESS, row) ? 0 : block->values[OP_PROCESS][row],
+        block_is_null(block, OP_CORRELATION, row) ? NO_CORRELATION : block->values[OP_CORRELATION][row],
+        block->values[OP_DEVICE][row],
+        block->values[OP_STREAM][row],
+    };
+
+    return filter_gpu(context, &work);
+}
+
+int gpu_read_first(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
+                   const struct filter *filter, size_t most, uint64_t *total, struct error *err)
+{
+    const struct report_table *table = report_table(report, gpu_tables[kind]);
+    int is_all = !filter->span && !filter->only.only, wanted[GPU_MOST_COLUMNS];
+    struct first_rows first = { 0 };
+
+    *ops = (struct gpu_ops){ 0 };
+    if (!table || !table->rows)
+        return 0;
+    size_t count = find_columns(table, extra, wanted);
+    struct first_rows_wish wish = { wanted, is_all ? 1 : OP_COLUMNS, most, is_all ? NULL : passes, filter };
+    int code = first_rows_find(&first, report, table, &wish, err);
+    if (code != 0)
+        return code;
+    *total += first.total;
+    code = first_rows_read(&first, report, table, wanted, count, &ops->columns, err);
+    first_rows_free(&first);
+    if (code != 0)
+        return code;
+    use_columns(ops);
     return 0;
 }
 

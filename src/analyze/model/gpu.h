@@ -31,6 +31,10 @@ int gpu_read(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, con
 /* The same of any table with these columns. */
 int gpu_read_table(struct gpu_ops *ops, struct report *report, const char *name, const char *const *extra,
                    struct error *err);
+/* The same of the first rows in order of time that pass the filter; the number of all that do is added to total.
+ * ERR_CORRUPT: only gpu_read() can tell which these are (first_rows.h). */
+int gpu_read_first(struct gpu_ops *ops, struct report *report, enum gpu_kind kind, const char *const *extra,
+                   const struct filter *filter, size_t most, uint64_t *total, struct error *err);
 void gpu_free(struct gpu_ops *ops);
 
 /* Extra column c of a row, and whether it is empty. */

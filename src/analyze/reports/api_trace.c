@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
+#include "analyze/engine/first_rows.h"
 #include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/filter.h"
@@ -21,6 +22,7 @@ struct api_trace {
     struct filter filter;
     uint32_t *order; /* owned; the rows that pass the filter, in order of time */
     size_t count;
+    uint64_t total;  /* rows that pass, where only the first were read */
 };
 
 static int sort_calls(struct api_trace *trace)
@@ -36,6 +38,40 @@ static int sort_calls(struct api_trace *trace)
     return order_by_time(trace->order, trace->count, values[START]);
 }
 
+static int passes(const void *context, const struct report_block *block, size_t row)
+{
+    return filter_thread(context, block_is_null(block, THREAD, row) ? 0 : block->values[THREAD][row],
+                         block->values[START][row], block->values[END][row]);
+}
+
+/* Only the first rows: all that a page shows of a trace of millions. */
+static int read_first(struct api_trace *trace, const struct report_table *table, size_t most, struct error *err)
+{
+    int is_all = !trace->filter.span && !trace->filter.only.only, wanted[COLUMNS];
+    struct first_rows_wish wish = { wanted, is_all ? 1 : THREAD + 1, most, is_all ? NULL : passes, &trace->filter };
+    struct first_rows first;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        wanted[i] = report_column(table, column_names[i]);
+    int code = first_rows_find(&first, trace->report, table, &wish, err);
+    if (code != 0)
+        return code;
+    trace->total = first.total;
+    code = first_rows_read(&first, trace->report, table, wanted, COLUMNS, &trace->columns, err);
+    first_rows_free(&first);
+    return code;
+}
+
+static int read_calls(struct api_trace *trace, const struct report_table *table, size_t most, struct error *err)
+{
+    int code = most ? read_first(trace, table, most, err) : ERR_CORRUPT;
+
+    if (code != ERR_CORRUPT)
+        return code;
+    trace->total = 0;
+    return columns_read(trace->report, table->name, column_names, COLUMNS, &trace->columns, err);
+}
+
 static int open_trace(struct api_trace *trace, struct report *report, const struct analysis_request *request,
                       const char *name, struct error *err)
 {
@@ -47,7 +83,7 @@ static int open_trace(struct api_trace *trace, struct report *report, const stru
         return error_set(err, ERR_UNSUPPORTED, "the table %s has too many rows to sort", table->name);
     if ((code = filter_open(&trace->filter, report, request, err)) != 0)
         return code;
-    if ((code = columns_read(report, name, column_names, COLUMNS, &trace->columns, err)) != 0)
+    if ((code = read_calls(trace, table, request->first_rows, err)) != 0)
         return code;
     if ((code = thread_names_read(&trace->threads, report, err)) != 0)
         return code;
@@ -131,6 +167,7 @@ static int fill_table(const struct api_trace *trace, struct table *table, const 
         if (!cells || layout->add_row(trace, table, cells, trace->order[i]) != 0)
             return ERR_NO_MEMORY;
     }
+    table_set_total(table, (size_t)trace->total);
     return 0;
 }
 

@@ -31,6 +31,8 @@ struct gpu_trace {
     int64_t *starts;             /* owned, as is order; start times of all three tables, one after another */
     uint32_t *order;
     size_t count;
+    size_t most;                 /* rows that are wanted; 0: all */
+    uint64_t total;              /* that there are, where only some were read */
     struct text text;
 };
 
@@ -222,6 +224,33 @@ static int add_row(struct gpu_trace *trace, struct table *table, enum gpu_kind k
     return setters[kind](trace, table, cells, row);
 }
 
+/* All work, or only the first of each kind: all that a page shows of a trace of millions. */
+static int read_first(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
+{
+    int code;
+
+    for (int kind = 0; kind < GPU_KINDS; kind++)
+        if ((code = gpu_read_first(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], &trace->filter,
+                                   trace->most, &trace->total, err)) != 0)
+            return code;
+    return 0;
+}
+
+static int read_work(struct gpu_trace *trace, const char *const *const *extra, struct error *err)
+{
+    int code = trace->most ? read_first(trace, extra, err) : ERR_CORRUPT;
+
+    if (code != ERR_CORRUPT)
+        return code;
+    trace->total = 0;
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
+        gpu_free(&trace->ops[kind]);
+        if ((code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err)) != 0)
+            return code;
+    }
+    return 0;
+}
+
 static int read_tables(struct gpu_trace *trace, const struct analysis_request *request, struct error *err)
 {
     const char *kernel[] = {
@@ -247,11 +276,9 @@ static int read_tables(struct gpu_trace *trace, const struct analysis_request *r
     const char *const *extra[GPU_KINDS] = { [GPU_KERNEL] = kernel, [GPU_MEMCPY] = copy, [GPU_MEMSET] = fill };
     int code = filter_open(&trace->filter, trace->report, request, err);
 
-    if (code != 0)
+    trace->most = option_given(request, "nvtx-name") ? 0 : request->first_rows; /* ranges are by rows of all work */
+    if (code != 0 || (code = read_work(trace, extra, err)) != 0)
         return code;
-    for (int kind = 0; kind < GPU_KINDS; kind++)
-        if ((code = gpu_read(&trace->ops[kind], trace->report, (enum gpu_kind)kind, extra[kind], err)) != 0)
-            return code;
     if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&trace->ranges, trace->report, err)) != 0)
         return code;
     return read_devices(trace, err);
@@ -284,6 +311,9 @@ static int fill_table(struct gpu_trace *trace, struct table *table)
 {
     if (sort_rows(trace) != 0)
         return ERR_NO_MEMORY;
+    trace->total = trace->total ? trace->total : trace->count;
+    if (trace->most && trace->count > trace->most)
+        trace->count = trace->most;
     for (size_t i = 0; i < trace->count; i++) {
         size_t row = trace->order[i];
         int kind = 0;
@@ -292,6 +322,7 @@ static int fill_table(struct gpu_trace *trace, struct table *table)
         if (add_row(trace, table, (enum gpu_kind)kind, row) != 0)
             return ERR_NO_MEMORY;
     }
+    table_set_total(table, (size_t)trace->total);
     return 0;
 }
 

@@ -144,5 +144,7 @@ const char *report_string(struct report *report, int64_t id, size_t *length);
  * the first of them. The first search finds out whether strings repeat. */
 int64_t report_find_string(struct report *report, const char *bytes, size_t length);
 int report_strings_repeat(struct report *report);
+/* Whether it is certain that no two ids have the same text; of a set it never is. Reads all strings. */
+int report_strings_differ(struct report *report);
 
 #endif

@@ -205,6 +205,17 @@ int report_strings_repeat(struct report *report)
     return repeat;
 }
 
+int report_strings_differ(struct report *report)
+{
+    if (report->parts)
+        return 0;
+    report_find_string(report, "?", 1); /* makes the index */
+    pthread_mutex_lock(&report->lock);
+    int differ = report->string_index_ids && !report->strings_repeat;
+    pthread_mutex_unlock(&report->lock);
+    return differ;
+}
+
 void reader_forget_strings(struct report *report)
 {
     for (size_t i = 0; i < report->string_chunk_count; i++)

@@ -16,6 +16,7 @@ enum {
     LONGEST_STATEMENT = 1 << 20,
     LONGEST_CELL = 1 << 16,
     LIMIT_MS = 10000,
+    FIRST_ROWS = 300000, /* of a table, for an answer within half a second */
     MET_ENOUGH = 1
 };
 
@@ -29,6 +30,7 @@ struct result {
     unsigned char whole[MOST_COLUMNS]; /* the kind of whole numbers in the column */
     size_t column_count, row_count;
     int is_cut, has_result;
+    struct query_part part;            /* of a first answer: what it lacks */
 };
 
 /* ---- the kind of a column ---------------------------------------------------------------------------------------- */
@@ -155,7 +157,15 @@ static void add_result(struct text *out, const struct result *result)
         text_addf(out, "%s\"%s\"", i ? "," : "", kind_names[result->kinds[i]]);
     text_add(out, "],\"rows\":[");
     text_add_bytes(out, text_string(&result->rows), result->rows.length);
-    text_addf(out, "],\"cut\":%s}", result->is_cut ? "true" : "false");
+    text_addf(out, "],\"cut\":%s,\"part\":", result->is_cut ? "true" : "false");
+    if (!result->part.table) {
+        text_add(out, "null}");
+        return;
+    }
+    text_add(out, "{\"table\":");
+    json_add_text(out, result->part.table, strlen(result->part.table));
+    text_addf(out, ",\"rows\":%llu,\"of\":%llu}}", (unsigned long long)result->part.rows,
+              (unsigned long long)result->part.of);
 }
 
 static int run_statement(struct result *result, const struct arguments *arguments, struct error *err)
@@ -163,15 +173,20 @@ static int run_statement(struct result *result, const struct arguments *argument
     const struct query_visitor visitor = { result, take_columns, take_row, take_end };
     struct answer_cache *cache = result->view->cache;
     struct text statement = { 0 };
-    int code;
+    int64_t first = 0;
+    int code = argument_int(arguments, "first", 0, 1, &first, err);
 
+    if (code != 0)
+        return code;
     if (!cache->query && (code = query_open(result->view->report, &cache->query, err)) != 0)
         return code;
     query_limit(cache->query, LIMIT_MS);
+    query_first_rows(cache->query, first ? FIRST_ROWS : 0);
     text_add_bytes(&statement, arguments->body, arguments->body_length);
     code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory")
                                    : query_run(cache->query, text_string(&statement), &visitor, err);
     text_free(&statement);
+    result->part = query_part(cache->query);
     return code == MET_ENOUGH ? 0 : code;
 }
 

@@ -71,7 +71,7 @@ static void add_table(struct view *view, struct text *out, const struct analysis
         }
         text_add_char(out, ']');
     }
-    text_addf(out, "],\"total\":%zu,\"name_column\":", rows);
+    text_addf(out, "],\"total\":%zu,\"name_column\":", table_total(table));
     if (name < 0)
         text_add(out, "null}");
     else
@@ -171,6 +171,7 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
     const struct analysis_request request = { .span = is_all ? NULL : &span,
                                               .filter = filter.only ? &filter : NULL,
                                               .options = options,
+                                              .first_rows = (size_t)limit + !limit,
                                               .option_count = read_options(arguments, &words, options, MOST_OPTIONS) };
     code = analysis_run(analysis, view->report, &request, &table, err);
     text_free(&words);

@@ -249,6 +249,8 @@ export interface SqlResult {
   kinds: string[];
   rows: Cell[][];
   cut: boolean;
+  /** Of a first answer: the table of which only some rows were read. null: the answer is the true one. */
+  part: { table: string; rows: number; of: number } | null;
 }
 
 /** A table as the question that makes it: one of `tacho stats` about a part of the capture, or a statement. */
@@ -298,7 +300,8 @@ export interface Engine {
   matrix(area: MatrixArea | null, span: Span | null, signal?: AbortSignal): Promise<Matrix>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
   advice(): Promise<Advice>;
-  sql(statement: string, signal?: AbortSignal): Promise<SqlResult>;
+  /** first: an answer at once, from the first rows of long tables; its `part` says so. */
+  sql(statement: string, signal?: AbortSignal, first?: boolean): Promise<SqlResult>;
   notes(): Promise<Note[]>;
   saveNotes(notes: readonly Note[]): Promise<void>;
   close(): void;

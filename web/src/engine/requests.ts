@@ -148,8 +148,8 @@ export abstract class RequestEngine implements Engine {
     }
   }
 
-  sql(statement: string, signal?: AbortSignal): Promise<SqlResult> {
-    return this.json("sql", statement, Turn.Long, signal);
+  sql(statement: string, signal?: AbortSignal, first = false): Promise<SqlResult> {
+    return this.json(requestOf("sql", { first }), statement, Turn.Long, signal);
   }
 
   close(): void {

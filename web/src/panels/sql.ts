@@ -116,15 +116,22 @@ export class SqlPanel extends Panel {
     this.status.textContent = "…";
     this.status.classList.remove("failed");
     const began = performance.now();
+    let seen = "";
     try {
-      const result = await this.latest.of((signal) => this.app.state.engine.sql(statement, signal));
+      let result = await this.latest.of((signal) => this.app.state.engine.sql(statement, signal, true));
+      if (result?.part) {
+        seen = `from the first ${count(result.part.rows)} of ${count(result.part.of)} rows of ${result.part.table}`;
+        this.status.textContent = `Preliminary, ${seen}; reading all rows…`;
+        this.show(result);
+        result = await this.latest.of((signal) => this.app.state.engine.sql(statement, signal));
+      }
       if (!result) return;
       const took = duration(Math.round((performance.now() - began) * 1e6));
       this.status.textContent = result.cut ? `the first ${count(result.rows.length)} rows, ${took}` : took;
       this.ran = statement;
       this.show(result);
     } catch (error) {
-      this.status.textContent = (error as Error).message;
+      this.status.textContent = seen ? `${(error as Error).message}; the answer below is ${seen} only` : (error as Error).message;
       this.status.classList.add("failed");
     }
   }
