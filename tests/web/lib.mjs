@@ -92,15 +92,22 @@ export async function serve(file, ...options) {
   });
 }
 
+/** The browser that BROWSER names: a script that needs nothing of Chromium's own runs in both. Debian's Firefox understands WebDriver BiDi. */
+export const inFirefox = process.env.BROWSER === "firefox";
 let started = null;
 export function browser() {
-  started ??= loadPlaywright().chromium.launch({ executablePath: findBrowser(), args: ["--no-sandbox"], timeout: PATIENCE_MS });
+  const { chromium, _bidiFirefox: mozilla } = loadPlaywright();
+  if (inFirefox && !hasFirefox()) skip("Firefox is not installed");
+  started ??= inFirefox
+    ? mozilla.launch({ executablePath: findFirefox(), timeout: PATIENCE_MS })
+    : chromium.launch({ executablePath: findBrowser(), args: ["--no-sandbox"], timeout: PATIENCE_MS });
   return started;
 }
 
 /** A page at an address, with every complaint of the browser kept: a test that leaves some behind has failed. */
 export async function openPage(address, options = {}) {
-  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"], ...options });
+  const rights = inFirefox ? {} : { acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"] };
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, ...rights, ...options });
   const page = await context.newPage();
   const complaints = [];
   const refused = []; // requests that the server refused, with its words

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, openPage, report, scratch, shot, test, until, view } from "./lib.mjs";
+import { assert, finish, inFirefox, openPage, report, scratch, shot, test, until, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const tacho = (...words) => execFileSync(process.env.TACHO, words, { encoding: "utf8", maxBuffer: 1 << 28 });
@@ -249,7 +249,7 @@ const served = await view(file);
 const { origin } = await served.page.evaluate(() => fetch("api/about", { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()));
 await panels(served, "server");
 
-if (existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) {
+if (!inFirefox && existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) { // one_file.mjs opens such a page in Firefox too
   const place = join(scratch(), "page.html");
   tacho("export", "-q", "-t", "html", "-o", place, file);
   const opened = await openPage(`file://${place}`);
