@@ -8,12 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/human.h"
 #include "cmd/print/display.h"
 #include "command.h"
 #include "install_paths.h"
 #include "open_report.h"
+#include "report/reader/unite.h"
 #include "serve/serve.h"
 
 #define HOST_MOST 256
@@ -22,6 +24,7 @@ struct settings {
     int port;
     int no_browser;
     int as_map;
+    int compares;
     const char *host;
     struct option_list allowed;
     struct foreign_rep_settings input;
@@ -52,6 +55,9 @@ static const struct option options[] = {
     { .name = "map", .kind = OPTION_FLAG, .offset = offsetof(struct settings, as_map),
       .help = "Show how busy each rank of a job was, and its events after a click on it; the default for more than 64 "
               "ranks with more than 20 million events." },
+    { .name = "compare", .kind = OPTION_FLAG, .offset = offsetof(struct settings, compares),
+      .help = "Compare two runs, A and B: their steps side by side, and the tables of tacho diff. The default for two "
+              "FILEs, unless they are of different ranks." },
     SET_OPTIONS(struct settings, input),
     { 0 },
 };
@@ -138,26 +144,37 @@ static void warn(const struct command *self, const struct serve *server, const s
                 self->name);
 }
 
-/* Serves until a signal comes. */
-static int serve(const struct command *self, struct view *view, const char *file, const struct settings *settings,
-                 int64_t begun_ns, struct error *err)
+struct shown {
+    struct report *report;
+    struct view *view;
+    struct text name; /* owned */
+};
+
+/* Serves a report, or two runs, until a signal comes. */
+static int serve(const struct command *self, const struct shown *shown, size_t shown_count,
+                 const struct settings *settings, int64_t begun_ns, struct error *err)
 {
     const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
-    char own_name[HOST_MOST], shown[HOST_MOST], address[HOST_MOST + 128];
-    struct text out = { 0 }, notes = { 0 };
+    char own_name[HOST_MOST], host[HOST_MOST], address[HOST_MOST + 128];
+    struct text out = { 0 }, notes[2] = { { 0 }, { 0 } };
     struct serve *server;
     size_t count = settings->allowed.count;
     int code;
 
     memcpy(hosts, settings->allowed.values, count * sizeof *hosts);
-    name_host(settings, own_name, shown);
+    name_host(settings, own_name, host);
     if (settings->host && *own_name)
         hosts[count++] = own_name;
-    text_addf(&notes, "%s.notes.json", file);
+    for (size_t i = 0; i < shown_count; i++) {
+        text_addf(&notes[i], "%s.notes.json", text_string(&shown[i].name));
+        text_add(&out, i ? " and " : "");
+        display_add(&out, text_string(&shown[i].name), shown[i].name.length, 0);
+    }
     struct serve_settings wanted = {
-        .view = view,
+        .view = shown->view,
         .page_folder = install_page_folder(),
-        .notes_path = text_string(&notes),
+        .notes_path = text_string(&notes[0]),
+        .other_notes_path = shown_count > 1 ? text_string(&notes[1]) : NULL,
         .address = settings->host,
         .port = settings->port,
         .allowed_hosts = hosts,
@@ -166,9 +183,8 @@ static int serve(const struct command *self, struct view *view, const char *file
     };
     if ((code = serve_open(&wanted, &server, err)) != 0)
         goto free_texts;
-    snprintf(address, sizeof address, "http://%s:%d/?token=%s", shown, serve_port(server), serve_token(server));
-    display_add(&out, file, strlen(file), 0);
-    text_add(&out, " is ready after ");
+    snprintf(address, sizeof address, "http://%s:%d/?token=%s", host, serve_port(server), serve_token(server));
+    text_add(&out, shown_count > 1 ? " are ready after " : " is ready after ");
     human_time(&out, clock_monotonic_ns() - begun_ns);
     text_add(&out, ":\n");
     add_address(&out, server, settings, own_name, address);
@@ -180,7 +196,111 @@ static int serve(const struct command *self, struct view *view, const char *file
     serve_close(server);
 free_texts:
     text_free(&out);
-    text_free(&notes);
+    text_free(&notes[0]);
+    text_free(&notes[1]);
+    return code;
+}
+
+/* ---- one report, or two runs ------------------------------------------------------------------------------------ */
+
+static int open_shown(struct shown *shown, struct input input, const struct settings *settings, struct error *err)
+{
+    struct text found = { 0 };
+    int code = open_input(input, &settings->input, &found, &shown->report, err);
+
+    text_free(&found);
+    if (code != 0)
+        return code;
+    input_name(&shown->name, input);
+    if ((code = view_open_as(shown->report, &(struct view_options){ .as_map = settings->as_map }, &shown->view, err)) ==
+        0)
+        view_set_name(shown->view, text_string(&shown->name));
+    return code;
+}
+
+static void close_shown(struct shown *shown)
+{
+    view_close(shown->view);
+    if (shown->report)
+        close_report(shown->report, text_string(&shown->name));
+    text_free(&shown->name);
+}
+
+/* Whether all ranks of a set are known, and each is there once. */
+static int is_one_job(struct report *set)
+{
+    int64_t *ranks = NULL;
+    size_t count = 0, room = 0;
+    int is_known = 1;
+
+    for (size_t p = 0; is_known && p < report_part_count(set); p++) {
+        const struct report_part *part = report_part_at(set, p);
+        size_t own = part->rank_count ? part->rank_count : 1;
+        is_known = (part->rank_count || part->rank >= 0) &&
+                   array_reserve(&ranks, &room, count + own, sizeof *ranks) == 0;
+        for (size_t i = 0; is_known && i < own; i++)
+            ranks[count++] = part->rank_count ? part->ranks[i].rank : part->rank;
+    }
+    if (count)
+        qsort(ranks, count, sizeof *ranks, array_by_int64);
+    for (size_t i = 1; i < count; i++)
+        is_known &= ranks[i] != ranks[i - 1];
+    free(ranks);
+    return is_known && count > 0;
+}
+
+/* Two files are two runs unless they are of different ranks, or options of sets say that they belong together. */
+static int are_runs(struct input input, const struct settings *settings)
+{
+    struct foreign_rep_settings quiet = settings->input;
+    struct text found = { 0 };
+    struct error err = { 0 };
+    struct report *set;
+
+    if (settings->compares)
+        return 1;
+    if (input.count != 2 || settings->as_map || quiet.ranks || quiet.hosts || quiet.clock || quiet.by)
+        return 0;
+    quiet.is_quiet = 1;
+    int code = open_input(input, &quiet, &found, &set, &err);
+    text_free(&found);
+    if (code != 0)
+        return 0; /* whoever opens it tells why */
+    int is_job = is_one_job(set);
+    report_close(set);
+    return !is_job;
+}
+
+static int show_report(const struct command *self, struct input input, const struct settings *settings,
+                       int64_t begun_ns, struct error *err)
+{
+    struct shown shown = { 0 };
+    int code;
+
+    if ((code = open_shown(&shown, input, settings, err)) != 0)
+        goto close_shown;
+    code = serve(self, &shown, 1, settings, begun_ns, err);
+close_shown:
+    close_shown(&shown);
+    return code;
+}
+
+static int show_runs(const struct command *self, struct input input, const struct settings *settings, int64_t begun_ns,
+                     struct error *err)
+{
+    struct shown runs[2] = { { 0 }, { 0 } };
+    int code;
+
+    if (input.count != 2)
+        return error_set(err, ERR_BAD_ARGUMENT, "--compare takes two reports: tacho view --compare A B");
+    for (size_t i = 0; i < 2; i++)
+        if ((code = open_shown(&runs[i], input_at(input.paths, 2, 1, i), settings, err)) != 0)
+            goto close_runs;
+    view_set_other(runs[0].view, runs[1].view);
+    code = serve(self, runs, 2, settings, begun_ns, err);
+close_runs:
+    close_shown(&runs[0]);
+    close_shown(&runs[1]);
     return code;
 }
 
@@ -190,11 +310,8 @@ static int run(const struct command *self, int argc, char **argv)
     int64_t begun_ns = clock_monotonic_ns();
     const char *files[argc];
     struct error err = { 0 };
-    struct report *report;
-    struct view *view;
-    struct text found = { 0 }, name = { 0 };
     size_t count;
-    int status, code;
+    int status;
 
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
@@ -202,19 +319,9 @@ static int run(const struct command *self, int argc, char **argv)
         error_set(&err, ERR_BAD_ARGUMENT, "no file given: tacho view FILE");
         return command_fail(self, &err);
     }
-    if ((code = open_input((struct input){ files, count }, &settings.input, &found, &report, &err)) != 0)
-        goto free_name;
-    input_name(&name, (struct input){ files, count });
-    if ((code = view_open_as(report, &(struct view_options){ .as_map = settings.as_map }, &view, &err)) != 0)
-        goto close_file;
-    view_set_name(view, text_string(&name));
-    code = serve(self, view, text_string(&name), &settings, begun_ns, &err);
-    view_close(view);
-close_file:
-    close_report(report, text_string(&name));
-free_name:
-    text_free(&found);
-    text_free(&name);
+    const struct input input = { files, count };
+    int code = are_runs(input, &settings) ? show_runs(self, input, &settings, begun_ns, &err)
+                                          : show_report(self, input, &settings, begun_ns, &err);
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
@@ -222,6 +329,7 @@ static const struct entry examples[] = {
     { "tacho view report1.tacho", "Open the timeline in the browser." },
     { "tacho view run/", "Show all ranks of a job, whose reports are in this folder." },
     { "tacho view --filter-rank 8-15 run/", "Show some ranks of a job." },
+    { "tacho view before.tacho after.tacho", "Compare two runs, step by step and table by table." },
     { "tacho view --no-browser -p 8000 report1.tacho", "Serve the timeline at port 8000 and print its address." },
     { 0 },
 };

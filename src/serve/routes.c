@@ -60,7 +60,8 @@ static const char *body_of(const struct question *question, size_t *length)
 /* Some ranks of a job have notes of their own: the rows of their timeline are others. */
 static int add_notes_path(const struct question *question, struct text *out, struct error *err)
 {
-    const char *whole = question->routes->notes_path;
+    int is_other = question->routes->other_notes_path && question->query && strstr(question->query, "run=1");
+    const char *whole = is_other ? question->routes->other_notes_path : question->routes->notes_path;
     const char *ranks = question->query ? strstr(question->query, "ranks=") : NULL;
     size_t length = strlen(whole), end = strlen(NOTES);
 

@@ -12,7 +12,7 @@ struct evhttp_request;
 
 struct routes {
     struct view *view;
-    const char *notes_path;
+    const char *notes_path, *other_notes_path;
     int is_far; /* see serve_settings */
     struct access_guard guard;
     struct page_files page;

@@ -261,6 +261,7 @@ int serve_open(const struct serve_settings *settings, struct serve **out, struct
     *server = (struct serve){ .settings = settings,
                                .routes = { .view = settings->view,
                                            .notes_path = settings->notes_path,
+                                           .other_notes_path = settings->other_notes_path,
                                            .is_far = settings->far,
                                            .guard = { .hosts = settings->allowed_hosts,
                                                       .host_count = settings->allowed_host_count,

@@ -18,6 +18,7 @@ struct serve_settings {
     const char *page_folder;          /* index.html and its files; without index.html, the server
                                        * answers with a sentence that says so */
     const char *notes_path;           /* the file of bookmarks; need not exist */
+    const char *other_notes_path;     /* that of the run that the view is compared with; NULL: there is none */
     const char *address;              /* NULL: loopback, IPv4 and IPv6 */
     int port;                         /* 0: any free one; SERVE_USUAL: SERVE_PORT, or any
                                        * free one where that is taken */

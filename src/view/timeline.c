@@ -17,6 +17,7 @@
 #include "view/load/lanes.h"
 #include "view/load/rank_map.h"
 #include "view/load/row_tree.h"
+#include "view/steps/steps_answers.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
@@ -186,6 +187,11 @@ void view_set_name(struct view *view, const char *path)
     view->name = arena_copy(&view->arena, name, strlen(name) + 1);
 }
 
+void view_set_other(struct view *view, struct view *other)
+{
+    view->other = other;
+}
+
 void view_close(struct view *view)
 {
     if (!view)
@@ -236,6 +242,8 @@ static const struct request {
     { "selection", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_selection },
     { "table", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_table },
     { "matrix", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_matrix },
+    { "steps", JSON, VIEW_LANE_OVERVIEW, VIEW_LANE_OVERVIEW, view_steps },
+    { "diff", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_diff },
     { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },
     { "advice", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_advice },
     { "sql", JSON, VIEW_LANE_SQL, VIEW_LANE_SQL, view_sql },
@@ -271,8 +279,14 @@ static int answer(struct view *view, const struct request *known, const struct a
 {
     const char *ranks = argument_text(arguments, "ranks", NULL);
     struct view *some;
+    int64_t run = 0;
     int code;
 
+    if ((code = argument_int(arguments, "run", 0, 1, &run, err)) != 0)
+        return code;
+    if (run && !view->other)
+        return error_set(err, ERR_NOT_FOUND, "one run is shown");
+    view = run ? view->other : view;
     if (!ranks)
         return known->answer(view, arguments, out, err);
     if ((code = rank_views_take(view, ranks, &some, err)) != 0)

@@ -26,6 +26,9 @@ void view_close(struct view *view);
 /* Sets the name of the report in answers to about: the last part of a path. The default is the name of the first
  * process. */
 void view_set_name(struct view *view, const char *path);
+/* Sets the run that this one is compared with: requests with the argument run=1 are about that one. It must stay open
+ * as long as this one is. */
+void view_set_other(struct view *view, struct view *other);
 
 /* Requests of different lanes may be answered at the same time, by different threads; requests of one lane only one
  * after the other. Requests of VIEW_LANE_NOW read only data that view_open() made, and take no noticeable time, so the

@@ -293,6 +293,8 @@ static void run_view(struct hostile *hostile, struct report *report)
                                             "find?text=a",
                                             "next?text=e&at=0",
                                             "flame?source=cpu",
+                                            "steps?bins=7",
+                                            "steps?by=ranks",
                                             "flame?source=python",
                                             "advice",
                                             "table?report=nvtx_sum" };

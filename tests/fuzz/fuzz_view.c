@@ -45,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                             "find?text=a",
                                             "next?text=e&at=0",
                                             "flame?source=cpu",
+                                            "steps?bins=7&order=duration",
                                             "advice",
                                             "table?report=nvtx_sum" };
     struct memory_file file = { bytes, size };

@@ -48,6 +48,8 @@ export const KEYS = [
   { group: "Panels", keys: ["i"], what: "Details of the event", command: "panel-details" },
   { group: "Panels", keys: ["u"], what: "List of events", command: "panel-events" },
   { group: "Panels", keys: ["t"], what: "Tables of the span", command: "panel-tables" },
+  { group: "Panels", keys: ["Shift+t"], what: "Steps below each other", command: "panel-steps" },
+  { group: "Panels", keys: ["Shift+c"], what: "Differences between two runs", command: "panel-compare" },
   { group: "Panels", keys: ["x"], what: "Communication matrix of MPI ranks", command: "panel-matrix" },
   { group: "Panels", keys: ["g"], what: "Flame graph of the span", command: "panel-flame" },
   { group: "Panels", keys: ["v"], what: "Advice", command: "panel-advice" },

@@ -209,6 +209,8 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     text_add_char(out, '{');
     const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "";
     json_string(out, "name", view->name ? view->name : path_base_name(first));
+    if (view->other && view->other->name)
+        json_string(out, "other", view->other->name);
     json_string(out, "version", TACHO_VERSION);
     json_string(out, "recorder", recorder ? recorder : "");
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);

@@ -1,4 +1,4 @@
-/* Rows and events as arguments of requests and as parts of answers. */
+/* Rows, events and tables as arguments of requests and as parts of answers. */
 #ifndef TACHO_VIEW_ANSWER_ROW_ANSWERS_H
 #define TACHO_VIEW_ANSWER_ROW_ANSWERS_H
 
@@ -15,5 +15,11 @@ int view_argument_span(const struct view *view, const struct arguments *argument
 void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
 /* Its members without the braces. */
 void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event);
+
+struct analysis;
+struct table;
+/* The members of the answer to table, with at most so many rows, without the braces (table_answer.c). */
+void view_add_table_members(struct view *view, struct text *out, const struct analysis *analysis,
+                            const struct table *table, size_t limit);
 
 #endif

@@ -45,14 +45,14 @@ static void add_cell(struct view *view, struct text *out, const struct table_col
     }
 }
 
-static void add_table(struct view *view, struct text *out, const struct analysis *analysis, const struct table *table,
-                      size_t limit)
+void view_add_table_members(struct view *view, struct text *out, const struct analysis *analysis,
+                            const struct table *table, size_t limit)
 {
     const struct table_column *columns = table_columns(table);
     size_t column_count = table_column_count(table), rows = table_row_count(table);
     int name = name_column(table);
 
-    text_addf(out, "{\"report\":\"%s\",\"title\":", analysis->name);
+    text_addf(out, "\"report\":\"%s\",\"title\":", analysis->name);
     json_add_text(out, analysis->title, strlen(analysis->title));
     text_add(out, ",\"columns\":[");
     for (size_t c = 0; c < column_count; c++) {
@@ -73,9 +73,9 @@ static void add_table(struct view *view, struct text *out, const struct analysis
     }
     text_addf(out, "],\"total\":%zu,\"name_column\":", table_total(table));
     if (name < 0)
-        text_add(out, "null}");
+        text_add(out, "null");
     else
-        text_addf(out, "%d}", name);
+        text_addf(out, "%d", name);
 }
 
 /* Rows have the id of the GPU, tables have the device number within the process: where each process sees one GPU only,
@@ -177,7 +177,9 @@ int view_table(struct view *view, const struct arguments *arguments, struct text
     text_free(&words);
     if (code != 0)
         return code;
-    add_table(view, out, analysis, table, (size_t)limit);
+    text_add_char(out, '{');
+    view_add_table_members(view, out, analysis, table, (size_t)limit);
+    text_add_char(out, '}');
     table_delete(table);
     return 0;
 }

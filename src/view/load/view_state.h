@@ -124,6 +124,7 @@ struct view {
     struct text scratch;                  /* while it is being opened: answers come from several threads */
     const struct report_span *span;       /* while it is being opened: the first and last time to show; may be NULL */
     struct rank_views *rank_views;        /* owned; timelines of some of its ranks; never NULL */
+    struct view *other;                   /* the second of two runs that are compared; NULL: there is none */
     struct answer_cache *cache; /* owned; results that answers keep from one request to the next; never NULL */
 };
 

@@ -28,6 +28,8 @@ export interface Row {
 
 export interface About {
   name: string;
+  /** The run that this one is compared with. */
+  other?: string;
   program: string;
   version: string;
   /** The profiler that recorded it, "Tacho" or the one whose file was imported; "" if that is not known. */
@@ -229,6 +231,47 @@ export interface Matrix extends MatrixArea {
   cells: (readonly [row: number, column: number, messages: number, bytes: number])[];
 }
 
+/** What the GPUs did in a step; each of its moments counts once. */
+export interface Strip extends Event {
+  run: number;
+  rank?: number;
+  compute: number;
+  communication: number;
+  copies: number;
+  idle: number;
+  /** Nanoseconds of computing, communication and copies in each bin, one after the other. */
+  bins: readonly number[];
+}
+export type StepsBy = "steps" | "ranks" | "runs";
+export interface StepsQuery {
+  by: StepsBy;
+  order: "time" | "duration";
+  /** The row of steps; the first one where absent. */
+  row?: number;
+  /** Of all ranks: the number of the step. */
+  step?: number;
+  bins: number;
+  first: number;
+  count: number;
+}
+/** Some strips, and the step whose duration is the median. */
+export interface Steps {
+  total: number;
+  first: number;
+  /** The length of a bin. */
+  bin: number;
+  median: Strip;
+  strips: { place: number; items: Strip[] }[];
+}
+
+/** A table of two runs. */
+export interface Diff extends Table {
+  /** The column whose values are compared. */
+  compared: string;
+  unchanged: number;
+  reports: { name: string; title: string }[];
+}
+
 export interface Flame {
   unit: "samples" | "ns";
   frames: Frame[];
@@ -298,6 +341,9 @@ export interface Engine {
   table(report: string, filter: Filter & { options?: string }, limit: number, signal?: AbortSignal): Promise<Table>;
   /** Who sent how much to whom; all ranks where no area is given. */
   matrix(area: MatrixArea | null, span: Span | null, signal?: AbortSignal): Promise<Matrix>;
+  steps(query: StepsQuery, signal?: AbortSignal): Promise<Steps>;
+  /** How the run that is shown differs from the other one in a table of `tacho stats`. */
+  diff(report: string | undefined, all: boolean, limit: number, signal?: AbortSignal): Promise<Diff>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
   advice(): Promise<Advice>;
   /** first: an answer at once, from the first rows of long tables; its `part` says so. */

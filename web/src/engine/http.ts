@@ -13,6 +13,16 @@ export function ranks(): string | null {
   return given !== null && /^[\d,-]{1,200}$/.test(given) ? given : null;
 }
 
+/** Of two runs that are compared: the one that this page shows. */
+export const run = (): 0 | 1 => (new URLSearchParams(location.search).get("run") === "1" ? 1 : 0);
+
+/** The address of a page like this one about the first or the second run. */
+export function addressOfRun(which: number, hash: string): string {
+  const search = new URLSearchParams(location.search);
+  search.delete("run");
+  return `?${search.toString()}${which === 0 ? "" : "&run=1"}${hash}`;
+}
+
 /** The address of a page like this one about some ranks, or about all of them. */
 export function addressOf(some: string | null, hash: string): string {
   const search = new URLSearchParams(location.search);
@@ -20,10 +30,11 @@ export function addressOf(some: string | null, hash: string): string {
   return `?${search.toString()}${some === null ? "" : `&ranks=${some}`}${hash}`;
 }
 
-/** A request about the ranks of this page. */
+/** A request about the run and the ranks of this page. */
 function narrowed(request: string): string {
   const some = ranks();
-  return some === null ? request : `${request}${request.includes("?") ? "&" : "?"}ranks=${some}`;
+  const parts = [...(run() === 0 ? [] : ["run=1"]), ...(some === null ? [] : [`ranks=${some}`])];
+  return parts.length === 0 ? request : `${request}${request.includes("?") ? "&" : "?"}${parts.join("&")}`;
 }
 
 function send(request: string, body?: string, signal?: AbortSignal): Promise<Response> {

@@ -3,7 +3,7 @@
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
-  About, Advice, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Table, Tile,
+  About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
 } from "./engine";
 
 type Value = string | number | boolean | undefined;
@@ -132,6 +132,14 @@ export abstract class RequestEngine implements Engine {
 
   table(report: string, filter: Filter & { options?: string }, limit: number, signal?: AbortSignal): Promise<Table> {
     return this.json(requestOf("table", { report, ...whole(filter), limit }), undefined, Turn.Long, signal);
+  }
+
+  steps(query: StepsQuery, signal?: AbortSignal): Promise<Steps> {
+    return this.json(requestOf("steps", { ...query }), undefined, Turn.Long, signal);
+  }
+
+  diff(report: string | undefined, all: boolean, limit: number, signal?: AbortSignal): Promise<Diff> {
+    return this.json(requestOf("diff", { report, all, limit }), undefined, Turn.Long, signal);
   }
 
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame> {

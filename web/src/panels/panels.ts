@@ -15,6 +15,8 @@ import { EventsPanel } from "./lists/events";
 import { followTicks } from "./lists/ticks";
 import { hasMatrix, MatrixPanel } from "./matrix";
 import { NotesPanel } from "./notes";
+import { ComparePanel } from "./compare";
+import { hasSteps, StepsPanel } from "./steps";
 import { Story } from "./story";
 import { copyView } from "./view_markdown";
 import { SearchBox, SearchPanel } from "./search";
@@ -42,7 +44,10 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   const notes = new NotesPanel([tables, sql]);
   const story = new Story(app, [tables, sql]);
   const matrix = hasMatrix(app.state.about) ? [new MatrixPanel((report) => tables.choose(report))] : [];
-  const dock = new Dock([new DetailsPanel(), new EventsPanel(), tables, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
+  const steps = hasSteps(app.state) ? [new StepsPanel()] : [];
+  const compare = app.state.about.other === undefined ? [] : [new ComparePanel()];
+  if (compare.length > 0 && !/[#&]p=/.test(location.hash)) app.set({ panel: "compare" }); // what two runs are opened for
+  const dock = new Dock([...compare, new DetailsPanel(), new EventsPanel(), tables, ...steps, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
@@ -64,7 +69,7 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
     const { event } = app.state;
     if (event) app.listEvents({ of: "same", ...event, inSpan: false });
   });
-  for (const name of ["details", "events", "tables", "flame", "advice", "sql", "matrix"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
+  for (const name of ["details", "events", "tables", "flame", "advice", "sql", "matrix", "steps", "compare"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
 }
 
 /** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */

@@ -51,7 +51,7 @@ export class Toolbar {
     return [
       button("PNG", save("png"), { icon: "picture", title: "Save the visible timeline as PNG", class: "quiet" }),
       button("SVG", save("svg"), { title: "Save the visible timeline as SVG", class: "quiet" }),
-      button("Markdown", () => perform("copy-markdown"), { title: "Copy this view as Markdown, for an issue tracker (Y)", class: "quiet" }),
+      button("", () => perform("copy-markdown"), { icon: "copy", title: "Copy this view as Markdown, for an issue tracker (Y)", class: "quiet" }),
       button("", () => chooseFile(this.open), { icon: "open", title: "Open another report", class: "quiet" }),
       button("", () => perform("help"), { icon: "help", title: "Keys (?)", class: "quiet" }),
     ];

@@ -3,7 +3,7 @@
 
 import type { App } from "../app";
 import type { Span } from "../engine/engine";
-import { addressOf, ranks } from "../engine/http";
+import { addressOf, addressOfRun, ranks, run } from "../engine/http";
 import { perform, on } from "../keys";
 import { make } from "../ui/dom";
 import type { Surface } from "../ui/surface";
@@ -30,6 +30,9 @@ export class Heading {
     this.top.append(this.length, this.part);
     const some = ranks();
     if (some !== null) this.top.append(make("a", { class: "all-ranks", href: addressOf(null, ""), title: `This page shows ${/\D/.test(some) ? "ranks" : "rank"} ${some}` }, "All ranks"));
+    const { other } = app.state.about;
+    if (other !== undefined) this.top.append(make("a", { class: "all-ranks", href: addressOfRun(1, ""), title: `Show the other run, ${other}` }, "Other run"));
+    else if (run() === 1) this.top.append(make("a", { class: "all-ranks", href: addressOfRun(0, ""), title: "Show the first run, with the comparison" }, "First run"));
     const filter = make("input", { type: "search", class: "row-filter", placeholder: "Filter rows", "aria-label": "Filter rows by name", spellcheck: "false", autocomplete: "off" });
     filter.value = app.state.choices.filter;
     filter.addEventListener("input", () => app.set({ choices: { ...app.state.choices, filter: filter.value } }));
