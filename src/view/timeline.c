@@ -8,6 +8,7 @@
 #include "rank_views.h"
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
+#include "view/idle/idle_rows.h"
 #include "view/lists/lists.h"
 #include "view/load/counter_points.h"
 #include "view/load/counter_sources.h"
@@ -122,7 +123,7 @@ static int read_events(struct view *view, struct error *err)
     for (size_t i = 0; i < view_family_count; i++)
         if ((code = read_family(view, &view_families[i], err)) != 0)
             return code;
-    if ((code = derived_rows(view, err)) != 0)
+    if ((code = derived_rows(view, err)) != 0 || (code = idle_rows(view, err)) != 0)
         return code;
     return counter_sources_read(view, err);
 }
@@ -164,6 +165,7 @@ int view_open_as(struct report *report, const struct view_options *options, stru
     view->report = report;
     view->span = options->span;
     view->row_keys.width = KEY_PARTS;
+    view->steady = (struct report_span){ INT64_MAX, INT64_MIN };
     if (intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new()) ||
         !(view->rank_views = rank_views_new((struct rank_view_calls){ open_span, view_close }))) {
         code = error_set(err, ERR_NO_MEMORY, "out of memory");
@@ -210,6 +212,7 @@ void view_close(struct view *view)
     free(view->rows);
     free(view->row_of_key);
     free(view->overview);
+    free(view->gpu_uses);
     keys_free(&view->row_keys);
     job_rows_free(&view->ranks);
     intern_free(&view->own_names);
@@ -232,6 +235,7 @@ static const struct request {
     { "rows", JSON, VIEW_LANE_NOW, VIEW_LANE_RANKS, view_rows },
     { "tile", BINARY, VIEW_LANE_NOW, VIEW_LANE_NOW, view_tile },
     { "names", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_names },
+    { "idle", JSON, VIEW_LANE_IDLE, VIEW_LANE_IDLE, view_idle },
     { "overview", BINARY, VIEW_LANE_OVERVIEW, VIEW_LANE_OVERVIEW, view_overview },
     { "at", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_at },
     { "event", JSON, VIEW_LANE_EVENT, VIEW_LANE_EVENT, view_event },

@@ -42,6 +42,7 @@ enum view_lane {
     VIEW_LANE_TABLE,
     VIEW_LANE_FLAME,
     VIEW_LANE_ADVICE,
+    VIEW_LANE_IDLE,
     VIEW_LANE_SQL,
     VIEW_LANE_RANKS, /* the first questions about some ranks (rank_views.h), which are opened for them */
     VIEW_LANES

@@ -129,7 +129,7 @@ static void ranks_stand_below_their_hosts_in_order(void **state)
                                 "      +Thread 8\n"
                                 "        NVTX\n"
                                 "  +rank 10 | solver (7)\n"
-                                "    +GPU 0\n"
+                                "    +GPU 0 · 100 % busy\n"
                                 "      +Context 1\n"
                                 "        Stream 7\n"
                                 "    +solver (7)\n"

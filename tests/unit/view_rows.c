@@ -212,7 +212,8 @@ static int close_report(void **state)
 static void rows_stand_in_order(void **state)
 {
     assert_string_equal(tree(), "Steps\n"
-                                "GPU 0\n"
+                                "GPU 0 · 50 % busy\n"
+                                "  Why idle\n"
                                 "  Context 1\n"
                                 "    Stream 7\n"
                                 "  Context 1\n"

@@ -332,6 +332,7 @@ await test("an arrow to a folded row goes to the row around it", async () => {
   const call = events.find(({ row, name, w, x }) => row === api && /LaunchKernel/.test(name ?? "") && w > 1 && x > box.x + 20);
   await page.mouse.click(call.x + call.w / 2, call.y + 6);
   await page.waitForFunction(() => window.tachoTest.seen().arrows.some(({ kind }) => kind === "launches"));
+  await press("PageUp", "PageUp", "PageUp", "PageUp"); // the selected call was brought into sight
   await page.locator(`.row[data-row="${gpu.id}"] .row-fold`).click();
   const { arrows, rows: now } = await settled();
   const line = now.find(({ id }) => id === gpu.id);

@@ -2,7 +2,7 @@
 // never speak to each other. What a link must carry (view, selection, folded rows, …) is exactly what `Place` holds.
 
 import type { Drawing } from "./ui/picture";
-import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Note, Row, Span } from "./engine/engine";
+import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Idle, Note, Row, Span } from "./engine/engine";
 
 /** How the rows are shown, as far as it differs from how the report shows them at first. */
 export interface RowChoices {
@@ -49,6 +49,7 @@ export interface State extends Place {
   details: EventDetails | null;
   found: Found | null;
   advice: Advice | null;
+  idle: Idle | null;
   notes: readonly Note[];
   /** Where the matches of the search, or the listed events, are: the used ones of `of` parts of the report. */
   ticks: { bins: readonly number[]; of: number } | null;

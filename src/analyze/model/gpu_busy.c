@@ -65,7 +65,7 @@ struct walk {
     struct gpu_busy *busy;
     size_t most_gaps;
     int64_t least_gap_ns; /* above 0: all gaps that are so long, instead of the longest */
-    size_t device_room, gap_room;
+    size_t device_room, gap_room, pause_room;
 };
 
 #define NO_TIME INT64_MAX /* first_ns before the first work */
@@ -280,6 +280,16 @@ static int append_gap(struct walk *walk, struct gpu_busy_gap gap)
     return 0;
 }
 
+static int append_pause(struct walk *walk, struct gpu_busy_gap gap)
+{
+    struct gpu_busy *busy = walk->busy;
+
+    if (array_reserve(&busy->pauses, &walk->pause_room, busy->pause_count + 1, sizeof *busy->pauses) != 0)
+        return ERR_NO_MEMORY;
+    busy->pauses[busy->pause_count++] = gap;
+    return 0;
+}
+
 /* Keeps the longest, longest first; of two of one length the earlier. */
 static int add_gap(struct walk *walk, struct gpu_busy_gap gap)
 {
@@ -307,7 +317,7 @@ static int end_gap(struct walk *walk, struct gpu_busy_device *device, const stru
     device->last_ns = lane->start[at];
     if (step_pauses_overlap(&walk->pauses, gap.start_ns, lane->start[at])) {
         device->paused_ns = saturating_add(device->paused_ns, gap.length_ns);
-        return 0;
+        return append_pause(walk, gap);
     }
     if (gap.length_ns > device->largest.length_ns)
         device->largest = gap;
@@ -472,7 +482,38 @@ void gpu_busy_free(struct gpu_busy *busy)
 {
     free(busy->devices);
     free(busy->gaps);
+    free(busy->pauses);
     *busy = (struct gpu_busy){ 0 };
+}
+
+static int64_t overlap(const struct report_span *span, int64_t from_ns, int64_t to_ns)
+{
+    from_ns = from_ns > span->from_ns ? from_ns : span->from_ns;
+    to_ns = to_ns < span->to_ns ? to_ns : span->to_ns;
+    return from_ns < to_ns ? saturating_duration(from_ns, to_ns) : 0;
+}
+
+/* As gpu_busy_read() of that span has it: what was not recorded counts as such only between work in the span. */
+struct gpu_busy_use gpu_busy_use(const struct gpu_busy *busy, const struct gpu_busy_device *device,
+                                 const struct report_span *span)
+{
+    struct gpu_busy_use use = { overlap(span, device->first_ns, device->last_ns),
+                                saturating_duration(span->from_ns, span->to_ns) };
+
+    for (size_t i = 0; i < busy->gap_count; i++)
+        if (busy->gaps[i].gpu == device->gpu)
+            use.busy_ns -= overlap(span, busy->gaps[i].start_ns,
+                                   saturating_add(busy->gaps[i].start_ns, busy->gaps[i].length_ns));
+    for (size_t i = 0; i < busy->pause_count; i++) {
+        const struct gpu_busy_gap *pause = &busy->pauses[i];
+        int64_t end_ns = saturating_add(pause->start_ns, pause->length_ns);
+        if (pause->gpu != device->gpu)
+            continue;
+        use.busy_ns -= overlap(span, pause->start_ns, end_ns);
+        if (pause->start_ns > span->from_ns && end_ns < span->to_ns)
+            use.whole_ns = saturating_subtract(use.whole_ns, pause->length_ns);
+    }
+    return use;
 }
 
 const char *gpu_name(struct report *report, int64_t gpu, size_t *length)

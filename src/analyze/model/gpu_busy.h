@@ -27,6 +27,8 @@ struct gpu_busy {
     size_t device_count;
     struct gpu_busy_gap *gaps;       /* owned; the longest of all GPUs, longest first, or all, in order of time */
     size_t gap_count;
+    struct gpu_busy_gap *pauses;     /* owned; the gaps in which nothing was recorded, in order of time */
+    size_t pause_count;
 };
 
 /* From its first work to its last, as far as it was recorded. */
@@ -34,6 +36,13 @@ static inline int64_t gpu_busy_span(const struct gpu_busy_device *device)
 {
     return saturating_subtract(saturating_duration(device->first_ns, device->last_ns), device->paused_ns);
 }
+
+/* How much of a span a GPU had work, and how much of the span was recorded. `busy` must have all gaps. */
+struct gpu_busy_use {
+    int64_t busy_ns, whole_ns;
+};
+struct gpu_busy_use gpu_busy_use(const struct gpu_busy *busy, const struct gpu_busy_device *device,
+                                 const struct report_span *span);
 
 /* The tables of kernels, copies, fills and graphs; NULL-terminated. */
 extern const char *const gpu_busy_tables[];

@@ -8,7 +8,7 @@
 #include "analyze/model/gpu_busy.h"
 #include "base/array.h"
 #include "base/human.h"
-#include "view/load/event_locate.h"
+#include "view/links/event_list.h"
 #include "view/load/view_state.h"
 
 enum { MOST_GAPS = 50, LEAST_NS = 50000, LONGEST_SHOWN = 120, MOST_CAUSES = 2 };
@@ -40,7 +40,7 @@ static int add_ending(struct gap_search *search, const struct gpu_busy_gap *gap,
         return code;
     if (work.row == VIEW_NO_ROW)
         return 0;
-    const char *name = view_name(view, view->rows[work.row].events.name[work.event], &length);
+    const char *name = view_name(view, place_name(view, work), &length);
     text_add(&search->text, ", until ");
     text_add_bytes(&search->text, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
     text_add(&search->text, length > LONGEST_SHOWN ? "… began" : " began");

@@ -10,8 +10,10 @@ struct answer_cache *answer_cache_new(void)
 {
     struct answer_cache *cache = calloc(1, sizeof *cache);
 
-    if (cache)
+    if (cache) {
         key_ranges_init(&cache->key_ranges);
+        idle_causes_init(&cache->idle);
+    }
     return cache;
 }
 
@@ -37,6 +39,7 @@ void answer_cache_free(struct answer_cache *cache)
     advice_list_free(&cache->advice_rules);
     answer_cache_forget_adviser(cache);
     gpu_metrics_share_free(&cache->metrics);
+    idle_causes_free(&cache->idle);
     rank_links_free(&cache->rank_links);
     query_close(cache->query);
     free(cache);

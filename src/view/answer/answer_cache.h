@@ -1,6 +1,6 @@
 /* Results that answers keep from one request to the next. Each is computed when it is first needed. Each member belongs
- * to one lane (timeline.h), whose requests are answered one after the other; only key_ranges, which has a lock, is used
- * by two. */
+ * to one lane (timeline.h), whose requests are answered one after the other; only key_ranges and idle, which have a
+ * lock, are used by two. */
 #ifndef TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 #define TACHO_VIEW_ANSWER_ANSWER_CACHE_H
 
@@ -10,6 +10,7 @@
 #include "key_ranges.h"
 #include "name_counts.h"
 #include "name_search.h"
+#include "view/idle/idle_causes.h"
 #include "view/links/rank_links.h"
 
 struct adviser;
@@ -27,6 +28,7 @@ struct answer_cache {
     size_t rules_run;
     struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
     struct gpu_metrics_share metrics;        /* until all of them have */
+    struct idle_causes idle;                 /* VIEW_LANE_IDLE, VIEW_LANE_EVENT */
     struct rank_links rank_links;            /* VIEW_LANE_EVENT */
     struct query *query;                     /* NULL before the first statement */
 };

@@ -7,6 +7,7 @@
 
 int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_rows(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
+int view_idle(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_tile(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_names(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 int view_overview(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);

@@ -11,6 +11,7 @@
 #include "operator_pairs.h"
 #include "related_events.h"
 #include "row_answers.h"
+#include "view/idle/gap_details.h"
 #include "view/links/rank_links.h"
 
 enum { LONGEST_NAME = 1 << 20 };
@@ -26,8 +27,10 @@ struct asking {
     struct view_place torch_op;     /* the innermost operator around it, or VIEW_NO_PLACE */
     struct operator_facts facts;    /* its own */
     struct view_place forward;      /* the forward operator, if it is a backward one or lies in one */
+    struct gap_chain chain;         /* of a gap of a GPU */
     struct rank_instance instance;  /* of a collective */
     struct text links;
+    struct text gap;                /* its details, if it is one */
 };
 
 static void asking_free(struct asking *asking)
@@ -37,6 +40,7 @@ static void asking_free(struct asking *asking)
     event_list_free(&asking->around);
     event_list_free(&asking->instance.calls);
     text_free(&asking->links);
+    text_free(&asking->gap);
 }
 
 /* ---- where it was called --------------------------------------------------------------------------------------- */
@@ -62,13 +66,22 @@ static int find_range(struct asking *asking, struct error *err)
     return event_list_add(&asking->calls, range, err);
 }
 
+static int is_gap(const struct asking *asking)
+{
+    return asking->view->rows[asking->self.row].type == ROW_IDLE;
+}
+
 static int find_call(struct asking *asking, struct error *err)
 {
     struct view *view = asking->view;
     const struct view_row *row = &view->rows[asking->self.row];
     int is_projection = row->type == ROW_GPU_NVTX || row->type == ROW_GPU_TORCH, code;
 
-    if ((code = related_correlated_of(&asking->ids, view, asking->self, err)) != 0)
+    asking->chain.gap = asking->chain.work = asking->self;
+    if (is_gap(asking) && (code = gap_details_work(view, asking->self, &asking->chain.work, err)) != 0)
+        return code;
+    if (asking->chain.work.row != VIEW_NO_ROW &&
+        (code = related_correlated_of(&asking->ids, view, asking->chain.work, err)) != 0)
         return code;
     asking->thread = row->thread;
     asking->from_ns = place_start(view, asking->self);
@@ -248,19 +261,18 @@ static int take_holder(void *context, const struct report_block *block, size_t r
 }
 
 /* The innermost event of the thread that held the lock when the wait for it began. */
-static int link_lock(struct asking *asking, struct error *err)
+static int link_holder(struct asking *asking, struct view_place wait, struct error *err)
 {
     static const struct key_ranges_kind holder_kind = { "OSRT_API", { "lockHolder" }, NULL };
     struct event_list around = { 0 }, holder = { 0 };
-    int64_t thread = 0;
+    int64_t thread = 0, start_ns = place_start(asking->view, wait);
     int code;
 
-    if ((code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, asking->self),
-                               take_holder, &thread, err)) != 0 ||
+    if ((code = key_ranges_row(asking->view->report, &holder_kind, place_table_row(asking->view, wait), take_holder,
+                               &thread, err)) != 0 ||
         !thread)
         return code;
-    if ((code = event_list_around(&around, asking->view, thread, asking->from_ns, asking->from_ns, VIEW_NO_PLACE,
-                                  err)) != 0)
+    if ((code = event_list_around(&around, asking->view, thread, start_ns, start_ns, VIEW_NO_PLACE, err)) != 0)
         goto done;
     if (around.count && (code = event_list_add(&holder, around.list[around.count - 1], err)) != 0)
         goto done;
@@ -269,6 +281,39 @@ done:
     event_list_free(&around);
     event_list_free(&holder);
     return code;
+}
+
+static int link_lock(struct asking *asking, struct error *err)
+{
+    return link_holder(asking, asking->self, err);
+}
+
+static void link_place(struct asking *asking, struct view_place place, const char *kind, const char *label)
+{
+    struct event_list one = { &place, 1, 1 };
+
+    if (place.row != VIEW_NO_ROW)
+        add_links(asking, &one, kind, label);
+}
+
+/* A gap: the work that ended it, its launch, and the call in which the thread waited before it. */
+static int link_gap(struct asking *asking, struct error *err)
+{
+    struct view *view = asking->view;
+    struct gap_chain *chain = &asking->chain;
+    int code;
+
+    chain->call = asking->call;
+    chain->operator= asking->torch_op;
+    if ((code = idle_causes_find(&view->cache->idle, view, err)) != 0 ||
+        (code = gap_details_add(&asking->gap, view, &view->cache->idle, chain, err)) != 0)
+        return code;
+    link_place(asking, chain->work, "ended-by", "work that ended the gap");
+    add_links(asking, &asking->calls, "launched-by", "launched by");
+    if (chain->wait.row == VIEW_NO_ROW)
+        return 0;
+    link_place(asking, chain->wait, "waited-in", "the thread was here");
+    return view->rows[chain->wait.row].type == ROW_OSRT ? link_holder(asking, chain->wait, err) : 0;
 }
 
 static int link_ranks(struct asking *asking, struct error *err)
@@ -294,10 +339,17 @@ static const struct {
     enum row_type type;
     int (*add)(struct asking *asking, struct error *err);
 } linkers[] = {
-    { ROW_CUDA_API, link_call },       { ROW_STREAM, link_work },          { ROW_GPU_SYNC, link_work },
-    { ROW_GPU_NVTX, link_projection }, { ROW_GPU_TORCH, link_projection }, { ROW_OSRT, link_lock },
-    { ROW_NVTX, link_range },          { ROW_TORCH, link_range },          { ROW_PYTHON, link_range },
+    { ROW_CUDA_API, link_call },
+    { ROW_STREAM, link_work },
+    { ROW_GPU_SYNC, link_work },
+    { ROW_GPU_NVTX, link_projection },
+    { ROW_GPU_TORCH, link_projection },
+    { ROW_OSRT, link_lock },
+    { ROW_NVTX, link_range },
+    { ROW_TORCH, link_range },
+    { ROW_PYTHON, link_range },
     { ROW_LIBRARY, link_range },
+    { ROW_IDLE, link_gap },
 };
 
 static int find_links(struct asking *asking, struct error *err)
@@ -375,8 +427,9 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
                                        err)) != 0)
         return code;
     add_collective(asking, out);
-    text_addf(out, ",\"links\":[%s]}", text_string(&asking->links));
-    if (text_failed(&asking->links))
+    text_addf(out, ",\"gap\":%s,\"links\":[%s]}", asking->gap.length ? text_string(&asking->gap) : "null",
+              text_string(&asking->links));
+    if (text_failed(&asking->links) || text_failed(&asking->gap))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the links");
     return 0;
 }

@@ -57,7 +57,7 @@ static int add_slice(struct summing *summing, uint32_t event)
                                    end > summing->open[summing->open_count - 1].end_ns))
         summing->open_count--;
     uint32_t parent = summing->open_count ? summing->open[summing->open_count - 1].node : ROOT;
-    uint32_t node = node_of(summing, parent, summing->events->name[event]);
+    uint32_t node = node_of(summing, parent, event_name(summing->events, event));
     if (node == NO_KEY)
         return ERR_NO_MEMORY;
     summing->figures[node].total_ns += end - start;

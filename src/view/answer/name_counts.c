@@ -21,6 +21,8 @@ static int find_room(struct counters *counters, const struct view *view)
 
     for (size_t r = 0; r < view->row_count; r++) {
         const struct view_events *events = &view->rows[r].events;
+        if (events->is_named_late)
+            continue;
         most = events->count > most ? events->count : most;
         for (uint32_t i = 0; i < events->count; i++) {
             int is_own = (events->name[i] & VIEW_OWN_NAME) != 0;
@@ -87,7 +89,8 @@ static int count_rows(struct name_counts *counts, struct counters *counters, con
         return ERR_NO_MEMORY;
     counts->row_count = view->row_count;
     for (size_t r = 0; r < view->row_count; r++)
-        if ((code = count_row(&counts->rows[r], counters, &view->rows[r].events)) != 0)
+        if (!view->rows[r].events.is_named_late &&
+            (code = count_row(&counts->rows[r], counters, &view->rows[r].events)) != 0)
             return code;
     return 0;
 }

@@ -9,7 +9,8 @@ struct name_count {
 };
 
 struct name_counts_row {
-    struct name_count *list; /* owned; NULL if there are about as many names as events: a search then reads events */
+    struct name_count *list; /* owned; NULL if there are about as many names as events, or these change:
+                              * a search then reads events */
     size_t count;
 };
 

@@ -25,7 +25,8 @@ static int count_matches(struct view *view, int number, int is_one_enough, int64
     int64_t count = 0;
 
     for (size_t i = 0; i < names; i++) {
-        int matches = name_search_matches(search, view, counts->list ? counts->list[i].name : events->name[i], err);
+        int matches = name_search_matches(search, view,
+                                          counts->list ? counts->list[i].name : event_name(events, (uint32_t)i), err);
         if (matches < 0)
             return matches;
         count += !matches ? 0 : counts->list ? counts->list[i].count : 1;
@@ -144,7 +145,7 @@ static int step_lane(struct stepping *stepping, int row, uint32_t lane, struct e
             break;
         if (compare(&here, &stepping->from) * step <= 0)
             continue;
-        int matches = name_search_matches(search, stepping->view, events->name[at], err);
+        int matches = name_search_matches(search, stepping->view, event_name(events, at), err);
         if (matches < 0)
             return matches;
         if (matches) {

@@ -88,7 +88,7 @@ static int add_lane(const struct covering *covering, struct bin *bin, const stru
         }
         int64_t from = events->start_ns[at] > bin->from_ns ? events->start_ns[at] : bin->from_ns,
                 until = event_end(events, at);
-        if ((row->kind != KIND_STATES || events->name[at] == covering->running) &&
+        if ((row->kind != KIND_STATES || event_name(events, at) == covering->running) &&
             add_busy(&bin->merged, from, until < bin->to_ns ? until : bin->to_ns) != 0)
             return ERR_NO_MEMORY;
         at++;

@@ -1,7 +1,8 @@
-/* The requests rows, names and at. */
+/* The requests rows, idle, names and at. */
 #include "row_answers.h"
 
 #include "analyze/engine/event_columns.h"
+#include "answer_cache.h"
 #include "answers.h"
 #include "json_parts.h"
 #include "view/load/event_search.h"
@@ -37,23 +38,6 @@ int view_argument_span(const struct view *view, const struct arguments *argument
     *out = (struct report_span){ argument_text(arguments, "from", NULL) ? view_report_time(view, from) : INT64_MIN,
                                  argument_text(arguments, "to", NULL) ? view_report_time(view, to) : INT64_MAX };
     return 0;
-}
-
-void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event)
-{
-    const struct view_events *events = &view->rows[row].events;
-
-    text_addf(out, "\"row\":%d,\"event\":%u,\"name\":", row, event);
-    view_add_name(view, out, events->name[event]);
-    text_addf(out, ",\"from\":%lld,\"to\":%lld", (long long)view_time(view, events->start_ns[event]),
-              (long long)view_time(view, event_end(events, event)));
-}
-
-void view_add_event(struct view *view, struct text *out, int row, uint32_t event)
-{
-    text_add_char(out, '{');
-    view_add_event_members(view, out, row, event);
-    text_add_char(out, '}');
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -113,6 +97,17 @@ int view_rows(struct view *view, const struct arguments *arguments, struct text 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 enum { MOST_NAMES = 100000 };
+
+int view_idle(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct idle_causes *causes = &view->cache->idle;
+    int code;
+
+    if ((code = idle_causes_find(causes, view, err)) != 0)
+        return code;
+    idle_causes_add(causes, view, out);
+    return 0;
+}
 
 int view_names(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {

@@ -3,6 +3,7 @@
 #define TACHO_VIEW_ANSWER_ROW_ANSWERS_H
 
 #include "arguments.h"
+#include "view/links/event_json.h"
 #include "view/load/view_state.h"
 
 /* The row that an argument names: ERR_NOT_FOUND or ERR_BAD_ARGUMENT with a sentence. */
@@ -11,10 +12,6 @@ int view_argument_row(const struct view *view, const struct arguments *arguments
 /* The arguments from and to, as times of the report; without them all of it (INT64_MIN, INT64_MAX). */
 int view_argument_span(const struct view *view, const struct arguments *arguments, struct report_span *out,
                        struct error *err);
-/* {"row", "event", "name", "from", "to"}, the EVENT of docs/view-api.md. */
-void view_add_event(struct view *view, struct text *out, int row, uint32_t event);
-/* Its members without the braces. */
-void view_add_event_members(struct view *view, struct text *out, int row, uint32_t event);
 
 struct analysis;
 struct table;

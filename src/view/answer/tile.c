@@ -74,13 +74,14 @@ static void end_part(struct tile *tile)
 static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
 {
     const struct view_events *events = &tile->row->events;
+    uint32_t name = event_name(events, event);
     struct slice slice = {
         .from = (double)view_time(tile->view, events->start_ns[event]),
         .to = (double)view_time(tile->view, event_end(events, event)),
         .event = event,
-        .name = events->name[event],
+        .name = name,
         .lane = (uint16_t)lane,
-        .colour = view_colour(tile->view, tile->row, events->name[event]),
+        .colour = view_colour(tile->view, tile->row, name),
         .flags = events->tag[event] & EVENT_FLAGS,
     };
 

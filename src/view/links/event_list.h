@@ -42,7 +42,7 @@ static inline int64_t place_end(const struct view *view, struct view_place place
 }
 static inline uint32_t place_name(const struct view *view, struct view_place place)
 {
-    return view->rows[place.row].events.name[place.event];
+    return event_name(&view->rows[place.row].events, place.event);
 }
 /* "" for an event that was derived and is in no table. */
 static inline const char *place_table(const struct view *view, struct view_place place)

@@ -88,7 +88,7 @@ static int read_same(struct event_filter *filter, const struct arguments *argume
         return code;
     for (size_t i = 0; i < view->row_count; i++)
         filter->rows[i] = filter->rows[i] && view->rows[i].type == view->rows[row].type;
-    snprintf(name, sizeof name, "%u", view->rows[row].events.name[event]);
+    snprintf(name, sizeof name, "%u", event_name(&view->rows[row].events, event));
     by_name.list[0] = (struct argument){ "name", name, strlen(name) };
     return begin_search(filter, &by_name, err);
 }

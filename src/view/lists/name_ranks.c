@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "view/load/event_search.h"
 
 enum { MOST_IDS = 1 << 26 }; /* greater ids come from damaged reports */
 
@@ -27,7 +28,7 @@ static void find_room(const struct view *view, size_t room[2])
     room[0] = room[1] = 0;
     for (size_t r = 0; r < view->row_count; r++)
         for (uint32_t i = 0; i < view->rows[r].events.count; i++) {
-            uint32_t name = view->rows[r].events.name[i], id = name & ~(uint32_t)VIEW_OWN_NAME;
+            uint32_t name = event_name(&view->rows[r].events, i), id = name & ~(uint32_t)VIEW_OWN_NAME;
             size_t *own = &room[(name & VIEW_OWN_NAME) != 0];
             *own = id >= *own && id < MOST_IDS ? (size_t)id + 1 : *own;
         }
@@ -38,7 +39,7 @@ static void mark(struct name_ranks *ranks, const struct view *view)
 {
     for (size_t r = 0; r < view->row_count; r++)
         for (uint32_t i = 0; i < view->rows[r].events.count; i++) {
-            uint32_t name = view->rows[r].events.name[i], id = name & ~(uint32_t)VIEW_OWN_NAME;
+            uint32_t name = event_name(&view->rows[r].events, i), id = name & ~(uint32_t)VIEW_OWN_NAME;
             int is_own = (name & VIEW_OWN_NAME) != 0;
             if (id < ranks->room[is_own])
                 ranks->list[(is_own ? ranks->room[0] : 0) + id] = 1;

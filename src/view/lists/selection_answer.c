@@ -115,7 +115,7 @@ static void add_to(struct sum *sum, int64_t length)
 static int count_event(struct selection *selection, const struct lane_head *head, struct error *err)
 {
     const struct view_events *events = &selection->filter.view->rows[head->row].events;
-    int64_t from = events->start_ns[head->at], to = event_end(events, head->at), key = events->name[head->at];
+    int64_t from = events->start_ns[head->at], to = event_end(events, head->at), key = event_name(events, head->at);
     size_t before = selection->names.count;
     uint32_t name = keys_add(&selection->names, &key);
 

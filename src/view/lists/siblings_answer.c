@@ -112,7 +112,7 @@ static int answer(struct event_filter *filter, int row, uint32_t event, struct t
     find_edges(&siblings);
     if ((code = event_filter_each(filter, fill_bar, &siblings, err)) == 0 &&
         (code = find_median(filter, siblings.count, &median, err)) == 0)
-        add_answer(&siblings, &place, events->name[event], median, out);
+        add_answer(&siblings, &place, event_name(events, event), median, out);
     event_page_free(&place);
     return code;
 }

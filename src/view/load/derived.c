@@ -29,11 +29,21 @@ uint32_t derived_state_name(struct view *view, enum view_state_number state)
     return view_own_name(view, state_names[state]);
 }
 
-uint32_t derived_state_find(const struct view *view, enum view_state_number state)
+static uint32_t find_own(const struct view *view, const char *name)
 {
-    int64_t id = intern_find(&view->own_names, state_names[state], strlen(state_names[state]));
+    int64_t id = intern_find(&view->own_names, name, strlen(name));
 
     return id < 0 ? (uint32_t)VIEW_NAME_NONE : (uint32_t)(VIEW_OWN_NAME + id);
+}
+
+uint32_t derived_state_find(const struct view *view, enum view_state_number state)
+{
+    return find_own(view, state_names[state]);
+}
+
+uint32_t derived_cause_name(const struct view *view, enum gap_cause cause)
+{
+    return find_own(view, gap_cause_names[cause]);
 }
 
 /* The number of the state that a name is of; 255 for none. */
@@ -44,6 +54,9 @@ static uint8_t state_number(struct view *view, uint32_t name)
     for (uint8_t i = 0; i < VIEW_STATE_COUNT; i++)
         if (strcmp(text, state_names[i]) == 0)
             return i;
+    for (uint8_t i = 0; i < GAP_CAUSES; i++)
+        if (strcmp(text, gap_cause_names[i]) == 0)
+            return (uint8_t)(STATE_FIRST_CAUSE + i);
     return UINT8_MAX;
 }
 

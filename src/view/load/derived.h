@@ -2,19 +2,23 @@
 #ifndef TACHO_VIEW_LOAD_DERIVED_H
 #define TACHO_VIEW_LOAD_DERIVED_H
 
+#include "analyze/idle/gap_causes.h"
 #include "gather_rows.h"
 
-/* Thread states. A state's number is its colour. */
+/* States of threads and GPUs. A state's number is its colour. The causes of gaps follow behind them, in the order of
+ * enum gap_cause. */
 #define VIEW_STATES(X)                                \
     X(STATE_RUNNING, "Running")                       \
     X(STATE_RUNNABLE, "Runnable")                     \
     X(STATE_BLOCKED, "Blocked")                       \
     X(STATE_GIL_HELD, "Holds the GIL")                \
-    X(STATE_GIL_AWAITED, "Waits for the GIL")
+    X(STATE_GIL_AWAITED, "Waits for the GIL")         \
+    X(STATE_IDLE, "Idle")
 enum view_state_number {
 #define STATE_NUMBER(id, name) id,
-    VIEW_STATES(STATE_NUMBER) VIEW_STATE_COUNT
+    VIEW_STATES(STATE_NUMBER) VIEW_STATE_COUNT,
 #undef STATE_NUMBER
+    STATE_FIRST_CAUSE = VIEW_STATE_COUNT
 };
 
 /* Adds all derived rows to the leaves of the view. */
@@ -33,5 +37,8 @@ int derived_sched(struct view *view, struct error *err);
 int derived_gil(struct view *view, struct error *err);
 int derived_steps(struct view *view, struct error *err);
 int derived_gpu_nvtx(struct view *view, struct error *err);
+
+/* The name of the gaps of a cause: see view/idle. */
+uint32_t derived_cause_name(const struct view *view, enum gap_cause cause);
 
 #endif

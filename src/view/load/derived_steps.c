@@ -24,6 +24,21 @@ static int add_step(struct gather *gather, const struct steps *steps, size_t i)
     return gather_add(gather, 0, &event);
 }
 
+/* From the first step that counts to the last. */
+static struct report_span steady_span(const struct steps *steps)
+{
+    struct report_span span = { INT64_MAX, INT64_MIN };
+
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step *step = &steps->list[i];
+        if (step->is_warm_up)
+            continue;
+        span.from_ns = step->start_ns < span.from_ns ? step->start_ns : span.from_ns;
+        span.to_ns = step->end_ns > span.to_ns ? step->end_ns : span.to_ns;
+    }
+    return span;
+}
+
 int derived_steps(struct view *view, struct error *err)
 {
     struct steps steps = { 0 };
@@ -44,6 +59,7 @@ int derived_steps(struct view *view, struct error *err)
     if ((code = gather_finish(&gather, err)) != 0)
         goto done;
     if (steps.count) {
+        view->steady = steady_span(&steps);
         view->step_count = steps.count;
         memcpy(view->step_source, steps.source, sizeof steps.source);
     }

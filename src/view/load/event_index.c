@@ -156,5 +156,5 @@ uint32_t index_longest_name(const struct view_events *events, uint32_t from, uin
         from = behind << BLOCK_BITS;
     }
     best = longest_of_events(events, from, to, best);
-    return best.name == NAME_UNKNOWN ? events->name[best.event] : best.name;
+    return best.name == NAME_UNKNOWN || events->is_named_late ? event_name(events, best.event) : best.name;
 }

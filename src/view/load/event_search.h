@@ -16,6 +16,11 @@ static inline int64_t event_end(const struct view_events *events, uint32_t event
 {
     return events->start_ns[event] + event_length(events, event);
 }
+/* An answer about gaps may give an event another name while others read it. */
+static inline uint32_t event_name(const struct view_events *events, uint32_t event)
+{
+    return __atomic_load_n(&events->name[event], __ATOMIC_RELAXED);
+}
 uint32_t events_lane(const struct view_events *events, uint32_t event);
 /* The first event of the lane that starts at this time or later; events->lanes[lane + 1] if there is none. */
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns);

@@ -14,7 +14,7 @@
 #include "row_tree.h"
 
 enum { PATH = 15 };
-enum { FIRST = 0, THEN = 1 }; /* below a parent, groups come before single rows */
+enum { AT_ONCE = -1, FIRST, THEN }; /* below a parent, groups come before single rows; idle time before both */
 
 struct path {
     int64_t numbers[PATH];
@@ -193,7 +193,7 @@ static int place_on_gpu(struct drafts *drafts, const struct view_row *row, struc
 {
     int code = add_gpu(drafts, row, path);
 
-    push(path, THEN);
+    push(path, row->type == ROW_IDLE ? AT_ONCE : THEN);
     return code;
 }
 
@@ -301,6 +301,7 @@ static void take_leaf(struct view_row *row, struct view_leaf *leaf)
     row->family = leaf->family;
     row->events = leaf->events;
     row->points = leaf->points;
+    row->events.is_named_late = row->type == ROW_IDLE;
     leaf->events = (struct view_events){ 0 };
     leaf->points = (struct view_points){ 0 };
     row->from_ns = INT64_MAX;
@@ -373,7 +374,7 @@ static int make_rows(struct drafts *drafts)
             uint32_t key = drafts->list[i].leaf->key;
             view->row_of_key[key] = view->row_of_key[key] == VIEW_NO_ROW ? (int)i : view->row_of_key[key];
             take_leaf(row, drafts->list[i].leaf);
-            view->event_count += view->is_map ? 0 : row->events.count + row->points.count;
+            view->event_count += view->is_map || row->type == ROW_IDLE ? 0 : row->events.count + row->points.count;
         }
     }
     spread(view);

@@ -13,6 +13,7 @@ enum row_place { PLACE_TOP, PLACE_GPU, PLACE_CONTEXT, PLACE_PROCESS, PLACE_THREA
 #define ROW_TYPES(X)                                                                                          \
     X(RANK_MAP, "map", KIND_COUNTER, PLACE_RANK, NULL)                                                         \
     X(STEPS, "steps", KIND_SLICES, PLACE_TOP, "Steps")                                                         \
+    X(IDLE, "idle", KIND_STATES, PLACE_GPU, "Why idle")                                                        \
     X(STREAM, "stream", KIND_SLICES, PLACE_CONTEXT, NULL)                                                      \
     X(GPU_NVTX, "gpu-nvtx", KIND_SLICES, PLACE_CONTEXT, NULL)                                                  \
     X(GPU_TORCH, "gpu-nvtx", KIND_SLICES, PLACE_GPU, NULL)                                                     \

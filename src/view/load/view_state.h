@@ -55,6 +55,7 @@ struct view_events {
     uint32_t *lanes;              /* owned; lane_count + 1: the first event of each lane, and count at the end */
     uint32_t lane_count;
     struct view_index *index;     /* owned; see event_index.h */
+    int is_named_late;            /* answers change the names: read them by event_name() */
 };
 
 struct view_points {              /* of a counter */
@@ -100,6 +101,11 @@ struct view_leaf {
     struct view_points points;
 };
 
+/* The share of time in which a GPU had work. */
+struct view_gpu_use {
+    int64_t gpu, busy_ns, whole_ns;
+};
+
 struct view {
     struct report *report;
     const char *name;          /* the name of the report; NULL: unknown */
@@ -116,6 +122,10 @@ struct view {
     size_t leaf_count, leaf_capacity;
     uint64_t event_count;
     size_t step_count;
+    struct report_span steady;            /* the steps without their warm-up; from > to: there are none */
+    struct view_gpu_use *gpu_uses;        /* owned; how busy the GPUs were, by idle_rows() */
+    size_t gpu_use_count;
+    const char *gpu_use_span;             /* static; the span of these figures in words */
     char step_source[STEPS_SOURCE_BYTES]; /* where the steps come from, in words */
     struct view_overview *overview;       /* owned; NULL until it is asked for */
     int is_cut;                           /* some times lay further from the origin than VIEW_LAST_TIME */

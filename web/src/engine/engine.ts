@@ -106,7 +106,19 @@ export interface EventDetails extends Event {
   stack: { frames: Frame[] } | null;
   /** The instance of a collective on all ranks; last: the one to come last, where that can be told. */
   collective: { ranks: number; last: (Event & { rank: number; lateness: number }) | null } | null;
+  /** Of a gap of a GPU: its causes, the largest first, and what led to it, the nearest first. */
+  gap: {
+    causes: { cause: string; state: number; time: number; line: string; at: Event | null }[];
+    /** So many smaller causes are not listed. */
+    more: number;
+    chain: { kind: "work" | "launch" | "operator" | "line" | "wait"; event?: Event; text?: string }[];
+  } | null;
   links: (Event & { kind: string; label: string })[];
+}
+
+/** Why a GPU was idle: the causes of all gaps of each row "Why idle", the most time first. */
+export interface Idle {
+  rows: { row: number; causes: { cause: string; state: number; time: number; gaps: number }[] }[];
 }
 
 export type FindMode = "substring" | "regex" | "exact";
@@ -345,6 +357,8 @@ export interface Engine {
   /** How the run that is shown differs from the other one in a table of `tacho stats`. */
   diff(report: string | undefined, all: boolean, limit: number, signal?: AbortSignal): Promise<Diff>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
+  /** Finds the causes of all gaps; tiles of their rows have the colours of causes from then on. */
+  idle(): Promise<Idle>;
   advice(): Promise<Advice>;
   /** first: an answer at once, from the first rows of long tables; its `part` says so. */
   sql(statement: string, signal?: AbortSignal, first?: boolean): Promise<SqlResult>;

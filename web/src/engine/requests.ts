@@ -3,7 +3,7 @@
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
-  About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
+  About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Idle, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
 } from "./engine";
 
 type Value = string | number | boolean | undefined;
@@ -145,6 +145,10 @@ export abstract class RequestEngine implements Engine {
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame> {
     const { tid, ...rest } = filter;
     return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long, signal);
+  }
+
+  idle(): Promise<Idle> {
+    return this.json("idle", undefined, Turn.Long);
   }
 
   /** Rule by rule, and none while somebody moves through the report: a rule over millions of events would hold up the picture. */

@@ -5,6 +5,7 @@ import type { Change } from "../app";
 import type { Event, EventDetails, Field, Frame } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, make, type Child } from "../ui/dom";
+import { gapCauses, gapChain } from "./gap";
 import { SiblingsPart } from "./lists/siblings";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
@@ -15,6 +16,7 @@ const FEW = 8;
 
 /** In the order in which they are shown; other kinds follow. */
 const LINK_TITLES: Readonly<Record<string, string>> = {
+  "ended-by": "Ended by",
   "launched-by": "Launched by",
   launches: "Launches",
   kernels: "Kernels",
@@ -22,6 +24,7 @@ const LINK_TITLES: Readonly<Record<string, string>> = {
   forward: "Forward",
   "waits-for": "Waits for",
   "awaited-by": "Awaited by",
+  "waited-in": "Waited in",
   "lock-holder": "Lock held by",
   collective: "On other ranks",
   "message-to": "Received by",
@@ -84,11 +87,11 @@ export class DetailsPanel extends Panel {
     if (last) facts.append(`; rank ${last.rank} came last, ${duration(last.lateness)} after the first`);
     const fields = this.fields(details);
     const links = this.links(details);
-    const columns = make("div", { class: "details-columns" }, ...[links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
+    const columns = make("div", { class: "details-columns" }, ...[this.gap(details), links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
     return [heading, facts, new SiblingsPart(this.app, details).element, columns];
   }
 
-  private fields(details: EventDetails): HTMLElement {
+  private fields(details: EventDetails): HTMLElement | null {
     const list = make("dl", { class: "fields" });
     for (const field of details.fields) {
       const words = fieldWords(field);
@@ -96,6 +99,7 @@ export class DetailsPanel extends Panel {
       if (field.kind === "time" && typeof field.value === "number") value.replaceChildren(this.timeLink(field.value, words));
       list.append(make("dt", { title: `${details.table}.${field.name}` }, fieldTitle(field)), value);
     }
+    if (details.table === "") return null;
     list.append(make("dt", {}, "Table"), make("dd", {}, whole(`${details.table} rowid ${details.rowid}`)));
     return section("Fields", list);
   }
@@ -111,6 +115,11 @@ export class DetailsPanel extends Panel {
     if (details.python) parts.push(section("Python", make("p", { class: "muted" }, details.python.from), frames(details.python.frames)));
     if (details.stack) parts.push(section("Backtrace", frames(details.stack.frames)));
     return parts.length > 0 ? make("div", {}, ...parts) : null;
+  }
+
+  private gap(details: EventDetails): HTMLElement | null {
+    const toEvent = (event: Event): HTMLElement => this.eventButton(event, event.name);
+    return details.gap && make("div", {}, section("Causes", gapCauses(details.gap, details.to - details.from, toEvent)), section("Chain", gapChain(details.gap, toEvent)));
   }
 
   private around(details: EventDetails): HTMLElement | null {

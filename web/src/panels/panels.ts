@@ -83,10 +83,10 @@ function openWithSelection(app: App, workspace: HTMLElement): void {
   });
 }
 
-/** Bookmarks and advice, which the timeline draws too. Advice is work for the engine: the first picture goes before it, and in a large
- * report it waits until somebody asks. */
+/** Bookmarks, the causes of idle GPUs and advice, which the timeline draws too. The last two are work for the engine: the first picture goes
+ * before them, and in a large report they wait until somebody asks. */
 function askForMarks(app: App, story: Story): void {
-  const { engine, about } = app.state;
+  const { engine, about, rows } = app.state;
   engine.notes().then(
     (notes) => {
       app.set({ notes });
@@ -94,5 +94,9 @@ function askForMarks(app: App, story: Story): void {
     },
     (error: Error) => app.fail(error),
   );
-  if (about.events <= ADVICE_UNASKED) void app.firstPicture.then(() => askForAdvice(app));
+  if (about.events > ADVICE_UNASKED) return;
+  void app.firstPicture.then(async () => {
+    if (rows.some(({ type }) => type === "idle")) await engine.idle().then((idle) => app.set({ idle }), (error: Error) => app.fail(error));
+    await askForAdvice(app);
+  });
 }

@@ -100,7 +100,7 @@ function measured(row: Row, drawn: Row | null, tall: boolean): Pick<Line, "heigh
   if (drawn.type === "map") return { height: STRIP, lanes: 1, laneHeight: STRIP - 1, inset: 0, hidden: 0 };
   if (drawn.kind === "counter") return { height: drawn === row ? GRAPH : HEADING, lanes: 1, laneHeight: (drawn === row ? GRAPH : HEADING) - 8, inset: 4, hidden: 0 };
   const lanes = Math.max(1, drawn.lanes);
-  if (drawn.kind === "states" || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, hidden: 0 };
+  if ((drawn.kind === "states" && drawn.type !== "idle") || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, hidden: 0 };
   if (drawn !== row) {
     const shown = Math.min(lanes, FOLDED_LANES);
     return { height: HEADING, lanes: shown, laneHeight: LANE / shown, inset: PADDING, hidden: lanes - shown };

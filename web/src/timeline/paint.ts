@@ -167,9 +167,9 @@ export class Painter {
         this.boxes.add(state ? state.css : palette.fill[shade]!, left, y, width, height);
         if (flags & FLAG_FAILED) this.boxes.add(palette.warning, left, y + height - 2, width, 2);
         if (flags & FLAG_NO_END && width > 6) this.boxes.add(palette.paper, left + width - 3, y + 3, 1, height - 6);
-        if (!states && !ticks && width >= LABELLED && height >= 10) {
+        if ((!states || row.type === "idle") && !ticks && width >= LABELLED && height >= 10) {
           const inside = Math.max(0, left);
-          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, ink: inkOf(shade) });
+          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, ink: states ? "ink" : inkOf(shade) });
         }
       }
     }

@@ -36,8 +36,29 @@ const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 const RUNS = [oklch(0.66, 0.1, 180), oklch(0.6, 0.09, 180)] as const;
 const COULD = [oklch(0.8, 0.13, 80), oklch(0.68, 0.12, 80)] as const;
 const WAITS = [oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)] as const;
-/** By the number of a state: running, runnable, blocked; holds the GIL, waits for it. */
-const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [RUNS, COULD, WAITS, RUNS, COULD];
+const both = (chroma: number, hue: number, lighter = 0): readonly [light: Rgb, dark: Rgb] => [oklch(0.68 + lighter, chroma, hue), oklch(0.54 - lighter, chroma, hue)];
+/** By the number of a state: running, runnable, blocked; holds the GIL, waits for it; a GPU without work, then the causes of that in the
+ * order of gap_causes.h. */
+const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [
+  RUNS, COULD, WAITS, RUNS, COULD,
+  both(0.01, 260), // idle, and it is not known yet why
+  both(0.11, 255), // launch-bound
+  both(0.12, 95), // Python between launches
+  both(0.12, 60), // CPU code between launches
+  both(0.15, 25), // wait for results
+  both(0.11, 150), // data loading
+  both(0.09, 200), // copies
+  both(0.13, 330), // allocation
+  both(0.12, 295), // code loading
+  both(0.11, 120), // garbage collection
+  both(0.12, 275), // compilation
+  both(0.12, 78), // GIL held by another thread
+  both(0.04, 260), // nothing to do: blocked
+  both(0.12, 0), // preempted
+  both(0.05, 225), // launched, not begun
+  both(0.03, 90), // profiler
+  both(0, 0), // unknown
+];
 
 /** The colours of one theme: 256 each plain, dimmed, bright and thin, and two greys. */
 export class Palette {

@@ -20,6 +20,8 @@ interface Stretch {
   index: number;
   rows: Map<number, Held>;
   asked: Set<number>;
+  /** Of those on their way, the rows whose answer may be of before forget(). */
+  stale: Set<number>;
 }
 
 /** A tile and the part of the time for which it is to be drawn. */
@@ -112,6 +114,18 @@ export class Tiles {
     return [Math.floor(Math.max(from, this.report.from) / size), Math.ceil(Math.min(to, this.report.to + 1) / size)];
   }
 
+  /** Lets go of the tiles of some rows, whose events have other names now; those on their way are asked for again. */
+  forget(rows: ReadonlySet<number>): void {
+    for (const stretch of this.stretches.values()) {
+      for (const row of rows) {
+        const held = stretch.rows.get(row);
+        if (held) this.bytes -= held.bytes;
+        stretch.rows.delete(row);
+        if (stretch.asked.has(row)) stretch.stale.add(row);
+      }
+    }
+  }
+
   /** Whether every tile of a span is the right one. */
   complete(row: number, level: number, from: number, to: number): boolean {
     const [first, end] = this.reach(level, from, to);
@@ -161,7 +175,7 @@ export class Tiles {
     const id = key(level, index);
     let stretch = this.stretches.get(id);
     if (!stretch) {
-      stretch = { level, index, rows: new Map(), asked: new Set() };
+      stretch = { level, index, rows: new Map(), asked: new Set(), stale: new Set() };
       this.stretches.set(id, stretch);
     }
     return stretch;
@@ -171,6 +185,7 @@ export class Tiles {
     // A stretch that was let go meanwhile comes back with its answer.
     this.stretches.set(key(stretch.level, stretch.index), stretch);
     for (const tile of tiles) {
+      if (stretch.stale.delete(tile.row)) continue;
       const bytes = tileBytes(tile);
       this.bytes += bytes - (stretch.rows.get(tile.row)?.bytes ?? 0);
       stretch.rows.set(tile.row, { tile, bytes, used: this.clock });

@@ -419,6 +419,7 @@ export class Timeline {
     if (changed.has("top") && state.top !== this.topRow()) this.showTop();
     if (changed.has("theme")) this.recolour();
     if (changed.has("ticks")) this.minimap.dirty = true;
+    if (changed.has("idle")) this.tiles.forget(new Set(state.idle?.rows.map(({ row }) => row)));
     if (changed.has("advice") || changed.has("notes")) this.marks = marksOf(state);
     if (changed.has("found")) {
       this.found = state.found && new Set(state.found.names);

@@ -4,6 +4,7 @@
 import { FLAG_FAILED, FLAG_WAITING, type EventDetails, type Frame, type Span } from "../engine/engine";
 import { make } from "../ui/dom";
 import { cut } from "../ui/text";
+import { gapWords } from "../ui/gap";
 import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
 import { marksAt, marksOn, type Mark } from "./marks";
@@ -21,12 +22,18 @@ interface Known {
   frames: readonly Frame[];
   /** What a call that failed returned. */
   reason: string;
+  /** Of a gap: its causes, and the line of the largest. */
+  causes: string[];
 }
 
 function reasonOf({ fields }: EventDetails): string {
   const field = fields.find(({ name, value }) => REASONS.includes(name) && value !== 0);
   if (!field) return "";
   return field.label === "" ? `${field.name === "errno" ? "errno " : ""}${field.value}` : `${field.label} (${field.value})`;
+}
+
+function causesOf({ gap, from, to }: EventDetails): string[] {
+  return gap ? [gapWords(gap, to - from), gap.chain.find(({ kind }) => kind === "line")?.text ?? ""].filter((words) => words !== "") : [];
 }
 
 export class Tooltip {
@@ -180,7 +187,7 @@ export class Tooltip {
         (details) => {
           const { python, stack } = details;
           const inner = python?.frames.length ? python.frames : (stack?.frames ?? []);
-          const known = { frames: inner.slice(0, FRAMES), reason: reasonOf(details) };
+          const known = { frames: inner.slice(0, FRAMES), reason: reasonOf(details), causes: causesOf(details) };
           if (this.known.size > REMEMBERED) this.known.clear();
           this.known.set(key, known);
           if (this.shown === key) this.append(known);
@@ -190,13 +197,15 @@ export class Tooltip {
     }, REST_MS);
   }
 
-  private append({ frames, reason }: Known): void {
+  private append({ frames, reason, causes }: Known): void {
+    if (!this.box.querySelector(".tip-cause")) this.box.append(...causes.map((words) => make("div", { class: "tip-cause" }, make("bdi", { dir: "auto" }, cut(words, 200)))));
+    if (causes.length > 0) this.place();
     const failed = this.box.querySelector(".tip-failed");
     if (failed && reason !== "") {
       failed.textContent = `Failed: ${reason}`;
       this.place();
     }
-    if (frames.length === 0 || this.box.querySelector(".tip-frames")) return;
+    if (frames.length === 0 || causes.length > 0 || this.box.querySelector(".tip-frames")) return;
     const rows = frames.map(({ name, file, line }) => make("li", {}, make("bdi", { dir: "auto" }, cut(name, 80)), file ? make("span", {}, ` ${file.split("/").pop() ?? ""}${line ? `:${line}` : ""}`) : ""));
     this.box.append(make("ol", { class: "tip-frames" }, ...rows));
     this.place();
