@@ -1,4 +1,4 @@
-"""The rows "Why idle" of the timeline: gaps beside the work in the captures, read here by SQLite and as JSON; causes beside gpu_idle_sum;
+"""The rows "Why idle" of the timeline, and the stretch that it shows first: gaps beside the work in the captures, read here by SQLite and as JSON; causes beside gpu_idle_sum;
 the use of each GPU beside `tacho summary`; and the chain of events behind a gap."""
 
 import os
@@ -129,6 +129,20 @@ def check_chain(name, timeline, rows, found):
     return seen
 
 
+def check_focus(name, timeline, rows):
+    """The page opens at the steps, with all work of the last one, where they are a part of the time; else whole."""
+    about = timeline.ask("about")
+    steps, = [row for row in rows if row["type"] == "steps"]
+    work = max(row["to"] for row in rows if row["type"] == "stream")
+    focus = about["focus"]
+    if name == "train":
+        check(f"{name}: opens whole", (0, about["to"]), (focus["from"], focus["to"]))
+        return
+    length = max(steps["to"], work) - steps["from"]
+    check(f"{name}: opens at the steps, from {focus} in {about['to']}", (True, True),
+          (steps["from"] - length / 10 < focus["from"] <= steps["from"], max(steps["to"], work) <= focus["to"] < max(steps["to"], work) + length / 10))
+
+
 def capture(name, file, work, kinds):
     with Timeline(file) as timeline:
         rows = timeline.ask("rows")["rows"]
@@ -138,6 +152,7 @@ def capture(name, file, work, kinds):
         found = check_gaps(name, timeline, row, work)
         check_causes(name, timeline, row, found, file)
         check_use(name, rows, file)
+        check_focus(name, timeline, rows)
         seen = check_chain(name, timeline, rows, found)
         check(f"{name}: kinds of links", set(), kinds - seen)
 

@@ -504,6 +504,91 @@ static void opens_whole(void **state)
     }
 }
 
+static void add_running(struct writer *writer, int64_t at, int is_in)
+{
+    struct row_SCHED_EVENTS row = { 0 };
+
+    ROW_SET(&row, SCHED_EVENTS, start, at);
+    ROW_SET(&row, SCHED_EVENTS, cpu, 0);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, made_thread(1, MAIN));
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
+static void add_os_call(struct writer *writer, int64_t from, int64_t to, const char *name)
+{
+    struct row_OSRT_API row = { 0 };
+
+    ROW_SET(&row, OSRT_API, start, from);
+    ROW_SET(&row, OSRT_API, end, to);
+    ROW_SET(&row, OSRT_API, eventClass, EVENT_CLASS_OSRT);
+    ROW_SET(&row, OSRT_API, globalTid, made_thread(1, MAIN));
+    ROW_SET(&row, OSRT_API, nameId, made_string(writer, name));
+    writer_append(writer, TABLE_OSRT_API, &row);
+}
+
+static void check_focus(int64_t least_from, int64_t most_from, int64_t least_to, int64_t most_to)
+{
+    int64_t from = view->focus_from_ns - view->origin_ns, to = view->focus_to_ns - view->origin_ns;
+
+    if (from < least_from || from > most_from || to < least_to || to > most_to)
+        fail_msg("opens from %lld to %lld", (long long)from, (long long)to);
+}
+
+/* A program that computes for one second and then waits for nine, and wakes up for a moment in the middle of that: as
+ * switches of its thread tell it, and as its calls do. */
+static void opens_at_what_threads_did(void **state)
+{
+    const int64_t second = 1000000000, ms = 1000000;
+
+    for (int has_switches = 0; has_switches < 2; has_switches++) {
+        struct writer *writer = start();
+        for (int64_t i = 0; i < 1000; i++) {
+            if (has_switches) {
+                add_running(writer, i * ms, 1);
+                add_running(writer, i * ms + ms / 2, 0);
+            }
+            add_os_call(writer, i * ms + ms / 2, (i + 1) * ms, "write");
+        }
+        if (has_switches) {
+            add_running(writer, 5 * second, 1);
+            add_running(writer, 5 * second + ms / 10, 0);
+        }
+        add_os_call(writer, second, 5 * second, "poll");
+        add_os_call(writer, 5 * second + ms / 10, 10 * second, "poll");
+        show(writer);
+        check_focus(0, 0, second, 11 * second / 10);
+        close_all();
+    }
+}
+
+/* Of ten seconds, the user recorded from 2 s to 8 s; in that are steps from 3 s to 4 s. */
+static void opens_at_the_recorded_range_and_the_steps(void **state)
+{
+    const int64_t second = 1000000000;
+
+    for (int has_steps = 0; has_steps < 2; has_steps++) {
+        struct writer *writer = start();
+        struct row_TACHO_RANGE row = { 0 };
+        ROW_SET(&row, TACHO_RANGE, start, 2 * second);
+        ROW_SET(&row, TACHO_RANGE, end, 8 * second);
+        ROW_SET(&row, TACHO_RANGE, cause, made_string(writer, "cudaProfilerApi"));
+        writer_append(writer, TABLE_TACHO_RANGE, &row);
+        range(writer, MAIN, 0, 10 * second, "all", 3);
+        for (int64_t i = 0; has_steps && i < 10; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "step %d", (int)i);
+            range(writer, MAIN, 3 * second + i * second / 10, 3 * second + (i + 1) * second / 10, name, strlen(name));
+        }
+        show(writer);
+        if (has_steps)
+            check_focus(29 * second / 10, 3 * second, 4 * second, 41 * second / 10);
+        else
+            check_focus(19 * second / 10, 2 * second, 8 * second, 81 * second / 10);
+        close_all();
+    }
+}
+
 static void cut_to_a_size(void **state)
 {
     struct writer *writer = start();
@@ -581,6 +666,8 @@ int main(void)
         cmocka_unit_test(an_empty_report),
         cmocka_unit_test(opens_at_the_work_of_gpus),
         cmocka_unit_test(opens_whole),
+        cmocka_unit_test(opens_at_what_threads_did),
+        cmocka_unit_test(opens_at_the_recorded_range_and_the_steps),
         cmocka_unit_test(cut_to_a_size),
         cmocka_unit_test(called_off),
     };

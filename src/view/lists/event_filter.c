@@ -44,7 +44,7 @@ static int read_rows(struct event_filter *filter, const struct arguments *argume
         add_children(filter);
     else
         for (size_t i = 0; i < view->row_count; i++)
-            filter->rows[i] = 1;
+            filter->rows[i] = view->rows[i].type != ROW_IDLE; /* gaps are no events, unless they are asked for */
     return 0;
 }
 

@@ -1,15 +1,42 @@
-/* Finds the stretch that is shown first: see focus.h. Work on GPUs is counted over equal parts of its time. A few
- * operations long before or behind all others (a buffer that the start clears) do not count. */
+/* Finds the stretch that is shown first: see focus.h. Activity is added up over equal parts of its time. A little of it
+ * long before or behind all other (a buffer that the start clears, a thread that wakes up now and then) does not count.
+ */
 #include "focus.h"
 
+#include <string.h>
+
+#include "analyze/engine/row_cursor.h"
+#include "derived.h"
 #include "event_search.h"
 #include "view_state.h"
 
-enum { PARTS = 1024, FEW = 200, SPARSE = 20 }; /* FEW: one of so many operations; SPARSE: one of so many parts */
+/* FEW: one of so many operations; SPARSE: one of so many parts; IDLE: a part with less of its time busy is unused;
+ * LATE: this part of the steps' time, GPU work may begin behind them */
+enum { PARTS = 1024, FEW = 200, SPARSE = 20, IDLE = 50, LATE = 10 };
+
+/* What a program does, the most telling first. A report is judged by the first kind that it has. */
+enum { MOST_TYPES = 5 };
+static const struct activity {
+    enum row_type types[MOST_TYPES];
+    size_t type_count;
+    uint8_t not_flagged; /* events with this flag do not count */
+    int is_timed;        /* by their time, not by their number; of states: those that run */
+    int has_ends;        /* the last one counts up to its end; else it may be a wait */
+} activities[] = {
+    { { ROW_STREAM }, 1, 0, 0, 1 },
+    { { ROW_STATE }, 1, 0, 1, 1 },
+    { { ROW_SAMPLES, ROW_PYTHON_SAMPLES }, 2, EVENT_WAITING, 0, 1 },
+    { { ROW_CUDA_API, ROW_LIBRARY, ROW_NVTX, ROW_TORCH, ROW_PYTHON }, 5, 0, 0, 1 },
+    { { ROW_OSRT, ROW_THREAD_OTHER }, 2, 0, 0, 0 },
+};
+enum { ACTIVITIES = sizeof activities / sizeof *activities };
 
 struct work {
+    const struct view *view;
+    const struct activity *activity;
+    uint32_t running;                /* the name of that state */
     int64_t from_ns, to_ns;
-    uint64_t starts[PARTS], count;
+    uint64_t weights[PARTS], weight; /* number of operations, or time */
 };
 
 static int64_t part_length(const struct work *work)
@@ -17,43 +44,77 @@ static int64_t part_length(const struct work *work)
     return (work->to_ns - work->from_ns) / PARTS + 1;
 }
 
-/* Calls `visit` for each row of work on a GPU. */
-static void each_stream(const struct view *view, void (*visit)(struct work *, const struct view_row *),
-                        struct work *work)
+static int is_of(const struct activity *activity, const struct view_row *row)
 {
-    for (size_t i = 0; i < view->row_count; i++)
-        if (view->rows[i].type == ROW_STREAM && view->rows[i].events.count)
-            visit(work, &view->rows[i]);
+    for (size_t i = 0; i < activity->type_count; i++)
+        if (row->type == activity->types[i] && row->events.count)
+            return 1;
+    return 0;
 }
 
-static void add_span(struct work *work, const struct view_row *row)
+static int counts(const struct work *work, const struct view_events *events, uint32_t event)
 {
-    work->from_ns = row->from_ns < work->from_ns ? row->from_ns : work->from_ns;
-    work->to_ns = row->to_ns > work->to_ns ? row->to_ns : work->to_ns;
+    return !(events->tag[event] & work->activity->not_flagged) &&
+           (!work->activity->is_timed || event_name(events, event) == work->running);
 }
 
-static void add_starts(struct work *work, const struct view_row *row)
+/* Calls `visit` for each event that counts. */
+static void each_event(struct work *work, void (*visit)(struct work *, const struct view_events *, uint32_t event))
 {
-    int64_t length = part_length(work);
-
-    for (uint32_t event = 0; event < row->events.count; event++) {
-        int64_t part = (row->events.start_ns[event] - work->from_ns) / length;
-        work->starts[part < 0 ? 0 : part >= PARTS ? PARTS - 1 : part]++;
+    for (size_t i = 0; i < work->view->row_count; i++) {
+        const struct view_events *events = &work->view->rows[i].events;
+        for (uint32_t event = 0; is_of(work->activity, &work->view->rows[i]) && event < events->count; event++)
+            if (counts(work, events, event))
+                visit(work, events, event);
     }
-    work->count += row->events.count;
+}
+
+static void add_span(struct work *work, const struct view_events *events, uint32_t event)
+{
+    int64_t start = events->start_ns[event], end = work->activity->has_ends ? event_end(events, event) : start;
+
+    work->from_ns = start < work->from_ns ? start : work->from_ns;
+    work->to_ns = end > work->to_ns ? end : work->to_ns;
+}
+
+static int64_t part_of(const struct work *work, int64_t time_ns)
+{
+    int64_t part = (time_ns - work->from_ns) / part_length(work);
+
+    return part < 0 ? 0 : part >= PARTS ? PARTS - 1 : part;
+}
+
+static void add_weight(struct work *work, const struct view_events *events, uint32_t event)
+{
+    int64_t start = events->start_ns[event], end = event_end(events, event), length = part_length(work);
+
+    if (!work->activity->is_timed) {
+        work->weights[part_of(work, start)]++;
+        work->weight++;
+        return;
+    }
+    for (int64_t part = part_of(work, start); part <= part_of(work, end); part++) {
+        int64_t begin = work->from_ns + part * length, until = begin + length;
+        begin = start > begin ? start : begin;
+        until = end < until ? end : until;
+        if (until > begin) {
+            work->weights[part] += (uint64_t)(until - begin);
+            work->weight += (uint64_t)(until - begin);
+        }
+    }
 }
 
 /* How many parts can be left out at one end: `step` is 1 from the first part on, -1 from the last one back. */
 static int64_t sparse_parts(const struct work *work, int first, int step)
 {
-    uint64_t left_out = 0;
+    uint64_t left_out = 0, least = work->activity->is_timed ? (uint64_t)part_length(work) / IDLE : 0;
     int64_t used = 0, longest = 0;
 
     for (int64_t parts = 1; parts < PARTS; parts++) {
-        uint64_t starts = work->starts[first + step * (parts - 1)];
-        left_out += starts;
-        used += starts > 0;
-        if (left_out * FEW > work->count)
+        uint64_t weight = work->weights[first + step * (parts - 1)];
+        left_out += weight;
+        used += weight > least;
+        if (left_out * FEW > work->weight)
             break;
         if (used * SPARSE <= parts)
             longest = parts;
@@ -62,21 +123,104 @@ static int64_t sparse_parts(const struct work *work, int first, int step)
 }
 
 /* The end of the last operation that begins before this time. */
-static int64_t last_end(const struct view *view, int64_t before_ns)
+static int64_t last_end(const struct work *work, int64_t before_ns)
 {
     int64_t last = INT64_MIN;
 
-    for (size_t i = 0; i < view->row_count; i++) {
-        const struct view_events *events = &view->rows[i].events;
-        if (view->rows[i].type != ROW_STREAM)
+    for (size_t i = 0; i < work->view->row_count; i++) {
+        const struct view_events *events = &work->view->rows[i].events;
+        if (!is_of(work->activity, &work->view->rows[i]))
             continue;
         for (uint32_t lane = 0; lane < events->lane_count; lane++) {
             uint32_t behind = events_from(events, lane, before_ns);
+            while (behind > events->lanes[lane] && !counts(work, events, behind - 1))
+                behind--;
             if (behind > events->lanes[lane] && event_end(events, behind - 1) > last)
                 last = event_end(events, behind - 1);
         }
     }
     return last;
+}
+
+/* ---- spans ----------------------------------------------------------------------------------------------------- */
+
+static const struct report_span no_span = { INT64_MAX, INT64_MIN };
+
+/* The time in which most of the activity lies, of the first kind that the report has. */
+static struct report_span active_span(const struct view *view)
+{
+    struct work work = { .view = view, .running = derived_state_find(view, STATE_RUNNING) };
+
+    for (size_t i = 0; i < ACTIVITIES && !work.weight; i++) {
+        work.activity = &activities[i];
+        work.from_ns = no_span.from_ns;
+        work.to_ns = no_span.to_ns;
+        each_event(&work, add_span);
+        if (work.from_ns < work.to_ns)
+            each_event(&work, add_weight);
+    }
+    if (!work.weight)
+        return no_span;
+    int64_t length = part_length(&work), left = sparse_parts(&work, 0, 1),
+            behind = work.from_ns + (PARTS - sparse_parts(&work, PARTS - 1, -1)) * length;
+    return (struct report_span){ work.from_ns + left * length,
+                                 work.activity->has_ends ? last_end(&work, behind) : behind };
+}
+
+/* GPUs work on what the last step launched for a while. */
+static struct report_span step_span(const struct view *view)
+{
+    struct report_span span = no_span;
+
+    for (size_t i = 0; i < view->row_count; i++) {
+        const struct view_row *row = &view->rows[i];
+        if (row->type != ROW_STEPS)
+            continue;
+        span.from_ns = row->from_ns < span.from_ns ? row->from_ns : span.from_ns;
+        span.to_ns = row->to_ns > span.to_ns ? row->to_ns : span.to_ns;
+    }
+    if (span.from_ns >= span.to_ns)
+        return no_span;
+    const struct work gpu = { .view = view, .activity = &activities[0] };
+    int64_t end = last_end(&gpu, span.to_ns + (span.to_ns - span.from_ns) / LATE);
+    span.to_ns = end > span.to_ns ? end : span.to_ns;
+    return span;
+}
+
+/* The spans that the user chose to record, by a range, a call or a delay. */
+static struct report_span recorded_span(struct view *view)
+{
+    enum { START, END, CAUSE };
+    static const char *const names[] = { "start", "end", "cause", NULL };
+    struct report_span span = no_span;
+    struct row_cursor rows;
+
+    if (row_cursor_open(&rows, view->report, "TACHO_RANGE", names, NULL) != 0)
+        return no_span; /* then the whole time is shown */
+    while (row_cursor_next(&rows)) {
+        int64_t from = row_int(&rows, START), to = row_is_null(&rows, END) ? view->end_ns : row_int(&rows, END);
+        if (strcmp(report_string(view->report, row_int(&rows, CAUSE), NULL), "start") == 0)
+            continue;
+        span.from_ns = from < span.from_ns ? from : span.from_ns;
+        span.to_ns = to > span.to_ns ? to : span.to_ns;
+    }
+    row_cursor_close(&rows);
+    return span;
+}
+
+/* Moves the focus to a span that is at most `share` percent of it, with some air around the span. */
+static int narrow(struct view *view, struct report_span span, int share, int air_part)
+{
+    int64_t whole = view->focus_to_ns - view->focus_from_ns, from = view->focus_from_ns, to = view->focus_to_ns;
+
+    span.from_ns = span.from_ns > from ? span.from_ns : from;
+    span.to_ns = span.to_ns < to ? span.to_ns : to;
+    if (span.from_ns >= span.to_ns || span.to_ns - span.from_ns > whole / 100 * share)
+        return 0;
+    int64_t air = (span.to_ns - span.from_ns) / air_part;
+    view->focus_from_ns = span.from_ns - air > from ? span.from_ns - air : from;
+    view->focus_to_ns = span.to_ns + air < to ? span.to_ns + air : to;
+    return 1;
 }
 
 static void fold_others(struct view *view)
@@ -91,21 +235,10 @@ static void fold_others(struct view *view)
 
 void focus_find(struct view *view)
 {
-    struct work work = { .from_ns = INT64_MAX, .to_ns = INT64_MIN };
-
     view->focus_from_ns = view->origin_ns;
     view->focus_to_ns = view->end_ns;
-    each_stream(view, add_span, &work);
-    if (work.from_ns >= work.to_ns)
-        return;
-    each_stream(view, add_starts, &work);
-    int64_t length = part_length(&work), behind = PARTS - sparse_parts(&work, PARTS - 1, -1);
-    int64_t from = work.from_ns + sparse_parts(&work, 0, 1) * length,
-            to = last_end(view, work.from_ns + behind * length);
-    if (from >= to || (to - from) > (view->end_ns - view->origin_ns) / 2)
-        return;
-    int64_t air = (to - from) / 20;
-    view->focus_from_ns = from - air > view->origin_ns ? from - air : view->origin_ns;
-    view->focus_to_ns = to + air < view->end_ns ? to + air : view->end_ns;
+    narrow(view, recorded_span(view), 99, 100);
+    if (!narrow(view, step_span(view), 80, 20))
+        narrow(view, active_span(view), 50, 20);
     fold_others(view);
 }
