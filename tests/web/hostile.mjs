@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, scratch, shot, test, until, view } from "./lib.mjs";
+import { assert, finish, openTab, scratch, shot, test, until, view } from "./lib.mjs";
 
 const MARKUP = '<img src=x onerror="window.caught=1"><script>window.caught=1</script>';
 const LONG = `long_${"x".repeat(1_000_000)}_end`;
@@ -14,6 +14,12 @@ const names = [MARKUP, LONG, RIGHT_TO_LEFT, "]]>&lt;b&gt;&amp;", "\u0007bell\u00
 function trace() {
   const events = names.map((name, index) => ({ ph: "X", cat: "cpu_op", name, pid: 1, tid: 1, ts: 1000 + index * 100, dur: index === 3 ? 0 : 80, args: { note: MARKUP, "External id": index + 1 } }));
   events.push({ ph: "X", cat: "cpu_op", name: "BROKEN", pid: 1, tid: 1, ts: 5000, dur: 10, args: {} });
+  for (const [index, name] of [MARKUP, RIGHT_TO_LEFT, "a|b`c`"].entries()) { // work on a GPU, in steps, so that every panel has something to say
+    const correlation = 100 + index, ts = 6000 + index * 500;
+    events.push({ ph: "X", cat: "user_annotation", name: `ProfilerStep#${index}`, pid: 1, tid: 1, ts, dur: 450 });
+    events.push({ ph: "X", cat: "cuda_runtime", name: "cudaLaunchKernel", pid: 1, tid: 1, ts: ts + 10, dur: 5, args: { correlation } });
+    events.push({ ph: "X", cat: "kernel", name, pid: 0, tid: 7, ts: ts + 200, dur: 100, args: { correlation, device: 0, stream: 7, context: 1, grid: [1, 1, 1], block: [32, 1, 1] } });
+  }
   events.push({ ph: "M", name: "process_name", pid: 1, tid: 0, args: { name: MARKUP } }, { ph: "M", name: "thread_name", pid: 1, tid: 1, args: { name: RIGHT_TO_LEFT } });
   const bytes = Buffer.from(JSON.stringify({ schemaVersion: 1, traceEvents: events }));
   const at = bytes.indexOf("BROKEN");
@@ -25,8 +31,20 @@ const file = join(scratch(), "hostile.json");
 writeFileSync(file, trace());
 const shown = await view(file);
 const { page } = shown;
+const asked = []; // where requests went
+page.on("request", (request) => asked.push(request.url()));
 const heading = page.locator("#panel-details .details-name .name");
 const caught = () => page.evaluate(() => window.caught);
+
+/** No element came of a name, nothing of it ran, and nothing left the page. */
+async function expectHarmless() {
+  assert.equal(await page.locator("img, iframe, object, embed").count(), 0);
+  assert.equal(await page.locator("body script:not([src])").count(), 0);
+  assert.equal(await page.locator("[onerror], [onload], [onclick]").count(), 0);
+  assert.equal(await caught(), undefined);
+  const { origin } = new URL(page.url());
+  assert.deepEqual(asked.filter((url) => !url.startsWith(`${origin}/`) && !/^(blob|data):/.test(url)), []);
+}
 
 async function find(text) {
   await page.locator("canvas.tracks").focus();
@@ -42,10 +60,27 @@ await test("markup is shown as text, in the picture's rows, in details and in ta
   await page.locator("canvas.tracks").focus();
   await page.keyboard.press("t");
   await page.locator("#panel-tables tbody tr[data-index]").first().waitFor();
-  for (const name of ["flame", "search", "sql", "notes", "advice"]) await page.locator(`#tab-${name}`).click();
-  assert.equal(await page.locator("img, iframe, object, embed").count(), 0);
-  assert.equal(await page.locator("body script:not([src])").count(), 0);
-  assert.equal(await caught(), undefined);
+  await expectHarmless();
+});
+
+await test("every panel shows it as text, with an operator selected and with a kernel", async () => {
+  const tabs = await page.locator("[role=tab]").evaluateAll((list) => list.map(({ id }) => id));
+  assert.ok(tabs.length >= 7, tabs.join());
+  for (const what of ["<img", "a|b"]) {
+    await find(what);
+    for (const tab of tabs) {
+      await openTab(page, tab);
+      await expectHarmless();
+    }
+  }
+});
+
+await test("what SQL answers is text, in its head too", async () => {
+  await openTab(page, "tab-sql");
+  await page.locator("#panel-sql textarea").fill(`SELECT '${MARKUP}' AS "${MARKUP.replaceAll('"', '""')}"`);
+  await page.locator("#panel-sql textarea").press("Control+Enter");
+  await page.locator("#panel-sql tbody tr[data-index]").filter({ hasText: "<img" }).waitFor();
+  await expectHarmless();
 });
 
 await test("a name of a megabyte is cut until it is asked for, and copied whole", async () => {
@@ -80,8 +115,7 @@ await test("a note and a search of markup are text too", async () => {
   await page.waitForFunction(() => location.hash.includes("p=notes"));
   await page.reload();
   await page.waitForFunction((text) => document.querySelector("#panel-notes input")?.value === text, MARKUP);
-  assert.equal(await page.locator("img").count(), 0);
-  assert.equal(await caught(), undefined);
+  await expectHarmless();
 });
 
 await test("nothing went wrong in the browser", () => assert.deepEqual([shown.complaints, shown.refused], [[], []]));

@@ -134,6 +134,17 @@ export async function until(ask, holds, words = String(holds)) {
   throw new Error(`waited in vain for ${words}: ${JSON.stringify(last)?.slice(0, 500)}`);
 }
 
+/** Opens a panel by its tab and waits for its contents. A click on the tab of an open panel closes it, and some open by themselves. */
+export async function openTab(page, tab) {
+  const opened = async () => {
+    const isOpen = (await page.locator(`#${tab}`).getAttribute("aria-selected")) === "true";
+    if (!isOpen) await page.locator(`#${tab}`).click();
+    return isOpen;
+  };
+  await until(opened, (is) => is, `${tab} to be open`);
+  await page.waitForFunction(() => document.querySelector("[role=tabpanel]:not([hidden])[aria-busy]") === null);
+}
+
 /** What is seen once nothing moves, nothing is on its way, and what was waited for has come; `named`: with the name of each event. */
 export function settled(page, holds = () => true, look = "seen") {
   const ask = () => page.evaluate((how) => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.tachoTest?.[how]() ?? null)))), look).catch((error) => {
