@@ -51,9 +51,9 @@ function memoryOf(pid, what) {
 /** The largest of the browser's processes that show pages, in MB of memory that is its share. Other browsers may run on the machine. */
 const parentOf = (pid) => Number(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /s, "").split(" ")[1]);
 const isOurs = (pid) => pid > 1 && (pid === process.pid || isOurs(parentOf(pid)));
+const renderers = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && safe(() => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer") && isOurs(Number(pid))));
 function pageMemory() {
-  const renderers = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && safe(() => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("--type=renderer") && isOurs(Number(pid))));
-  return Math.max(...renderers.map((pid) => safe(() => memoryOf(pid, "Pss")) ?? 0));
+  return Math.max(...renderers().map((pid) => safe(() => memoryOf(pid, "Pss")) ?? 0));
 }
 function safe(read) {
   try {
@@ -107,6 +107,7 @@ async function safeAsync(body) {
 async function measurePage(address, steps) {
   const opened = await openPage(address);
   const first = await (await opened.page.waitForFunction(settled, undefined, { polling: 10, timeout: 120_000 })).jsonValue();
+  const cpu = Math.max(...renderers().map((pid) => safe(() => cpuOf(pid)) ?? 0)); // of the page's threads and its engine's, until here
   const summary = await summaryAt(opened.page);
   const session = await opened.context.newCDPSession(opened.page);
   await opened.page.evaluate(() => performance.clearResourceTimings() ?? performance.setResourceTimingBufferSize(10000));
@@ -118,7 +119,7 @@ async function measurePage(address, steps) {
   }
   const answers = await opened.page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/tile")).map((entry) => entry.duration));
   await session.send("HeapProfiler.collectGarbage");
-  const figuresOfPage = { first_picture_ms: first, ...(summary === undefined ? {} : { summary_after_picture_ms: Math.max(0, summary - first) }), step_ms: spread(whole), frame_ms: spread(frames), memory_mb: pageMemory(), complaints: opened.complaints };
+  const figuresOfPage = { first_picture_ms: first, first_picture_cpu_ms: cpu, ...(summary === undefined ? {} : { summary_after_picture_ms: Math.max(0, summary - first) }), step_ms: spread(whole), frame_ms: spread(frames), memory_mb: pageMemory(), complaints: opened.complaints };
   if (answers.length > 0) figuresOfPage.tile_answer_ms = { ...spread(answers), count: answers.length };
   await opened.context.close();
   return figuresOfPage;
