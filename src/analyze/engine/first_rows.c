@@ -114,6 +114,7 @@ static int merge(struct first_rows *first, const struct heap *heaps, size_t coun
     first->rows = malloc((first->count + 1) * sizeof *first->rows);
     if (!all || !first->rows) {
         free(all);
+        first_rows_free(first);
         return ERR_NO_MEMORY;
     }
     found = 0;
