@@ -20,14 +20,15 @@ export interface RowChoices {
 /** The events that the panel Events lists; inSpan: only those in the selected span, if there is one. */
 export type EventList = { inSpan: boolean } & (
   | { of: "all" | "search" }
-  | { of: "rows"; rows: readonly number[] }
+  | { of: "rows"; rows: readonly number[]; name?: number }
   | { of: "same"; row: number; event: number; least?: number; most?: number }
 );
 
 /** What a link shows a colleague. */
 export interface Place {
   view: Span;
-  span: Span | null;
+  /** rows: only these rows count, with all below them. */
+  span: (Span & { rows?: readonly number[] }) | null;
   event: { row: number; event: number } | null;
   search: FindQuery | null;
   panel: string | null;
@@ -51,6 +52,8 @@ export interface State extends Place {
   advice: Advice | null;
   idle: Idle | null;
   notes: readonly Note[];
+  /** The distance from one event to another is shown. */
+  measure: { from: Event; to: Event } | null;
   /** Where the matches of the search, or the listed events, are: the used ones of `of` parts of the report. */
   ticks: { bins: readonly number[]; of: number } | null;
   hover: { row: number; event: number; name: string } | null;
@@ -134,6 +137,9 @@ export class App {
 
   /** Set by the panels: tells the user that something is done. */
   say: (sentence: string) => void = () => {};
+
+  /** Set by the timeline: asks for what is missing, and draws again. */
+  redraw: () => void = () => {};
 
   /** Set by main: shows a sentence to the user. */
   fail: (error: Error) => void = (error) => console.error(error);

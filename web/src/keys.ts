@@ -41,6 +41,7 @@ export const KEYS = [
   { group: "Events", keys: ["Shift+s"], what: "List the events with the same name", command: "list-same" },
   { group: "Events", keys: ["m"], what: "Select the span of the event", command: "span-event" },
   { group: "Events", keys: ["c"], what: "Focus: show only the rows of the event's chain, or all rows again", command: "focus-chain" },
+  { group: "Events", keys: ["Shift+m"], what: "Sum up the span (or the view) in the focused row", command: "select-rows" },
   { group: "Events", keys: ["Escape"], what: "Leave the focus; clear the span, the event, the panel, the search", command: "clear" },
   { group: "Panels", keys: ["/", "Ctrl+f"], what: "Search", command: "search" },
   { group: "Panels", keys: ["n"], what: "Next match", command: "match-next" },
@@ -59,19 +60,27 @@ export const KEYS = [
   { group: "Panels", keys: ["}", "Shift+PageDown"], what: "Next chapter of the story", command: "chapter-next" },
   { group: "Panels", keys: ["{", "Shift+PageUp"], what: "Previous chapter of the story", command: "chapter-previous" },
   { group: "Panels", keys: ["y"], what: "Copy this view as Markdown, with the first rows of the open table", command: "copy-markdown" },
+  { group: "Panels", keys: ["Shift+c"], what: "Copy a link to this view", command: "copy-link" },
+  { group: "Panels", keys: ["ContextMenu", "Shift+F10"], what: "Menu of the selected event, row or span", command: "menu" },
+  { group: "Panels", keys: ["Ctrl+k", ":"], what: "Find a command, a panel or a table", command: "commands" },
+  { group: "Panels", keys: ["Shift+w"], what: "Wheel zooms, or wheel scrolls the rows", command: "wheel" },
   { group: "Panels", keys: ["l"], what: "Switch the theme: light, dark, system", command: "theme" },
   { group: "Panels", keys: ["?"], what: "Show this list", command: "help" },
 ] as const satisfies readonly Key[];
 
 /** What the hand does, for the same list. */
 export const GESTURES: readonly (readonly [does: string, what: string])[] = [
-  ["Wheel", "Zoom at the pointer; over the names: scroll the rows"],
+  ["Wheel", "Zoom at the pointer, or scroll the rows (Shift W); over the names: scroll the rows"],
   ["Shift + wheel", "Pan left and right"],
   ["Alt + wheel", "Scroll the lanes of a row, else the rows"],
   ["Two fingers on a touchpad", "Scroll the rows; sideways: pan"],
   ["Pinch, Ctrl + wheel", "Zoom at the pointer"],
   ["Drag", "Select a span; drag its ends to change it"],
+  ["Ctrl + drag", "Select a span of several rows, with their figures"],
+  ["Alt while dragging", "Do not snap to the begin and end of events"],
   ["Shift, Space or middle button + drag", "Pan"],
+  ["Shift + click", "Measure from the selected event to this one"],
+  ["Right-click", "Menu of the event, row or span"],
   ["Click", "Select an event; on an empty place: clear the selection; on a map of ranks: open the rank there (with Ctrl: in a new tab)"],
   ["Double-click", "Zoom to the event; on a name: fold or unfold"],
   ["Drag a name", "Move the row among its siblings"],
@@ -93,6 +102,9 @@ export function on(command: Command, run: () => void): void {
 export function perform(command: Command): void {
   commands.get(command)?.();
 }
+
+/** Whether a command does anything now. */
+export const isProvided = (command: Command): boolean => commands.has(command);
 
 /** The way a pressed key is written in the table. */
 export function keyOf(event: KeyboardEvent): string {

@@ -51,7 +51,7 @@ function placeOf(hash: string, about: About, rows: readonly Row[]): Place {
 async function stateOf(engine: Engine): Promise<State> {
   const [about, rows] = await Promise.all([engine.about(), engine.rows()]);
   const theme = THEMES.find((name) => name === recall("theme", isText, "system")) ?? "system";
-  return { engine, about, rows, theme, ...placeOf(location.hash, about, rows), details: null, found: null, advice: null, idle: null, notes: [], ticks: null, hover: null };
+  return { engine, about, rows, theme, ...placeOf(location.hash, about, rows), details: null, found: null, advice: null, idle: null, notes: [], ticks: null, measure: null, hover: null };
 }
 
 function paintTheme(theme: State["theme"]): void {

@@ -1,6 +1,6 @@
 // The engine behind `tacho view`: requests go to api/… beside the page, so that they pass any proxy that the page came through.
 
-import type { Note } from "./engine";
+import type { About, Note } from "./engine";
 import { keptNotes, readNotes } from "./notes";
 import { RequestEngine } from "./requests";
 
@@ -58,9 +58,39 @@ async function failure(response: Response): Promise<Error> {
   return new Error(`The server answered with status ${response.status}.`);
 }
 
+/** The server does not answer at all; the page says so once, not for each request. */
+export class ServerLost extends Error {}
+
 export class HttpEngine extends RequestEngine {
+  private watchers: ((lost: boolean) => void)[] = [];
+  private isLost = false;
+
   constructor() {
     super(4);
+  }
+
+  /** Tells when the server is gone, and when it answers again. */
+  watch(tell: (lost: boolean) => void): void {
+    this.watchers.push(tell);
+  }
+
+  private found(lost: boolean): void {
+    if (lost === this.isLost) return;
+    this.isLost = lost;
+    for (const tell of this.watchers) tell(lost);
+  }
+
+  /** Asks whether the server is back: null if not, else its facts, or its refusal. */
+  async retry(): Promise<About | Error | null> {
+    try {
+      const response = await send("about");
+      if (!response.ok) return await failure(response);
+      const about = (await response.json()) as About;
+      this.found(false);
+      return about;
+    } catch {
+      return null;
+    }
   }
 
   async notes(): Promise<Note[]> {
@@ -75,8 +105,10 @@ export class HttpEngine extends RequestEngine {
   /** A request that is called off ends on the server too, when its connection does. */
   protected async carry(request: string, body?: string, signal?: AbortSignal): Promise<ArrayBuffer> {
     const response = await send(request, body, signal).catch(() => {
-      throw new Error("The server does not answer. Is tacho view still running?");
+      if (!signal?.aborted) this.found(true);
+      throw new ServerLost("The server does not answer.");
     });
+    this.found(false);
     if (!response.ok) throw await failure(response);
     return response.arrayBuffer();
   }

@@ -30,9 +30,9 @@ function toggle(box: HTMLDialogElement): void {
   else box.showModal();
 }
 
-const KEY_SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", PageUp: "Page ↑", PageDown: "Page ↓", Escape: "Esc" };
+const KEY_SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", PageUp: "Page ↑", PageDown: "Page ↓", Escape: "Esc", ContextMenu: "Menu" };
 
-function keySign(key: string): HTMLElement {
+export function keySign(key: string): HTMLElement {
   const parts = key.split(/\+(?=.)/).map((part) => KEY_SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part));
   return make("kbd", {}, parts.join(" "));
 }

@@ -5,6 +5,7 @@ import "./panels.css";
 import "./contents.css";
 
 import type { App } from "../app";
+import { ServerLost } from "../engine/http";
 import { on } from "../keys";
 import { ADVICE_UNASKED, AdvicePanel, askForAdvice } from "./advice";
 import { DetailsPanel } from "./details";
@@ -12,6 +13,11 @@ import { AboutBox, Help, Toast } from "./dialogs";
 import { Dock } from "./dock";
 import { FlamePanel } from "./flame";
 import { EventsPanel } from "./lists/events";
+import { CommandPalette } from "./lists/command_palette";
+import { ContextMenu } from "./lists/context_menu";
+import { LostBanner } from "./lists/lost_banner";
+import { MeasureBox } from "./lists/measure";
+import { SelectionPanel } from "./lists/selection";
 import { followTicks } from "./lists/ticks";
 import { hasMatrix, MatrixPanel } from "./matrix";
 import { NotesPanel } from "./notes";
@@ -23,6 +29,7 @@ import { SearchBox, SearchPanel } from "./search";
 import { SqlPanel } from "./sql";
 import { TablesPanel } from "./tables";
 import { Toolbar } from "./toolbar";
+import { copy } from "../ui/text";
 
 export interface PanelPlaces {
   /** An empty element above the timeline. */
@@ -36,7 +43,9 @@ export interface PanelPlaces {
 export function mountPanels(places: PanelPlaces, app: App): void {
   const { workspace } = places;
   const toast = new Toast(workspace);
-  app.fail = (error) => toast.say(error.message);
+  app.fail = (error) => {
+    if (!(error instanceof ServerLost)) toast.say(error.message); // the banner tells of that one
+  };
   const search = new SearchBox();
   app.say = (sentence) => toast.say(sentence);
   const tables = new TablesPanel();
@@ -47,7 +56,7 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   const steps = hasSteps(app.state) ? [new StepsPanel()] : [];
   const compare = app.state.about.other === undefined ? [] : [new ComparePanel()];
   if (compare.length > 0 && !/[#&]p=/.test(location.hash)) app.set({ panel: "compare" }); // what two runs are opened for
-  const dock = new Dock([...compare, new DetailsPanel(), new EventsPanel(), tables, ...steps, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
+  const dock = new Dock([...compare, new DetailsPanel(), new EventsPanel(), new SelectionPanel(), tables, ...steps, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
@@ -57,6 +66,14 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   openWithSelection(app, workspace);
   askForMarks(app, story);
   followTicks(app);
+  new MeasureBox(app, workspace);
+  new LostBanner(app, workspace);
+  new ContextMenu(app, workspace);
+  new CommandPalette(app, workspace, (report) => tables.choose(report));
+  on("copy-link", () => {
+    const link = `${location.href.replace(/#.*/, "")}#${app.linkOf(app.state)}`;
+    copy(link).then(() => app.say("Copied the link to this view."), (error: Error) => app.fail(error));
+  });
 }
 
 function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel, help: Help): void {
@@ -76,10 +93,10 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
 function openWithSelection(app: App, workspace: HTMLElement): void {
   app.listen((changed) => {
     const { event, span, panel } = app.state;
-    const free = panel === null || ((panel === "details" || panel === "tables") && !workspace.querySelector(".dock")?.contains(document.activeElement));
+    const free = panel === null || ((panel === "details" || panel === "tables" || panel === "selection") && !workspace.querySelector(".dock")?.contains(document.activeElement));
     if (!free) return;
     if (changed.has("event") && event) app.set({ panel: "details" });
-    else if (changed.has("span") && span) app.set({ panel: "tables" });
+    else if (changed.has("span") && span) app.set({ panel: span.rows ? "selection" : "tables" });
   });
 }
 

@@ -1,6 +1,7 @@
 // What the keys of the groups Move, Rows and Events do.
 
 import { on } from "../keys";
+import { remember } from "../ui/memory";
 import type { Event, FindQuery, Row, Span } from "../engine/engine";
 import { moved, whole, zoomed } from "./lens";
 import type { Pointer } from "./pointer";
@@ -125,6 +126,16 @@ function events(timeline: Timeline, pointer: Pointer): void {
     const query: FindQuery = timeline.sameName === null ? { text: details.name, mode: "exact", case: true } : { name: timeline.sameName };
     engine.next(query, details.from, back, details).then((event: Event | null) => event && app.select(event, event), fail);
   };
+  on("wheel", () => {
+    pointer.wheelZooms = !pointer.wheelZooms;
+    remember("wheel", pointer.wheelZooms ? "zoom" : "scroll");
+    app.say(pointer.wheelZooms ? "The wheel zooms." : "The wheel scrolls the rows. Ctrl and the wheel zoom.");
+  });
+  on("select-rows", () => {
+    const { span, view, about } = app.state;
+    const { from, to } = span ?? { from: Math.max(about.from, Math.floor(view.from)), to: Math.min(about.to, Math.ceil(view.to)) };
+    app.set({ span: { from, to, rows: [timeline.focusedRow] }, panel: "selection" });
+  });
   on("event-next", neighbour(1));
   on("event-previous", neighbour(-1));
   on("same-next", same(false));

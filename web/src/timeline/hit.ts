@@ -99,3 +99,19 @@ export function laneOf(tiles: Tiles, row: number, event: number, from: number, t
   }
   return null;
 }
+
+/** The begin or end of an event that is nearest to a time, and not further away than `reach`. */
+export function nearestEdge(pieces: readonly Piece[], time: number, reach: number): number | null {
+  let best: number | null = null;
+  let distance = reach;
+  for (const { tile: { slices } } of pieces) {
+    for (let i = 0; i < slices.count; i++) {
+      for (const edge of [slices.from[i]!, slices.to[i]!]) {
+        if (Math.abs(edge - time) > distance) continue;
+        distance = Math.abs(edge - time);
+        best = edge;
+      }
+    }
+  }
+  return best;
+}

@@ -4,7 +4,7 @@
 import type { Event, EventDetails, Span } from "../engine/engine";
 import type { Drawing } from "../ui/picture";
 import type { Surface } from "../ui/surface";
-import { duration } from "../units";
+import { duration, moment } from "../units";
 import { Columns } from "./columns";
 import { hatch, outlined, sayOutlined } from "./cut";
 import type { Heading } from "./heading";
@@ -15,8 +15,11 @@ import { arrowOf, arrowsOf, drawArrows, MARKED, MOST_LINKS, type Arrow, type Pla
 import { drawMarks, drawRowMarks } from "./marks";
 import { FONT, Painter, type Scene } from "./paint";
 import type { Shown } from "./row_list";
-import { drawGrid, drawRuler, RULER } from "./ruler";
+import { drawGrid, drawRuler, RULER, tickStep } from "./ruler";
 import type { Timeline } from "./timeline";
+
+/** The height of the line above a picture on paper. */
+const TITLE = 30;
 
 export class Picture {
   private readonly columns = new Columns();
@@ -94,7 +97,9 @@ export class Picture {
       surface.fillStyle = palette.accent;
       surface.fillRect(Math.round(left), RULER, 1, height - RULER);
       surface.fillRect(Math.round(right), RULER, 1, height - RULER);
+      if (span.rows) this.paintOutside(surface, span.rows, Math.max(0, left), Math.min(width, right));
     }
+    this.paintMeasure(surface, lens);
     surface.save();
     surface.beginPath();
     surface.rect(0, RULER, width, height - RULER);
@@ -103,6 +108,32 @@ export class Picture {
     if (hovered) this.outline(surface, lens, hovered.row, hovered.event, hovered.from, hovered.to, 1);
     if (event && details) this.paintLinks(surface, lens, details);
     surface.restore();
+  }
+
+  /** Of a span of some rows: the others are shaded. */
+  private paintOutside(surface: Surface, rows: readonly number[], left: number, right: number): void {
+    const { tree, palette } = this.timeline;
+    const chosen = new Set(rows);
+    surface.fillStyle = palette.shade;
+    for (const { line, y } of this.timeline.visible()) {
+      if (tree.path(line.row.id).some(({ id }) => chosen.has(id))) continue;
+      const top = Math.max(y, RULER);
+      if (right > left) surface.fillRect(left, top, right - left, Math.max(0, y + line.height - top));
+    }
+  }
+
+  /** Lines at the begins of two measured events, and at the end of the first. */
+  private paintMeasure(surface: Surface, lens: Lens): void {
+    const { measure } = this.timeline.app.state;
+    if (!measure) return;
+    const { palette, height } = this.timeline;
+    surface.fillStyle = palette.warning;
+    for (const time of [measure.from.from, measure.from.to, measure.to.from]) {
+      const x = Math.round(lens.x(time));
+      if (x >= 0 && x <= lens.width) surface.fillRect(x, RULER, 1, height - RULER);
+    }
+    this.outline(surface, lens, measure.from.row, measure.from.event, measure.from.from, measure.from.to, 2);
+    this.outline(surface, lens, measure.to.row, measure.to.event, measure.to.from, measure.to.to, 2);
   }
 
   private paintLinks(surface: Surface, lens: Lens, details: EventDetails): void {
@@ -199,24 +230,56 @@ export class Picture {
     surface.fillText(words, (left + right - wide) / 2, 9);
   }
 
-  /** The present picture with the names of its rows, which are so wide, for paper. */
+  /** The present picture with the names of its rows, which are so wide, for paper: below a title with the report, its part in sight and a scale. */
   onPaper(heading: Heading, labels: number): Drawing {
     const shown = this.timeline.visible();
-    const { height, width } = this.timeline;
+    const { height, width, lens } = this.timeline;
+    const { about } = this.timeline.app.state;
+    const words = `${duration(lens.to - lens.from)} from ${moment(lens.from)}`;
     return {
       width: width + labels,
-      height,
-      title: `${this.timeline.app.state.about.name} – Tacho`,
+      height: height + TITLE,
+      title: `${about.name}, ${words} – Tacho`,
       draw: (surface) => {
+        this.paintTitle(surface, about.name, words, width + labels);
         surface.save();
-        surface.translate(labels, 0);
+        surface.translate(labels, TITLE);
         surface.beginPath();
         surface.rect(0, 0, width, height);
         surface.clip();
         this.paint(surface, shown, 2, (columns) => columns.toSurface(surface));
         surface.restore();
+        surface.save();
+        surface.translate(0, TITLE);
         heading.picture(surface, shown, labels, height, this.timeline.palette);
+        surface.restore();
       },
     };
+  }
+
+  /** The name of the report, the part in sight, and a bar that is as long as its label says. */
+  private paintTitle(surface: Surface, name: string, words: string, width: number): void {
+    const { palette, lens } = this.timeline;
+    const step = tickStep(1 / lens.scale);
+    const bar = step * lens.scale;
+    surface.fillStyle = palette.paper;
+    surface.fillRect(0, 0, width, TITLE);
+    surface.textBaseline = "middle";
+    surface.textAlign = "left";
+    surface.fillStyle = palette.ink;
+    surface.font = `600 ${FONT}`;
+    surface.fillText(name.slice(0, 120), 10, TITLE / 2);
+    const after = 10 + surface.measureText(name.slice(0, 120)).width + 12;
+    surface.font = FONT;
+    surface.fillStyle = palette.secondary;
+    surface.fillText(words, after, TITLE / 2);
+    const label = duration(step);
+    const left = width - 12 - bar;
+    surface.fillText(label, left - 8 - surface.measureText(label).width, TITLE / 2);
+    surface.fillStyle = palette.ink;
+    surface.fillRect(left, TITLE / 2, bar, 1);
+    for (const x of [left, left + bar - 1]) surface.fillRect(x, TITLE / 2 - 4, 1, 9);
+    surface.fillStyle = palette.line;
+    surface.fillRect(0, TITLE - 1, width, 1);
   }
 }

@@ -43,6 +43,7 @@ export function writePlace(place: Place): string {
   const parts: [string, string | null][] = [
     ["v", span(view)],
     ["s", chosen && span(chosen)],
+    ["sr", (chosen?.rows && ranges(chosen.rows)) || null],
     ["e", event && `${event.row}.${event.event}`],
     ["q", search?.text ? search.text : null],
     ["m", search?.mode && search.mode !== "substring" ? search.mode : null],
@@ -86,6 +87,8 @@ export function readPlace(hash: string, rows: number): Partial<Place> {
   const view = readSpan(given.get("v"));
   if (view && view.to > view.from) place.view = view;
   place.span = readSpan(given.get("s"));
+  const spanRows = readRanges(given.get("sr"), 0, rows - 1);
+  if (place.span && spanRows.length > 0) place.span = { ...place.span, rows: spanRows };
   const event = /^(\d{1,9})\.(\d{1,10})$/.exec(given.get("e") ?? "");
   if (event && Number(event[1]) < rows) place.event = { row: Number(event[1]), event: Number(event[2]) };
   const text = given.get("q");

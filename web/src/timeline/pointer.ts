@@ -1,7 +1,11 @@
 // What the hand does on the picture. A mouse wheel zooms at the pointer; two fingers on a touch pad scroll and pan, a pinch
 // zooms; a drag selects a span; with Shift, Space or the middle button it moves the picture; a click selects what is there.
 
-import type { Span } from "../engine/engine";
+import type { State } from "../app";
+import type { Event } from "../engine/engine";
+import { isText, recall } from "../ui/memory";
+import { nearestEdge } from "./hit";
+import type { Piece } from "./tiles";
 import { moved, zoomed } from "./lens";
 import { marksAt } from "./marks";
 import { RULER } from "./ruler";
@@ -9,6 +13,8 @@ import type { Timeline } from "./timeline";
 import type { Tooltip } from "./tooltip";
 
 const DRAG_BEGINS = 4;
+/** So many pixels from the begin or end of an event, a span begins or ends there. */
+const SNAP = 6;
 const WHEEL_ZOOM = 0.0022;
 const PINCH_ZOOM = 0.012;
 const LINE_PIXELS = 32;
@@ -24,6 +30,8 @@ export class Pointer {
   private space = false;
   private pressed = false;
   private gesture: { at: number; mouse: boolean } = { at: -Infinity, mouse: true };
+  /** What the wheel of a mouse does; the other needs Ctrl, or the names of rows. */
+  wheelZooms = recall("wheel", isText, "zoom") !== "scroll";
   private touches = new Map<number, PointerEvent>();
 
   constructor(
@@ -37,6 +45,7 @@ export class Pointer {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", () => this.leave());
+    canvas.addEventListener("contextmenu", (event) => this.pointOut(event));
     canvas.addEventListener("dblclick", (event) => this.zoomToEvent(event));
     timeline.drawn = () => this.refresh();
     document.addEventListener("keydown", (event) => this.hold(event, true), { signal: ended });
@@ -80,7 +89,7 @@ export class Pointer {
       this.zoom(Math.exp(dy * (Math.abs(dy) >= NOTCH ? WHEEL_ZOOM : PINCH_ZOOM)));
     } else if (event.shiftKey) {
       this.pan(dx + dy, 0);
-    } else if (mouse && dx === 0) {
+    } else if (mouse && dx === 0 && this.wheelZooms) {
       this.zoom(Math.exp(dy * WHEEL_ZOOM));
     } else {
       // Two fingers rarely move straight: the lesser direction is meant only when it is no mere drift.
@@ -145,8 +154,45 @@ export class Pointer {
     if (!moves && down.button !== 0) return;
     down.preventDefault();
     this.tooltip.hide();
-    if (moves) this.drag(down, (from, to) => this.pan(from.clientX - to.clientX, from.clientY - to.clientY));
+    if (moves) this.dragOrMeasure(down);
     else this.select(down);
+  }
+
+  /** Shift and a click measures; any movement pans. */
+  private dragOrMeasure(down: PointerEvent): void {
+    let far = false;
+    this.drag(down, (from, to) => {
+      far ||= Math.hypot(to.clientX - down.clientX, to.clientY - down.clientY) >= DRAG_BEGINS;
+      this.pan(from.clientX - to.clientX, from.clientY - to.clientY);
+    });
+    if (down.button !== 0 || !down.shiftKey) return;
+    this.timeline.canvas.addEventListener("lostpointercapture", () => !far && void this.measure(down), { once: true });
+  }
+
+  /** From the selected event to the one that was clicked; without a selected one, that one is selected. */
+  private async measure(down: PointerEvent): Promise<void> {
+    const { app } = this.timeline;
+    this.locate(down);
+    const found = await this.eventAt(this.x ?? 0, this.y ?? 0);
+    if (!found) return;
+    const { details } = app.state;
+    if (details) app.set({ measure: { from: details, to: found } });
+    else app.select(found);
+  }
+
+  /** The event at a place, also among those too many for the pixels. */
+  private async eventAt(x: number, y: number): Promise<Event | null> {
+    const { app } = this.timeline;
+    const hit = this.timeline.hit(x, y);
+    if (!hit || (!hit.slice && !hit.dense)) return null;
+    const { row, slice, dense, lane } = hit;
+    try {
+      if (slice) return await app.state.engine.at(row.id, Math.round(Math.max(slice.from, Math.min(hit.time, slice.to))), slice.lane, Math.ceil(3 / this.timeline.lens.scale));
+      return dense && (await app.state.engine.at(row.id, Math.round(hit.time), lane, Math.ceil(dense.to - dense.from)));
+    } catch (error) {
+      app.fail(error as Error);
+      return null;
+    }
   }
 
   /** A drag that moves something step by step. */
@@ -173,15 +219,18 @@ export class Pointer {
   private select(down: PointerEvent): void {
     const { timeline } = this;
     const { canvas, app } = timeline;
-    const start = this.time;
     const resized = this.spanEdge(this.x ?? 0);
-    let span: Span | null = null;
+    const start = this.snapped(this.time, down);
+    const top = this.y ?? 0;
+    const several = (down.ctrlKey || down.metaKey) && resized === null;
+    let span: State["span"] = null;
     const move = (event: PointerEvent): void => {
       if (!span && Math.abs(event.clientX - down.clientX) < DRAG_BEGINS) return;
       this.locate(event);
       const anchor = resized ?? start;
-      const now = timeline.lens.time(Math.max(0, Math.min(timeline.width, this.x ?? 0)));
-      span = { from: Math.round(Math.min(anchor, now)), to: Math.round(Math.max(anchor, now)) };
+      const now = this.snapped(timeline.lens.time(Math.max(0, Math.min(timeline.width, this.x ?? 0))), event);
+      const rows = several ? this.rowsBetween(top, this.y ?? 0) : resized === null ? undefined : app.state.span?.rows;
+      span = { from: Math.round(Math.min(anchor, now)), to: Math.round(Math.max(anchor, now)), ...(rows ? { rows } : {}) };
       // The panels hear of it at the end: tables for every pixel of a drag would be of no use.
       timeline.draft = span;
       timeline.invalidate();
@@ -199,6 +248,26 @@ export class Pointer {
       },
       { once: true },
     );
+  }
+
+  /** The begin or end of an event of the row under the pointer, where one is near; Alt: the time itself. */
+  private snapped(time: number, event: PointerEvent): number {
+    const { timeline } = this;
+    const row = event.altKey ? null : timeline.lineUnder(this.y ?? 0)?.drawn;
+    if (!row || row.kind === "counter") return time;
+    const reach = SNAP / timeline.lens.scale;
+    const pieces: Piece[] = [];
+    timeline.tiles.pieces(row.id, timeline.lens.level, time - reach, time + reach, pieces);
+    return nearestEdge(pieces, time, reach) ?? time;
+  }
+
+  /** The rows from one height to another, each without those below it that are there too. */
+  private rowsBetween(a: number, b: number): number[] {
+    const { timeline } = this;
+    const [top, bottom] = [Math.max(RULER, Math.min(a, b)), Math.max(a, b)];
+    const lines = timeline.visible().filter(({ line, y }) => y < bottom && y + line.height > top);
+    const chosen = new Set(lines.map(({ line }) => line.row.id));
+    return lines.map(({ line }) => line.row.id).filter((id) => !timeline.tree.path(id).slice(0, -1).some((around) => chosen.has(around.id)));
   }
 
   /** The other end of the span when the mouse is on one of its ends. */
@@ -240,6 +309,20 @@ export class Pointer {
       app.select(null);
       app.set({ span: null });
     }
+  }
+
+  /** Selects what a menu is asked for. */
+  private pointOut(event: MouseEvent): void {
+    this.locate(event);
+    const { timeline } = this;
+    const [x, y] = [this.x ?? 0, this.y ?? 0];
+    const line = timeline.lineUnder(y);
+    if (line) timeline.focus(line.row.id);
+    this.tooltip.hide();
+    const hit = timeline.hit(x, y);
+    if (!hit?.slice) return;
+    timeline.sameName = hit.slice.name;
+    timeline.app.select({ row: hit.row.id, event: hit.slice.event });
   }
 
   private zoomToEvent(event: MouseEvent): void {

@@ -154,6 +154,7 @@ export class RowList {
     element.addEventListener("focus", () => this.actions.focus(item.line.row));
     element.addEventListener("dblclick", () => item.line.parent && this.actions.fold(item.line.row));
     element.addEventListener("pointerdown", (event) => this.press(event, item));
+    element.addEventListener("contextmenu", () => this.actions.focus(item.line.row));
     element.style.setProperty("--depth", `${line.depth * INDENT}px`);
     (line.pinned ? this.pinned : this.scrolled).append(element);
     this.items.set(key, item);

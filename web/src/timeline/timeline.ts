@@ -2,7 +2,7 @@
 // and asks for what they show, and has it drawn (picture.ts) once a frame and only when something changed; what the hand and the
 // keys do is in pointer.ts and commands.ts.
 
-import type { App, Change, RowChoices } from "../app";
+import type { App, Change, RowChoices, State } from "../app";
 import { MOST_LEVEL, TILE_PIXELS, type EventDetails, type Row, type Span } from "../engine/engine";
 import { addressOf } from "../engine/http";
 import { button, make } from "../ui/dom";
@@ -60,7 +60,7 @@ export class Timeline {
   /** The event under the pointer. */
   hovered: { row: number; event: number; from: number; to: number } | null = null;
   /** A span that is being drawn by the hand. */
-  draft: Span | null = null;
+  draft: State["span"] = null;
   width = 0;
   height = 0;
   /** Pixels of the screen in one of CSS. */
@@ -119,6 +119,7 @@ export class Timeline {
     this.build();
     app.listen((changed) => this.changed(changed));
     app.rowsInSight = () => this.visible().map(({ line }) => line.row);
+    app.redraw = redraw;
     app.picture = () => this.picture.onPaper(this.heading, this.grip.width);
     this.history.rest(view);
     if (app.state.event) app.select(app.state.event);

@@ -59,7 +59,7 @@ export class EventsPanel extends Panel {
     const list = this.list();
     const within = list.inSpan && span ? { from: span.from, to: span.to } : {};
     if (list.of === "search") return search ? { ...within, search } : null;
-    if (list.of === "rows") return { ...within, rows: list.rows };
+    if (list.of === "rows") return { ...within, rows: list.rows, ...(list.name === undefined ? {} : { search: { name: list.name } }) };
     if (list.of !== "same") return within;
     const { row, event, least, most } = list;
     return { ...within, same: { row, event }, ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) };
