@@ -16,6 +16,7 @@
 #include "install_paths.h"
 #include "open_report.h"
 #include "report/reader/unite.h"
+#include "serve/durable_token.h"
 #include "serve/serve.h"
 
 #define HOST_MOST 256
@@ -25,7 +26,9 @@ struct settings {
     int no_browser;
     int as_map;
     int compares;
+    int new_token;
     const char *host;
+    const char *place; /* "#…" of a link; NULL: none */
     struct option_list allowed;
     struct foreign_rep_settings input;
 };
@@ -52,6 +55,9 @@ static const struct option options[] = {
               "encrypted: prefer an ssh tunnel." },
     { .name = "allow-host", .kind = OPTION_LIST, .offset = offsetof(struct settings, allowed), .value = "NAME",
       .help = "Also accept requests for this host name, such as the name of a proxy in front of the server." },
+    { .name = "new-token", .kind = OPTION_FLAG, .offset = offsetof(struct settings, new_token),
+      .help = "Use a random token for this run. Default: the token of the last run with this file, so that links "
+              "last." },
     { .name = "map", .kind = OPTION_FLAG, .offset = offsetof(struct settings, as_map),
       .help = "Show how busy each rank of a job was, and its events after a click on it; the default for more than 64 "
               "ranks with more than 20 million events." },
@@ -144,6 +150,18 @@ static void warn(const struct command *self, const struct serve *server, const s
                 self->name);
 }
 
+/* The token that links to this file have; NULL: the server makes a random one. */
+static const char *lasting_token(const struct command *self, const struct settings *settings, const char *file,
+                                 char token[2 * GUARD_TOKEN_BYTES + 1])
+{
+    struct error err = { 0 };
+    int code = settings->new_token ? ERR_NOT_FOUND : durable_token(file, token, &err);
+
+    if (code == ERR_BAD_ARGUMENT)
+        fprintf(stderr, "tacho %s: links to this report will not last: %s\n", self->name, err.text);
+    return code != 0 ? NULL : token;
+}
+
 struct shown {
     struct report *report;
     struct view *view;
@@ -155,8 +173,8 @@ static int serve(const struct command *self, const struct shown *shown, size_t s
                  const struct settings *settings, int64_t begun_ns, struct error *err)
 {
     const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
-    char own_name[HOST_MOST], host[HOST_MOST], address[HOST_MOST + 128];
-    struct text out = { 0 }, notes[2] = { { 0 }, { 0 } };
+    char own_name[HOST_MOST], host[HOST_MOST], token[2 * GUARD_TOKEN_BYTES + 1];
+    struct text out = { 0 }, notes[2] = { { 0 }, { 0 } }, address = { 0 };
     struct serve *server;
     size_t count = settings->allowed.count;
     int code;
@@ -179,25 +197,28 @@ static int serve(const struct command *self, const struct shown *shown, size_t s
         .port = settings->port,
         .allowed_hosts = hosts,
         .allowed_host_count = count,
+        .token = shown_count > 1 ? NULL : lasting_token(self, settings, text_string(&shown->name), token),
         .far = is_under_ssh() || count > 0,
     };
     if ((code = serve_open(&wanted, &server, err)) != 0)
         goto free_texts;
-    snprintf(address, sizeof address, "http://%s:%d/?token=%s", host, serve_port(server), serve_token(server));
+    text_addf(&address, "http://%s:%d/?token=%s%s", host, serve_port(server), serve_token(server),
+              settings->place ? settings->place : "");
     text_add(&out, shown_count > 1 ? " are ready after " : " is ready after ");
     human_time(&out, clock_monotonic_ns() - begun_ns);
     text_add(&out, ":\n");
-    add_address(&out, server, settings, own_name, address);
+    add_address(&out, server, settings, own_name, text_string(&address));
     warn(self, server, settings);
     command_write(self, &out);
     if (has_browser(settings))
-        start_browser(address);
+        start_browser(text_string(&address));
     code = serve_run(server, err);
     serve_close(server);
 free_texts:
     text_free(&out);
     text_free(&notes[0]);
     text_free(&notes[1]);
+    text_free(&address);
     return code;
 }
 
@@ -304,6 +325,18 @@ close_runs:
     return code;
 }
 
+/* "#…" behind the files: the part of a link that says where to look. It is printed and goes into an address. */
+static int take_place(struct settings *settings, const char **files, size_t *count, struct error *err)
+{
+    if (!*count || *files[*count - 1] != '#')
+        return 0;
+    settings->place = files[--*count];
+    for (const char *at = settings->place; *at; at++)
+        if (*at <= ' ' || *at > '~' || strchr("\"'<>\\^`{|}", *at))
+            return error_set(err, ERR_BAD_ARGUMENT, "'#…' must be the end of a link, as 'Copy link' copies it");
+    return 0;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct settings settings = { .port = SERVE_USUAL };
@@ -315,6 +348,8 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (!command_options(self, argc, argv, &settings, files, &count, &status))
         return status;
+    if (take_place(&settings, files, &count, &err) != 0)
+        return command_fail(self, &err);
     if (!count) {
         error_set(&err, ERR_BAD_ARGUMENT, "no file given: tacho view FILE");
         return command_fail(self, &err);
@@ -330,13 +365,14 @@ static const struct entry examples[] = {
     { "tacho view run/", "Show all ranks of a job, whose reports are in this folder." },
     { "tacho view --filter-rank 8-15 run/", "Show some ranks of a job." },
     { "tacho view before.tacho after.tacho", "Compare two runs, step by step and table by table." },
+    { "tacho view report1.tacho '#v=2000-5000'", "Open at a place, as 'Copy link' copies it." },
     { "tacho view --no-browser -p 8000 report1.tacho", "Serve the timeline at port 8000 and print its address." },
     { 0 },
 };
 
 const struct command command_view = {
     .name = "view",
-    .arguments = "FILE …",
+    .arguments = "FILE … ['#PLACE']",
     .summary = "Show the timeline of a report in a browser",
     .about = "Serve the timeline of a report (or of another profiler's file) on this machine, and open a browser. "
              "Under ssh, print the ssh command that forwards the port instead. Requests without the token in the "

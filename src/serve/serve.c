@@ -9,6 +9,7 @@
 #include <event2/listener.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -267,7 +268,9 @@ int serve_open(const struct serve_settings *settings, struct serve **out, struct
                                                       .host_count = settings->allowed_host_count,
                                                       .open = settings->address != NULL, }, }, };
     server->doors.guard = &server->routes.guard;
-    if ((code = access_init(&server->routes.guard, err)) != 0 ||
+    if (settings->token)
+        snprintf(server->routes.guard.token, sizeof server->routes.guard.token, "%s", settings->token);
+    if ((!settings->token && (code = access_init(&server->routes.guard, err)) != 0) ||
         (code = page_files_read(&server->routes.page, settings->page_folder, err)) != 0 ||
         (code = make_loop(server, err)) != 0 || (code = bind_somewhere(server, err)) != 0 ||
         (code = catch_signals(server, err)) != 0) {

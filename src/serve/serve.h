@@ -24,6 +24,7 @@ struct serve_settings {
                                        * free one where that is taken */
     const char *const *allowed_hosts; /* names that the server may be called by, apart from those of loopback */
     size_t allowed_host_count;
+    const char *token;                /* 32 hexadecimal digits (durable_token.h); NULL: a random one */
     int far;                          /* browsers are on other machines, so that compressing pictures pays, too */
 };
 

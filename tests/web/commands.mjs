@@ -1,7 +1,7 @@
 // What readers do beyond looking: the palette and the menu of commands, the wheel as they like it, spans that snap and have rows, the
 // distance between two events, links and pictures, and a server that goes away and comes back.
 import { readFileSync } from "node:fs";
-import { assert, finish, report, settled, shot, test, until, view } from "./lib.mjs";
+import { assert, finish, report, serve, settled, shot, test, until, view } from "./lib.mjs";
 
 const file = report("nsys/resnet18.sqlite.gz");
 const shown = await view(file);
@@ -17,7 +17,7 @@ async function kernels() {
   const { events } = await api(`events?rows=${stream.id}&sort=duration&down=1&limit=1`);
   await page.evaluate(({ from, to }) => (location.hash = `v=${from - 200_000}-${to + 200_000}&p=details`), events[0]);
   const seen = await settled(page, ({ view: { from }, events: drawn }) => Math.abs(from - (events[0].from - 200_000)) < 10 && drawn.some(({ row }) => row === stream.id), "named");
-  return seen.events.filter(({ row, w }) => row === stream.id && w > 30);
+  return seen.events.filter(({ row, w, from, to }) => row === stream.id && w > 30 && from > seen.view.from && to < seen.view.to);
 }
 
 await test("the palette lists commands, panels and tables, filters them, and runs one", async () => {
@@ -72,7 +72,7 @@ await test("Shift and a click measures from the selected event", async () => {
   assert.ok(Math.abs(ns(gap) - (b.from - a.to)) <= Math.abs(b.from - a.to) / 1000 + 1, words);
   await shot(page, "measure");
   await page.keyboard.press("Escape");
-  assert.ok(await page.locator(".measure").isHidden());
+  await until(() => page.locator(".measure").isHidden(), Boolean);
 });
 
 await test("a span snaps to the begin and end of events, with Alt it does not", async () => {
@@ -151,11 +151,28 @@ await test("a link is copied, and a picture has its title and scale", async () =
   assert.match(picture, /(µs|ms) from \d\./);
 });
 
+await test("a link outlives the server: the same file has the same token, and the page goes on by itself", async () => {
+  const { port } = new URL(shown.address);
+  const gone = new Promise((resolve) => shown.child.on("exit", resolve));
+  shown.child.kill("SIGTERM");
+  await gone;
+  await free();
+  await page.keyboard.press("0");
+  const banner = page.locator(".lost-banner");
+  await banner.waitFor();
+  const again = await serve(file, "--port", port);
+  assert.equal(again.address, shown.address);
+  await until(() => banner.isHidden(), Boolean);
+  const other = await serve(file, "--port", "0", "--new-token");
+  assert.notEqual(new URL(other.address).search, new URL(shown.address).search);
+});
+
 await test("while the server is gone a banner says so; when it is back, the page goes on", async () => {
   const { port } = new URL(shown.address);
   await page.route("**/api/**", (route) => route.abort("connectionrefused"));
   await free();
-  await page.keyboard.press("0");
+  await page.keyboard.press("w");
+  await page.keyboard.press("Shift+d");
   const banner = page.locator(".lost-banner");
   await banner.waitFor();
   assert.match(await banner.textContent(), /does not answer.*tacho view resnet18/);

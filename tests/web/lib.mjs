@@ -24,7 +24,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const golden = join(here, "..", "golden");
 const closers = [];
 /** How long something may take that takes a moment on a machine with nothing else to do. */
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 90_000);
 let failures = 0;
 
 export function skip(why) {
@@ -74,10 +74,13 @@ export function report(path) {
   return place;
 }
 
+/** Where the key of durable links is, in place of the user's own. */
+let keys = null;
+
 /** Starts `tacho view` and gives its address once it is printed. */
 export async function serve(file, ...options) {
   if (!existsSync(join(PAGE, "index.html"))) skip("the page was not built");
-  const child = spawn(TACHO, ["view", "--no-browser", ...options, file], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(TACHO, ["view", "--no-browser", ...options, file], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, XDG_STATE_HOME: (keys ??= scratch()) } });
   closers.push(() => child.kill("SIGTERM"));
   let said = "";
   return new Promise((resolve, reject) => {

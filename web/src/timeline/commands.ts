@@ -146,8 +146,9 @@ function events(timeline: Timeline, pointer: Pointer): void {
     if (details) app.set({ span: { from: details.from, to: Math.max(details.to, details.from + 1) } });
   });
   on("clear", () => {
-    // One thing at a time, the last made first: the focus, the span, then the event, then the panel, then the search.
-    if (app.state.chained) app.set({ chained: false });
+    // One thing at a time, the last made first: the measure, the focus, the span, then the event, then the panel, then the search.
+    if (app.state.measure) app.set({ measure: null });
+    else if (app.state.chained) app.set({ chained: false });
     else if (app.state.span) app.set({ span: null });
     else if (app.state.event) app.select(null);
     else if (app.state.panel) app.set({ panel: null });
