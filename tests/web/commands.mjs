@@ -116,6 +116,35 @@ await test("Ctrl and a drag selects rows, and sums them up as the engine does", 
   await page.keyboard.press("Escape");
 });
 
+await test("the answer to a query becomes a row with its events, and is removed again", async () => {
+  const text = 'SELECT start, "end", \'<img src=x onerror=alert(1)>\' AS name FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start LIMIT 50';
+  await page.evaluate(() => (location.hash = "p=sql"));
+  await page.locator(".sql-editor").fill(text);
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Add as row" }).click();
+  const kernels50 = await api(`events?rows=${rows.filter(({ type }) => type === "stream").map(({ id }) => id).join(",")}&limit=60`);
+  const { from, to } = kernels50.events[5];
+  await page.evaluate((span) => (location.hash = `v=${span.from - 20_000}-${span.to + 20_000}&p=sql`), { from, to });
+  // the link has no such row: it is pinned again when it is made again
+  await free();
+  await page.locator(".sql-editor").focus();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Add as row" }).click();
+  const seen = await settled(page, ({ rows: lines, view: shownView }) => lines.some(({ type, pinned }) => type === "query" && pinned) && shownView.from > from - 30_000, "named");
+  const own = seen.events.filter(({ row }) => row >= 1e9);
+  assert.ok(own.length > 0 && own.every(({ name }) => name === "<img src=x onerror=alert(1)>"));
+  assert.ok(own.some((event) => event.from === from && event.to === to));
+  await free();
+  await page.mouse.click(own[0].x + own[0].w / 2, own[0].y + own[0].h / 2);
+  await page.keyboard.press("i");
+  await until(() => page.locator("#panel-details .details-name").textContent().catch(() => ""), (name) => name.includes("<img src=x"));
+  const count = async () => (await settled(page)).rows.filter(({ type }) => type === "query").length;
+  const before = await count();
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("Delete");
+  await until(count, (now) => now === before - 1);
+});
+
 await test("the wheel zooms or scrolls, as was chosen last", async () => {
   await page.evaluate(() => (location.hash = ""));
   const before = (await settled(page)).view;
@@ -171,8 +200,8 @@ await test("while the server is gone a banner says so; when it is back, the page
   const { port } = new URL(shown.address);
   await page.route("**/api/**", (route) => route.abort("connectionrefused"));
   await free();
-  await page.keyboard.press("w");
-  await page.keyboard.press("Shift+d");
+  await page.keyboard.press("/");
+  await page.keyboard.type("gone");
   const banner = page.locator(".lost-banner");
   await banner.waitFor();
   assert.match(await banner.textContent(), /does not answer.*tacho view resnet18/);
@@ -180,7 +209,8 @@ await test("while the server is gone a banner says so; when it is back, the page
   await page.unroute("**/api/**");
   await banner.getByRole("button", { name: "Retry" }).click();
   await until(() => banner.isHidden(), Boolean);
-  await settled(page, ({ rows: lines }) => lines.length > 0);
+  await page.getByLabel("Search names").fill("nothing has this name");
+  await until(() => page.locator(".search-result").textContent(), (text) => text === "none");
   assert.equal(new URL(page.url()).port, port);
 });
 

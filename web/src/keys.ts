@@ -29,6 +29,7 @@ export const KEYS = [
   { group: "Rows", keys: ["Shift+o"], what: "Fold or unfold all rows", command: "rows-fold-all" },
   { group: "Rows", keys: ["e"], what: "Show all or few lanes of the row; of a graph of percents: up to 100 % or to its maximum", command: "row-expand" },
   { group: "Rows", keys: ["p"], what: "Pin or unpin the row", command: "row-pin" },
+  { group: "Rows", keys: ["Delete"], what: "Remove the row of a query", command: "row-remove" },
   { group: "Rows", keys: ["Alt+ArrowUp"], what: "Move the row up", command: "row-move-up" },
   { group: "Rows", keys: ["Alt+ArrowDown"], what: "Move the row down", command: "row-move-down" },
   { group: "Rows", keys: ["r"], what: "Filter rows by name", command: "rows-filter" },

@@ -1,6 +1,8 @@
 // What the page knows of a report: the requests of docs/view-api.md with their types. Two engines answer them, a server
 // (http.ts) and the C reader in a worker (wasm.ts); nothing above this file can tell which.
 
+import type { MadeRows } from "./made_rows";
+
 export type Kind = "group" | "slices" | "ticks" | "states" | "counter";
 
 export interface Row {
@@ -335,6 +337,8 @@ export interface Overview {
 /** Each answer is a promise; one that fails is rejected with an Error whose message is a sentence for the user. What may take long can be
  * called off by a signal, and is rejected then, too. */
 export interface Engine {
+  /** Rows that the page makes itself. */
+  readonly made: MadeRows;
   about(): Promise<About>;
   rows(): Promise<Row[]>;
   /** Row tiles in the order asked. */

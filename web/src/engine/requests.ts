@@ -6,6 +6,8 @@ import type {
   About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Idle, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
 } from "./engine";
 
+import { isMade, MadeRows } from "./made_rows";
+
 type Value = string | number | boolean | undefined;
 
 /** "name?argument=value&…"; what is undefined or false is left out. */
@@ -31,7 +33,7 @@ const placeOf = (event: { row: number; event: number } | undefined) => (event ? 
 
 const filterOf = ({ from, to, rows, same, search, least, most }: EventFilter) => ({
   ...whole({ ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }),
-  rows: rows?.join(","),
+  rows: rows?.filter((row) => !isMade(row)).join(","),
   same: placeOf(same),
   ...search,
   row: undefined,
@@ -72,6 +74,7 @@ export abstract class RequestEngine implements Engine {
 
   protected abstract carry(request: string, body?: string, signal?: AbortSignal): Promise<ArrayBuffer>;
   abstract notes(): Promise<Note[]>;
+  readonly made = new MadeRows();
   abstract saveNotes(notes: readonly Note[]): Promise<void>;
 
   /** It stays what it is; notes are kept under it, and must not wait for an engine that is busy while the page is being closed. */
@@ -85,12 +88,23 @@ export abstract class RequestEngine implements Engine {
 
   async tiles(rows: readonly number[], level: number, index: number): Promise<Tile[]> {
     if (rows.length === 0) return [];
+    const own = rows.filter((row) => !isMade(row));
+    if (own.length < rows.length) {
+      const tiles = new Map((await this.tiles(own, level, index)).map((tile) => [tile.row, tile]));
+      return rows.map((row) => tiles.get(row) ?? this.made.tile(row, level, index));
+    }
     this.pictureAsked = performance.now();
     return decodeTiles(await this.ask(`tile?rows=${rows.join(",")}&level=${level}&index=${index}`, undefined, Turn.Picture));
   }
 
   async names(ids: readonly number[]): Promise<string[]> {
     if (ids.length === 0) return [];
+    const own = ids.filter((id) => this.made.name(id) === null);
+    if (own.length < ids.length) {
+      const texts = await this.names(own);
+      let next = 0;
+      return ids.map((id) => this.made.name(id) ?? texts[next++] ?? "");
+    }
     return (await this.json<{ names: string[] }>(`names?ids=${ids.join(",")}`)).names;
   }
 
@@ -98,11 +112,13 @@ export abstract class RequestEngine implements Engine {
     return decodeOverview(await this.ask(requestOf("overview", { width: Math.max(1, Math.round(width)) }), undefined, Turn.Picture));
   }
 
-  event(row: number, event: number): Promise<EventDetails> {
+  async event(row: number, event: number): Promise<EventDetails> {
+    if (isMade(row)) return this.made.details(row, event);
     return this.json(requestOf("event", { row, event }));
   }
 
-  at(row: number, time: number, lane: number, slack: number): Promise<Event | null> {
+  async at(row: number, time: number, lane: number, slack: number): Promise<Event | null> {
+    if (isMade(row)) return this.made.at(row, time, lane, slack);
     return this.json(requestOf("at", { row, time: floor(time), lane, slack: ceil(slack) }));
   }
 
@@ -114,11 +130,16 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("next", { ...query, at: floor(at), back, after: placeOf(after) }));
   }
 
-  events(filter: EventFilter, { sort, down, offset, limit, at, bins }: EventPageWanted, signal?: AbortSignal): Promise<EventPage> {
+  async events(filter: EventFilter, wanted: EventPageWanted, signal?: AbortSignal): Promise<EventPage> {
+    if (filter.rows?.some(isMade)) return this.made.page(filter, wanted);
+    if (filter.same && isMade(filter.same.row)) return this.made.page({ rows: [filter.same.row] }, wanted);
+    const { sort, down, offset, limit, bins } = wanted;
+    const at = wanted.at && isMade(wanted.at.row) ? undefined : wanted.at;
     return this.json(requestOf("events", { ...filterOf(filter), sort, down, offset, limit, at: placeOf(at), bins }), undefined, Turn.Long, signal);
   }
 
-  siblings(row: number, event: number, signal?: AbortSignal): Promise<Siblings> {
+  async siblings(row: number, event: number, signal?: AbortSignal): Promise<Siblings> {
+    if (isMade(row)) throw new Error("A row of a query has no durations to compare.");
     return this.json(requestOf("siblings", { row, event }), undefined, Turn.Long, signal);
   }
 

@@ -2,6 +2,7 @@
 
 import type { Change } from "../app";
 import type { Cell, NoteTable, SqlResult } from "../engine/engine";
+import { eventColumns } from "../engine/made_rows";
 import { count, duration, moment } from "../units";
 import { button, choice, make } from "../ui/dom";
 import { Grid, type GridColumn } from "./grid";
@@ -21,6 +22,8 @@ export class SqlPanel extends Panel {
   private readonly status = make("p", { class: "sql-status", role: "status" });
   private readonly bar = make("div", { class: "bar" });
   private readonly starts = make("span", { class: "sql-starts" });
+  private readonly rowButton = button("Add as row", () => this.addRow(), { title: "Show the lines of the answer as events of a row, from their start, end (or duration) and name" });
+  private result: SqlResult | null = null;
   private grid!: Grid;
   private history = recall("sql.history", isTexts, []);
   private back = -1;
@@ -36,9 +39,11 @@ export class SqlPanel extends Panel {
     this.bar.append(
       button("Run", () => void this.run(), { title: "Run the statement (Ctrl+Enter)", class: "primary" }),
       this.starts,
+      this.rowButton,
       this.status,
       this.grid.tools,
     );
+    this.rowButton.hidden = true;
     this.element.append(this.editor, this.bar, this.grid.element);
   }
 
@@ -143,7 +148,17 @@ export class SqlPanel extends Panel {
     this.offer(this.tables);
   }
 
+  /** The events of the answer as a row of the timeline, pinned at its top. */
+  private addRow(): void {
+    const { rows, choices, engine } = this.app.state;
+    const label = this.ran.replace(/\s+/g, " ").slice(0, 80);
+    const row = this.result && engine.made.add(this.result, label);
+    if (row) this.app.set({ rows: [...rows, row], choices: { ...choices, pinned: [...choices.pinned, row.id] } });
+  }
+
   private show(result: SqlResult): void {
+    this.result = result;
+    this.rowButton.hidden = eventColumns(result) === null;
     this.grid.fill({
       label: "Answer",
       columns: result.columns.map((title, index) => this.column(title, result.kinds[index] ?? "text")),

@@ -1,5 +1,6 @@
 // What the keys of the groups Move, Rows and Events do.
 
+import { isMade } from "../engine/made_rows";
 import { on } from "../keys";
 import { remember } from "../ui/memory";
 import type { Event, FindQuery, Row, Span } from "../engine/engine";
@@ -70,6 +71,13 @@ function rows(timeline: Timeline, pointer: Pointer): void {
     if (timeline.tree.of(row.id).length > 0) timeline.fold(row);
   }));
   on("list-row", focused((row) => app.listEvents({ of: "rows", rows: [row.id], inSpan: true })));
+  on("row-remove", focused((row) => {
+    if (!isMade(row.id)) return;
+    if (app.state.event?.row === row.id) app.select(null);
+    app.state.engine.made.remove(row.id);
+    timeline.choose({ pinned: app.state.choices.pinned.filter((id) => id !== row.id) });
+    app.set({ rows: app.state.rows.filter(({ id }) => id !== row.id) });
+  }));
   on("row-expand", focused((row) => timeline.expand(row)));
   on("row-pin", focused((row) => timeline.pin(row)));
   on("rows-hide-empty", () => timeline.choose({ hideEmpty: !app.state.choices.hideEmpty }));

@@ -57,11 +57,20 @@ export interface Layout {
 /** The rows as a tree that can be asked. */
 export class Tree {
   readonly byId = new Map<number, Row>();
+  rows: readonly Row[] = [];
   private readonly firstOrder = new Map<number, Row[]>();
   /** In the order of the reader. */
   private children = new Map<number, Row[]>();
 
-  constructor(readonly rows: readonly Row[]) {
+  constructor(rows: readonly Row[]) {
+    this.fill(rows);
+  }
+
+  /** Takes other rows in place of those that it has. */
+  fill(rows: readonly Row[]): void {
+    this.rows = rows;
+    this.byId.clear();
+    this.firstOrder.clear();
     for (const row of rows) this.byId.set(row.id, row);
     for (const row of rows) {
       const siblings = this.firstOrder.get(row.parent);

@@ -417,6 +417,10 @@ export class Timeline {
     if (changed.has("view") && !sameSpan(state.view, this.motion.goal)) this.motion.glide(state.view, performance.now());
     if (changed.has("view") || changed.has("choices")) this.restLater();
     if (changed.has("choices")) this.stale = true;
+    if (changed.has("rows")) {
+      this.tree.fill(state.rows);
+      this.stale = true;
+    }
     if (changed.has("top") && state.top !== this.topRow()) this.showTop();
     if (changed.has("theme")) this.recolour();
     if (changed.has("ticks")) this.minimap.dirty = true;

@@ -10,7 +10,7 @@ import { keySign } from "../dialogs";
 const PARTS: readonly { title: string; fits: (app: App) => boolean; commands: readonly Command[] }[] = [
   { title: "Event", fits: (app) => app.state.event !== null, commands: ["zoom-selection", "panel-details", "span-event", "focus-chain", "list-same", "same-next", "same-previous"] },
   { title: "Span", fits: (app) => app.state.span !== null, commands: ["zoom-selection", "panel-tables", "panel-flame", "select-rows", "panel-events"] },
-  { title: "Row", fits: () => true, commands: ["row-fold", "row-expand", "row-pin", "row-move-up", "row-move-down", "list-row", "select-rows"] },
+  { title: "Row", fits: () => true, commands: ["row-fold", "row-expand", "row-pin", "row-move-up", "row-move-down", "list-row", "select-rows", "row-remove"] },
   { title: "View", fits: () => true, commands: ["fit", "view-back", "bookmark", "copy-link", "copy-markdown", "commands"] },
 ];
 
