@@ -41,11 +41,11 @@ export class WasmEngine extends RequestEngine {
 
   async saveNotes(notes: readonly Note[]): Promise<void> {
     const storage = this.storage();
-    if (!storage) throw new Error("Notes are lost when this page is closed: the browser stores nothing for pages from a disk.");
+    if (!storage) throw new Error("Bookmarks are lost when this page is closed: the browser stores nothing for local files.");
     try {
       storage.setItem(await this.key(), keptNotes(notes, await this.about()));
     } catch {
-      throw new Error("Cannot save the notes: the browser's storage is full.");
+      throw new Error("Cannot save the bookmarks: the browser's storage is full.");
     }
   }
 

@@ -41,13 +41,13 @@ export class AdvicePanel extends Panel {
 
   protected draw(): void {
     const { advice } = this.app.state;
-    if (!advice && !this.asked) this.element.replaceChildren(make("p", { class: "empty" }, "The report is large: the timeline waits while the rules look at it. ", this.askButton()));
-    else if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Looking for advice …"));
+    if (!advice && !this.asked) this.element.replaceChildren(make("p", { class: "empty" }, "This report is large: the timeline pauses while the rules run. ", this.askButton()));
+    else if (!advice) this.element.replaceChildren(make("p", { class: "empty" }, "Running the rules…"));
     else this.element.replaceChildren(...this.found(advice), this.quiet(advice), this.unchecked(advice));
   }
 
   private askButton(): HTMLElement {
-    return button("Look for advice", () => {
+    return button("Run the rules", () => {
       this.asked = true;
       this.draw();
       void askForAdvice(this.app);
@@ -55,12 +55,12 @@ export class AdvicePanel extends Panel {
   }
 
   private found(advice: Advice): HTMLElement[] {
-    if (advice.advice.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "Nothing was checked: the report has no data that a rule looks at." : "The rules that were checked found nothing to improve.")];
+    if (advice.advice.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "Nothing was checked: the report has no data that a rule looks at." : "No findings: the rules found nothing to improve.")];
     return byImpact(advice).map(({ name, places, impact }, index) => {
       const rule = advice.rules.find((candidate) => candidate.name === name);
       const total = rule?.count ?? places.length;
       const badges = [make("span", { class: "badge", title: "So many places" }, count(total))];
-      if (impact > 0) badges.push(make("span", { class: "muted number", title: "What following the advice could gain at most" }, `up to ${duration(impact)}`));
+      if (impact > 0) badges.push(make("span", { class: "muted number", title: "Upper bound of the time saved" }, `up to ${duration(impact)}`));
       const head = make("summary", {}, make("strong", {}, rule?.title ?? places[0]?.title ?? name), ...badges);
       const box = make("details", { class: "rule", open: index === 0 }, head);
       if (rule?.advice) box.append(make("p", { class: "rule-text" }, rule.advice));

@@ -67,7 +67,7 @@ export class DetailsPanel extends Panel {
   protected draw(): void {
     const { details, event } = this.app.state;
     if (details) this.element.replaceChildren(...this.content(details));
-    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "Click an event for its details; . and , go to the next and previous event."));
+    else this.element.replaceChildren(make("p", { class: "empty" }, event ? "…" : "No event selected. Click an event, or press . or , for the next or previous one."));
     this.element.scrollTop = 0;
   }
 

@@ -41,7 +41,7 @@ export class Help {
   private readonly parts: Parts;
 
   constructor(home: HTMLElement) {
-    this.parts = dialog(home, "Keys", "help");
+    this.parts = dialog(home, "Keyboard shortcuts", "help");
     const groups = [...new Set(KEYS.map((key) => key.group))];
     for (const group of groups) {
       const list = make("dl", {});
@@ -72,14 +72,14 @@ export class AboutBox {
     const facts: [string, Child][] = [
       ["Report", whole(about.name)],
       ["Program", whole(about.program || "unknown")],
-      ["Length", duration(about.to - about.from)],
+      ["Duration", duration(about.to - about.from)],
       ["Events", `${count(about.events)} in ${count(about.rows)} rows`],
       ["Steps", about.steps ? `${count(about.steps.count)} (${about.steps.source})` : "none found"],
       ["Recorded", about.utc === null ? "unknown" : utc(about.utc)],
       ["Processes", this.list(about.processes.map(({ pid, name, rank }) => `${name} (${pid})${rank !== undefined ? `, rank ${rank}` : ""}`))],
       ["GPUs", about.gpus.length > 0 ? this.list(about.gpus.map(({ id, name }) => `${id}: ${name}`)) : "none"],
       ["Recorded by", about.recorder || "unknown"],
-      ["Shown by", `Tacho ${about.version}`],
+      ["Viewer", `Tacho ${about.version}`],
     ];
     const list = make("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
     const text = (): string => facts.map(([name, value]) => `${name}: ${typeof value === "string" ? value : (value.textContent ?? "")}`).join("\n");
@@ -91,7 +91,7 @@ export class AboutBox {
     const { warnings, recorder } = this.app.state.about;
     if (warnings.length === 0 && recorder === "Tacho") return make("p", { class: "good" }, "No events were lost.");
     if (warnings.length === 0) return make("p", {}, `Imported from ${recorder || "another profiler"}, whose file does not say whether events were lost.`);
-    return make("section", { class: "warnings" }, make("h3", {}, "Losses"), make("ul", {}, ...warnings.map((text) => make("li", {}, whole(text)))));
+    return make("section", { class: "warnings" }, make("h3", {}, "Warnings"), make("ul", {}, ...warnings.map((text) => make("li", {}, whole(text)))));
   }
 
   private list(lines: readonly string[]): HTMLElement {

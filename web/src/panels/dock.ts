@@ -20,7 +20,7 @@ export class Dock {
   private readonly element = make("section", { class: "dock", "aria-label": "Panels" });
   private readonly mover = button("", () => this.place(this.side === "bottom" ? "right" : "bottom"), { class: "quiet" });
   /** For who sees the page for the first time; it makes room for a panel. */
-  private readonly hint = make("span", { class: "dock-hint" }, "Scroll to zoom, drag to select a span, click for details; ? lists the keys");
+  private readonly hint = make("span", { class: "dock-hint" }, "Scroll to zoom, drag to select a span, click for details; ? for keyboard shortcuts");
   private readonly closer = button("", () => {}, { icon: "close", title: "Close the panels", class: "quiet" });
   private side: Side = recall("dock.side", isText, "bottom") === "right" ? "right" : "bottom";
   private readonly size: Record<Side, number> = { bottom: recall("dock.bottom", isNumber, FIRST.bottom), right: recall("dock.right", isNumber, FIRST.right) };

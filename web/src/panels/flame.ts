@@ -64,7 +64,7 @@ export class FlamePanel extends Panel {
       find,
       this.words,
       make("span", { class: "spacer" }),
-      button("Flip", () => this.view.flip(), { icon: "flip", title: "Put callers at the top or at the bottom", class: "quiet" }),
+      button("Flip", () => this.view.flip(), { icon: "flip", title: "Invert the graph", class: "quiet" }),
       button("SVG", () => this.save(), { icon: "picture", title: "Save this flame graph as SVG", class: "quiet" }),
     );
     this.element.append(this.bar, this.trail, this.view.element);
@@ -103,7 +103,7 @@ export class FlamePanel extends Panel {
   private show(flame: Flame): void {
     const empty = flame.nodes.length <= 1;
     this.view.show(empty ? null : new FlameTree(flame));
-    if (empty) this.words.textContent = this.app.state.span ? "The span has no data of this kind." : "The report has no data of this kind.";
+    if (empty) this.words.textContent = this.app.state.span ? "No data of this kind in the selected span." : "No data of this kind in this report.";
   }
 
   private say(match: { total: number; share: number } | null): void {

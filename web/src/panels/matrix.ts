@@ -69,7 +69,7 @@ export class MatrixPanel extends Panel {
       this.view.show(this.matrix, chosen);
     });
     const all = button("All ranks", () => this.back(), { class: "quiet", title: "Show the matrix of all ranks (Esc)" });
-    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear the span" });
+    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear selection" });
     this.bar.replaceChildren(
       measure,
       ...(this.area ? [all] : []),

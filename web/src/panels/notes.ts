@@ -68,7 +68,7 @@ export class NotesPanel extends Panel {
     const written = document.activeElement?.matches("input, textarea") && this.list.contains(document.activeElement);
     this.drawBar();
     if (written && this.fresh === null && this.list.childElementCount === notes.length) return;
-    const empty = make("li", { class: "empty" }, "No bookmarks yet. B adds one at the selected event, the span, or the middle of the view.");
+    const empty = make("li", { class: "empty" }, "No bookmarks yet. Press B to add one at the selected event, the span, or the middle of the view.");
     this.list.replaceChildren(...(notes.length > 0 ? notes.map((note, index) => this.item(note, index)) : [empty]));
     const box = this.fresh === null ? null : this.list.querySelector<HTMLInputElement>(`[data-note="${this.fresh}"] input`);
     this.fresh = null;

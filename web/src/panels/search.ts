@@ -10,7 +10,7 @@ import { isText, recall, remember } from "../ui/memory";
 import { Latest, Panel } from "./panel";
 import { pathOf } from "./parts";
 
-const MODES = [["substring", "Contains"], ["regex", "Regular expression"], ["exact", "Is exactly"]] as const;
+const MODES = [["substring", "Contains"], ["regex", "Regular expression"], ["exact", "Whole name"]] as const;
 const isMode = (text: string): text is FindMode => MODES.some(([mode]) => mode === text);
 
 /** Typing settles before the engine is asked. */
@@ -19,7 +19,7 @@ const SETTLE_MS = 150;
 export class SearchBox {
   private readonly latest = new Latest();
   private readonly counted = new Latest();
-  private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click for the count of each row" });
+  private readonly result = button("", () => this.app.set({ panel: "search" }), { class: "quiet search-result", title: "Matches; click to show them by row" });
   private readonly box: HTMLInputElement;
   private readonly mode: HTMLSelectElement;
   private readonly sensitive: HTMLButtonElement;
@@ -113,7 +113,7 @@ export class SearchBox {
     try {
       const found = await this.latest.of((signal) => this.app.state.engine.find(query, signal));
       if (!found) return;
-      this.result.textContent = found.total === 0 ? "none" : `${found.cut ? "≥ " : ""}${count(found.total)}`;
+      this.result.textContent = found.total === 0 ? "No matches" : `${found.cut ? "≥ " : ""}${count(found.total)}`;
       this.element.classList.toggle("failed", found.total === 0);
       this.app.set({ found });
     } catch (error) {
@@ -188,7 +188,7 @@ export class SearchPanel extends Panel {
 
   protected draw(): void {
     const { found, rows } = this.app.state;
-    this.words.textContent = found ? `${count(found.total)} events of ${count(found.rows.length)} rows` : "Enter a name in the search box above (press /).";
+    this.words.textContent = found ? `${count(found.total)} events of ${count(found.rows.length)} rows` : "No search. Type a name in the search box (/).";
     this.grid.fill({
       label: "Matches by row",
       columns: [

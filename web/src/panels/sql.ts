@@ -22,7 +22,7 @@ export class SqlPanel extends Panel {
   private readonly status = make("p", { class: "sql-status", role: "status" });
   private readonly bar = make("div", { class: "bar" });
   private readonly starts = make("span", { class: "sql-starts" });
-  private readonly rowButton = button("Add as row", () => this.addRow(), { title: "Show the lines of the answer as events of a row, from their start, end (or duration) and name" });
+  private readonly rowButton = button("Add as row", () => this.addRow(), { title: "Show the result as a row of the timeline" });
   private result: SqlResult | null = null;
   private grid!: Grid;
   private history = recall("sql.history", isTexts, []);

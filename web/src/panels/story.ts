@@ -53,7 +53,7 @@ export class Story {
     const at = notes.findIndex(({ id }) => id === chapter);
     const next = notes[at < 0 ? (by > 0 ? 0 : notes.length - 1) : at + by];
     if (next) this.read(next);
-    else if (notes.length === 0) this.app.say("There is no story: bookmark some views first (B).");
+    else if (notes.length === 0) this.app.say("No bookmarks yet. Press B to add one.");
   }
 
   private read(note: Note): void {

@@ -101,7 +101,7 @@ export class TablesPanel extends Panel {
     const titles = about.reports.map(({ name, title }) => [name, title] as const).sort(([, a], [, b]) => (a < b ? -1 : 1));
     const chosen = choice("Table", titles, this.report, (report) => this.choose(report));
     this.place.replaceChildren(span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report");
-    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear the span" });
+    const whole = button("Whole report", () => this.app.set({ span: null }), { class: "quiet", title: "Clear selection" });
     const name = make("code", { class: "report-name", title: `In the terminal: tacho stats -r ${this.report}` }, this.report);
     this.bar.replaceChildren(chosen, name, this.parts, this.place, ...(span ? [whole] : []), this.grid.tools);
     void this.fill();
@@ -157,7 +157,7 @@ export class TablesPanel extends Panel {
         this.app.select(event, event);
         return;
       }
-      this.app.fail(new Error("The timeline has no event of this name in this part."));
+      this.app.fail(new Error("No event with this name in this part of the timeline."));
     } catch (error) {
       this.app.fail(error as Error);
     }

@@ -53,5 +53,5 @@ export function viewMarkdown(app: App, open: Element | null): string {
 }
 
 export function copyView(app: App, open: Element | null): void {
-  copy(viewMarkdown(app, open)).then(() => app.say("Copied this view as Markdown."), (error: Error) => app.fail(error));
+  copy(viewMarkdown(app, open)).then(() => app.say("Copied the view as Markdown."), (error: Error) => app.fail(error));
 }

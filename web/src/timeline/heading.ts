@@ -45,7 +45,7 @@ export class Heading {
       }
       filter.blur();
     });
-    const empty = make("button", { type: "button", class: "row-switch", title: "Hide rows that are empty in this view (H)", "aria-pressed": "false" }, "Hide empty");
+    const empty = make("button", { type: "button", class: "row-switch", title: "Hide rows without events in this view (H)", "aria-pressed": "false" }, "Hide empty");
     empty.addEventListener("click", () => perform("rows-hide-empty"));
     const pressed = (): void => empty.setAttribute("aria-pressed", String(app.state.choices.hideEmpty));
     pressed();

@@ -11,7 +11,7 @@ const MOST = 720;
 const STEP = 16;
 
 export class LabelsGrip {
-  readonly element = make("div", { class: "labels-grip", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of the names", title: "Drag to resize; double-click to fit", "data-own-keys": true });
+  readonly element = make("div", { class: "labels-grip", role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": "Width of row names", title: "Drag to resize; double-click to fit", "data-own-keys": true });
   width = NARROW;
 
   /** wanted: what the longest name takes. */

@@ -33,7 +33,7 @@ const LEAST_NEAR = 1000;
 
 export class Timeline {
   readonly element = make("div", { class: "timeline" });
-  readonly canvas = make("canvas", { class: "tracks", tabindex: 0, role: "application", "aria-label": "Timeline. Press ? for the keys.", "aria-describedby": "timeline-live" });
+  readonly canvas = make("canvas", { class: "tracks", tabindex: 0, role: "application", "aria-label": "Timeline. Press ? for keyboard shortcuts.", "aria-describedby": "timeline-live" });
   readonly area = make("div", { class: "tracks-area" });
   readonly history = new ViewHistory();
   readonly motion: Motion;
@@ -72,7 +72,7 @@ export class Timeline {
   private readonly scrollbar = make("div", { class: "scrollbar", "aria-hidden": "true" }, make("div"));
   private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
-  private readonly leave = button("All rows", () => this.app.set({ chained: false }), { class: "leave-chain", icon: "close", title: "Leave the focus on the selected event's chain (C)" });
+  private readonly leave = button("All rows", () => this.app.set({ chained: false }), { class: "leave-chain", icon: "close", title: "Show all rows (C)" });
   private readonly laneScroll = new Map<number, number>();
   private matches = new Map<number, number>();
   private empty: ReadonlySet<number> = new Set();
@@ -482,7 +482,7 @@ export class Timeline {
 
   private sayNothing(): void {
     const { rows, choices } = this.app.state;
-    const why = rows.length === 0 ? "This report has no events." : choices.filter !== "" ? "No row matches the filter." : "There are no events in this view.";
+    const why = rows.length === 0 ? "This report has no events." : choices.filter !== "" ? "No row matches the filter." : "No events in this view.";
     this.nothing.textContent = why;
     this.nothing.hidden = this.layout.lines.length + this.layout.pinned.length > 0;
   }

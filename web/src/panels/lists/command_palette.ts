@@ -45,8 +45,10 @@ export class CommandPalette {
   private entries(): Entry[] {
     const { about } = this.app.state;
     const commands = KEYS.filter(({ command }) => isProvided(command) && command !== "commands").map(({ group, what, keys, command }) => ({ group, words: what, keys, run: () => perform(command) }));
-    const panels = [...document.querySelectorAll<HTMLElement>(".dock-tab")].map((tab) => ({ group: "Panel", words: tab.textContent ?? "", keys: [], run: () => this.app.set({ panel: tab.id.replace(/^tab-/, "") }) }));
-    const tables = about.reports.map(({ name, title }) => ({ group: "Table", words: `${title} (${name})`, keys: [], run: () => {
+    const keyed = new Set<string>(KEYS.map(({ command }) => command));
+    const tabs = [...document.querySelectorAll<HTMLElement>(".dock-tab")].filter(({ id }) => !keyed.has(id.replace(/^tab-/, "panel-")));
+    const panels = tabs.map((tab) => ({ group: "Panels", words: tab.textContent ?? "", keys: [], run: () => this.app.set({ panel: tab.id.replace(/^tab-/, "") }) }));
+    const tables = about.reports.map(({ name, title }) => ({ group: "Tables", words: `${title} (${name})`, keys: [], run: () => {
       this.table(name);
       this.app.set({ panel: "tables" });
     } }));
@@ -57,7 +59,7 @@ export class CommandPalette {
     this.shown = this.entries().filter(({ group, words }) => fits(`${group} ${words}`, this.typed.value));
     this.current = 0;
     this.list.replaceChildren(...this.shown.map((entry, index) => this.item(entry, index)));
-    if (this.shown.length === 0) this.list.append(make("li", { class: "empty" }, "No command has these words."));
+    if (this.shown.length === 0) this.list.append(make("li", { class: "empty" }, "No matching command."));
     this.mark();
   }
 

@@ -2,6 +2,7 @@
 // table of keys, with the same words and keys.
 
 import type { App } from "../../app";
+import { isMade } from "../../engine/made_rows";
 import { isProvided, KEYS, on, perform, type Command } from "../../keys";
 import { make } from "../../ui/dom";
 import { keySign } from "../dialogs";
@@ -10,7 +11,8 @@ import { keySign } from "../dialogs";
 const PARTS: readonly { title: string; fits: (app: App) => boolean; commands: readonly Command[] }[] = [
   { title: "Event", fits: (app) => app.state.event !== null, commands: ["zoom-selection", "panel-details", "span-event", "focus-chain", "list-same", "same-next", "same-previous"] },
   { title: "Span", fits: (app) => app.state.span !== null, commands: ["zoom-selection", "panel-tables", "panel-flame", "select-rows", "panel-events"] },
-  { title: "Row", fits: () => true, commands: ["row-fold", "row-expand", "row-pin", "row-move-up", "row-move-down", "list-row", "select-rows", "row-remove"] },
+  { title: "Row", fits: () => true, commands: ["row-fold", "row-expand", "row-pin", "row-move-up", "row-move-down", "list-row", "select-rows"] },
+  { title: "Query", fits: (app) => app.state.rows.some(({ id }) => isMade(id)), commands: ["row-remove"] },
   { title: "View", fits: () => true, commands: ["fit", "view-back", "bookmark", "copy-link", "copy-markdown", "commands"] },
 ];
 

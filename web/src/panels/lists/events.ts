@@ -124,7 +124,7 @@ export class EventsPanel extends Panel {
     const filter = this.filter();
     if (!filter) {
       this.table.fill(0);
-      this.status.textContent = "Enter a name in the search box.";
+      this.status.textContent = "Type a name in the search box.";
       return;
     }
     this.element.setAttribute("aria-busy", "true");

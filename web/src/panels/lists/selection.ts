@@ -35,12 +35,12 @@ export class SelectionPanel extends Panel {
     const { span, rows } = this.app.state;
     const which = span?.rows ? (span.rows.length === 1 ? pathOf(rows, span.rows[0]!) : `${count(span.rows.length)} rows`) : "All rows";
     const when = span ? `${duration(span.to - span.from)} from ${moment(span.from)}` : "Whole report";
-    const by = choice("Sum up by", [["name", "By name"], ["row", "By row"]], this.by, (value) => {
+    const by = choice("Group by", [["name", "By name"], ["row", "By row"]], this.by, (value) => {
       this.by = value;
       this.fill();
     });
     const list = button("List events", () => this.app.listEvents(span?.rows ? { of: "rows", rows: span.rows, inSpan: true } : { of: "all", inSpan: true }), { title: "List the events of the selection" });
-    const all = button("All rows", () => span && this.app.set({ span: { from: span.from, to: span.to }, panel: "selection" }), { class: "quiet", title: "Sum up all rows in this span" });
+    const all = button("All rows", () => span && this.app.set({ span: { from: span.from, to: span.to }, panel: "selection" }), { class: "quiet", title: "Totals of all rows in this span" });
     this.bar.replaceChildren(by, make("bdi", { class: "line events-what" }, `${which}, ${when}`), list, ...(span?.rows ? [all] : []), this.grid.tools);
     void this.ask();
   }
