@@ -134,7 +134,7 @@ await test("details have the histogram, and a bar lists its events", async () =>
   await own.focus();
   await page.keyboard.press("Enter");
   await until(status, (text) => new RegExp(`of ${events}$|^${events} events?$`).test(text), `${events} events`);
-  assert.match(page.url(), /p=events/);
+  await until(() => page.url(), (url) => /p=events/.test(url));
 });
 
 await test("a link opens the same list", async () => {

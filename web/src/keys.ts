@@ -61,7 +61,7 @@ export const KEYS = [
   { group: "Panels", keys: ["}", "Shift+PageDown"], what: "Next chapter of the story", command: "chapter-next" },
   { group: "Panels", keys: ["{", "Shift+PageUp"], what: "Previous chapter of the story", command: "chapter-previous" },
   { group: "Panels", keys: ["y"], what: "Copy view as Markdown", command: "copy-markdown" },
-  { group: "Panels", keys: ["Shift+c"], what: "Copy link", command: "copy-link" },
+  { group: "Panels", keys: ["Shift+y"], what: "Copy link", command: "copy-link" },
   { group: "Panels", keys: ["ContextMenu", "Shift+F10"], what: "Context menu", command: "menu" },
   { group: "Panels", keys: ["Ctrl+k", ":"], what: "Command palette", command: "commands" },
   { group: "Panels", keys: ["Shift+w"], what: "Wheel: zoom or scroll", command: "wheel" },

@@ -52,7 +52,7 @@ export class Toolbar {
       button("PNG", save("png"), { icon: "picture", title: "Save the visible timeline as PNG", class: "quiet" }),
       button("SVG", save("svg"), { title: "Save the visible timeline as SVG", class: "quiet" }),
       button("", () => perform("copy-markdown"), { icon: "copy", title: "Copy view as Markdown (Y)", class: "quiet" }),
-      button("Link", () => perform("copy-link"), { title: "Copy link (Shift C)", class: "quiet" }),
+      button("Link", () => perform("copy-link"), { title: "Copy link (Shift Y)", class: "quiet" }),
       button("", () => chooseFile(this.open), { icon: "open", title: "Open another report", class: "quiet" }),
       button("", () => perform("help"), { icon: "help", title: "Keyboard shortcuts (?)", class: "quiet" }),
     ];
