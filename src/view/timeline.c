@@ -19,6 +19,7 @@
 #include "view/load/rank_map.h"
 #include "view/load/row_tree.h"
 #include "view/steps/steps_answers.h"
+#include "view/summary/summary_answer.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
@@ -250,6 +251,7 @@ static const struct request {
     { "diff", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_diff },
     { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },
     { "advice", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_advice },
+    { "summary", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_summary_answer },
     { "sql", JSON, VIEW_LANE_SQL, VIEW_LANE_SQL, view_sql },
     { NULL, NULL, VIEW_LANE_NOW, VIEW_LANE_NOW, NULL },
 };

@@ -297,6 +297,7 @@ static void run_view(struct hostile *hostile, struct report *report)
                                             "steps?by=ranks",
                                             "flame?source=python",
                                             "advice",
+                                            "summary",
                                             "table?report=nvtx_sum" };
     struct view *view;
     struct text out = { 0 };

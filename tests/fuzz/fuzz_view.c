@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                             "flame?source=cpu",
                                             "steps?bins=7&order=duration",
                                             "advice",
+                                            "summary",
                                             "table?report=nvtx_sum" };
     struct memory_file file = { bytes, size };
     struct report *report;

@@ -17,6 +17,8 @@ struct cause_sum {
     int64_t total_ns, gaps, longest_ns;
     size_t last_gap;     /* number of the last gap that counted, plus 1 */
     int64_t in_gap_ns;
+    int64_t from_ns;     /* where it begins in that gap */
+    int64_t longest_from_ns;
     int64_t lines, line; /* of other lines: how many, and the last of them */
     int is_folded;       /* into these */
 };
@@ -47,10 +49,14 @@ static int add_piece(void *context, const struct gap_piece *piece)
         sum->last_gap = idle->gap + 1;
         sum->gaps++;
         sum->in_gap_ns = 0;
+        sum->from_ns = piece->start_ns;
     }
     sum->in_gap_ns = saturating_add(sum->in_gap_ns, length);
     sum->total_ns = saturating_add(sum->total_ns, length);
-    sum->longest_ns = sum->in_gap_ns > sum->longest_ns ? sum->in_gap_ns : sum->longest_ns;
+    if (sum->in_gap_ns > sum->longest_ns) {
+        sum->longest_ns = sum->in_gap_ns;
+        sum->longest_from_ns = sum->from_ns;
+    }
     return 0;
 }
 
@@ -86,7 +92,10 @@ static int fold_small(struct idle_sums *idle)
         into->line = keys_get(&idle->keys, i)[KEY_PLACE];
         into->total_ns = saturating_add(into->total_ns, from->total_ns);
         into->gaps = saturating_add(into->gaps, from->gaps);
-        into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
+        if (from->longest_ns > into->longest_ns) {
+            into->longest_ns = from->longest_ns;
+            into->longest_from_ns = from->longest_from_ns;
+        }
         from->is_folded = 1;
     }
     return 0;
@@ -113,6 +122,7 @@ static int add_row(struct table *table, const struct idle_sums *idle, uint32_t n
     cell_set_int(&row[IDLE_TOTAL], sum->total_ns);
     cell_set_int(&row[IDLE_GAPS], sum->gaps);
     cell_set_int(&row[IDLE_MAX], sum->longest_ns);
+    cell_set_int(&row[IDLE_START], sum->longest_from_ns);
     cell_set_int(&row[IDLE_GPU], key[KEY_GPU]);
     add_where(where, idle, key, sum);
     if (cell_set_string(table, &row[IDLE_CAUSE], gap_cause_names[key[KEY_CAUSE]]) != 0)
@@ -181,8 +191,8 @@ int gpu_idle_sum_of(struct report *report, const struct analysis_request *reques
     static const struct table_column columns[IDLE_COLUMNS] = {
         { "Time", CELL_REAL, UNIT_PERCENT, 1 }, { "Total Time", CELL_INT, UNIT_NS, 0 },
         { "Gaps", CELL_INT, UNIT_NONE, 0 },     { "Max", CELL_INT, UNIT_NS, 0 },
-        { "GPU", CELL_INT, UNIT_ID, 0 },        { "Cause", CELL_TEXT, UNIT_NONE, 0 },
-        { "Where", CELL_TEXT, UNIT_NONE, 0 },
+        { "Start", CELL_INT, UNIT_TIME, 0 },    { "GPU", CELL_INT, UNIT_ID, 0 },
+        { "Cause", CELL_TEXT, UNIT_NONE, 0 },   { "Where", CELL_TEXT, UNIT_NONE, 0 },
     };
     struct idle_sums idle = { .keys.width = KEY_PARTS };
     struct table *table = NULL;
@@ -232,7 +242,7 @@ const struct analysis analysis_gpu_idle_sum = {
     .usage = "[:detail][:gap=<µs>][:thread=<number or name>]",
     .help = "Why GPUs were idle: what the work that ended each gap had waited for, by cause and by line of the "
             "program; lines of less than 1 % are one row. gap: only gaps of at least that many µs (default: all). Max: "
-            "the most time of a row in one gap. "
+            "the most time of a row in one gap; Start: where that begins. "
             "detail: the activity of the launching thread instead, with names and ranges; if several overlap, the "
             "first of these counts: the launch had returned; a CUDA call that waits; another CUDA call; an OS call; "
             "off CPU; a Python line; a native function; a range or operator. thread: the activities of that thread "

@@ -15,8 +15,8 @@ static double tensor_ns(const struct table *kernels, const char *use)
     double sum = 0;
 
     for (size_t row = 0; row < table_row_count(kernels); row++)
-        if (strcmp(html_cell_text(kernels, row, "Tensor Cores"), use) == 0)
-            sum += html_cell_number(kernels, row, "Total Time");
+        if (strcmp(table_text_at(kernels, row, "Tensor Cores"), use) == 0)
+            sum += table_number_at(kernels, row, "Total Time");
     return sum;
 }
 
@@ -25,7 +25,7 @@ void html_add_tensor_cores(struct text *out, struct html_page *page)
     static const char *const columns[] = { "Time", "Total Time", "Instances", "Tensor Cores",
                                            "Type", "Known By",   "Name",      NULL };
     static const struct html_table products = { "Kernels that multiply matrices", columns, "Product", "yes" };
-    const struct table *kernels = page->reports[HTML_TENSOR_CORES];
+    const struct table *kernels = page->reports[RUN_TABLE_TENSOR_CORES];
 
     if (!kernels)
         return;
@@ -46,9 +46,9 @@ void html_add_metrics(struct text *out, struct html_page *page)
     static const char *const columns[] = { "GPU", "Avg", "Min", "Med", "P95", "Max", "Unit", "Metric", NULL };
     static const struct html_table metrics = { "Samples of GPU metrics", columns, NULL, NULL };
 
-    if (!page->reports[HTML_METRICS])
+    if (!page->reports[RUN_TABLE_METRICS])
         return;
-    html_add_table(out, page->reports[HTML_METRICS], &metrics);
+    html_add_table(out, page->reports[RUN_TABLE_METRICS], &metrics);
     html_add_command(out, page, "stats -r gpu_metrics_sum");
 }
 
@@ -60,15 +60,15 @@ static const char *const call_columns[] = { "Time", "Total Time", "Num Calls", "
 static const char *const sample_columns[] = { "Self", "Total", "Self Samples", "Function", "Module", NULL };
 
 static const struct {
-    enum html_report report;
+    enum run_table report;
     struct html_table table;
     const char *command;
 } tops[] = {
-    { HTML_OPERATORS, { "Operators of PyTorch", operator_columns, NULL, NULL }, "stats -r torch_op_sum" },
-    { HTML_KERNELS, { "Kernels", kernel_columns, NULL, NULL }, "stats -r cuda_gpu_kern_sum" },
-    { HTML_PYTHON, { "Python functions", sample_columns, NULL, NULL }, "stats -r python_sample_sum" },
-    { HTML_FUNCTIONS, { "Functions", sample_columns, NULL, NULL }, "stats -r cpu_sample_sum" },
-    { HTML_OS_CALLS, { "Calls of the operating system", call_columns, NULL, NULL }, "stats -r osrt_sum" },
+    { RUN_TABLE_OPERATORS, { "Operators of PyTorch", operator_columns, NULL, NULL }, "stats -r torch_op_sum" },
+    { RUN_TABLE_KERNELS, { "Kernels", kernel_columns, NULL, NULL }, "stats -r cuda_gpu_kern_sum" },
+    { RUN_TABLE_PYTHON, { "Python functions", sample_columns, NULL, NULL }, "stats -r python_sample_sum" },
+    { RUN_TABLE_FUNCTIONS, { "Functions", sample_columns, NULL, NULL }, "stats -r cpu_sample_sum" },
+    { RUN_TABLE_OS_CALLS, { "Calls of the operating system", call_columns, NULL, NULL }, "stats -r osrt_sum" },
 };
 
 void html_add_top(struct text *out, struct html_page *page)
@@ -91,12 +91,12 @@ void html_add_memory(struct text *out, struct html_page *page)
     static const struct html_table peak = { "Allocations in use at the peak", peak_columns, NULL, NULL };
     static const struct html_table copies = { "Copies and fills", copy_columns, NULL, NULL };
 
-    if (page->reports[HTML_MEMORY]) {
-        html_add_table(out, page->reports[HTML_MEMORY], &peak);
+    if (page->reports[RUN_TABLE_MEMORY]) {
+        html_add_table(out, page->reports[RUN_TABLE_MEMORY], &peak);
         html_add_command(out, page, "stats -r torch_memory_peak");
     }
-    if (page->reports[HTML_COPIES]) {
-        html_add_table(out, page->reports[HTML_COPIES], &copies);
+    if (page->reports[RUN_TABLE_COPIES]) {
+        html_add_table(out, page->reports[RUN_TABLE_COPIES], &copies);
         html_add_command(out, page, "stats -r cuda_gpu_mem_time_sum");
     }
 }

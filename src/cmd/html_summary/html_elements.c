@@ -41,32 +41,6 @@ void html_add_percent(struct text *out, double percent, int decimals)
     text_addf(out, "<data value=\"%.6g\">%.*f %%</data>", percent, decimals, percent);
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------------- */
-
-const struct table_cell *html_cell(const struct table *table, size_t row, const char *column)
-{
-    size_t at = table_find_column(table, column);
-    const struct table_cell *cell = at == TABLE_NO_COLUMN ? NULL : &table_row(table, row)[at];
-
-    return cell && cell->kind != CELL_NONE ? cell : NULL;
-}
-
-double html_cell_number(const struct table *table, size_t row, const char *column)
-{
-    const struct table_cell *cell = html_cell(table, row, column);
-
-    if (!cell || cell->kind == CELL_TEXT)
-        return 0;
-    return cell->kind == CELL_INT ? (double)cell->integer : cell->real;
-}
-
-const char *html_cell_text(const struct table *table, size_t row, const char *column)
-{
-    const struct table_cell *cell = html_cell(table, row, column);
-
-    return cell && cell->kind == CELL_TEXT ? cell->text.bytes : "";
-}
-
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* A name in few columns; the whole of it where a mouse points. */
@@ -89,7 +63,7 @@ static void add_name(struct text *out, const struct table_cell *cell)
 
 static int is_wanted(const struct table *table, size_t row, const struct html_table *shape)
 {
-    return !shape->only || strcmp(html_cell_text(table, row, shape->only), shape->is) == 0;
+    return !shape->only || strcmp(table_text_at(table, row, shape->only), shape->is) == 0;
 }
 
 /* Texts that are longer are broken into lines. */

@@ -5,6 +5,7 @@
 #include "analyze/registry.h"
 #include "analyze/reports/run_sum.h"
 #include "analyze/rules/rule_state.h"
+#include "analyze/summary/step_parts.h"
 #include "base/human.h"
 #include "base/saturating.h"
 #include "cmd/print/html_escape.h"
@@ -26,17 +27,6 @@ static void add_percent_tile(struct text *out, const char *name, double percent,
     html_add_percent(out, percent, decimals);
     text_addf(out, "<meter min=\"0\" max=\"100\" value=\"%.6g\" aria-label=\"%s\"></meter></dd><dd>%s</dd></div>\n",
               fmin(fmax(percent, 0), 100), name, note);
-}
-
-/* The time of a row of run_sum, or -1. */
-static double run_time(const struct html_page *page, const char *name)
-{
-    const struct table *run = page->reports[HTML_RUN];
-
-    for (size_t row = 0; run && row < table_row_count(run); row++)
-        if (strcmp(html_cell_text(run, row, "Name"), name) == 0)
-            return html_cell_number(run, row, "Time");
-    return -1;
 }
 
 static void add_time_tile(struct text *out, const char *name, double ns, const char *note)
@@ -76,13 +66,9 @@ static void add_cpu_tile(struct text *out, double cpu_ns, double wall_ns)
 
 static void add_memory_tile(struct text *out, const struct html_page *page)
 {
-    const struct table *memory = page->reports[HTML_MEMORY];
-    const char *device = memory ? html_cell_text(memory, 0, "Device") : "";
-    double bytes = 0;
+    const char *device;
+    double bytes = run_memory_peak(page->reports[RUN_TABLE_MEMORY], &device);
 
-    for (size_t row = 0; memory && row < table_row_count(memory); row++)
-        if (strcmp(html_cell_text(memory, row, "Device"), device) == 0)
-            bytes += html_cell_number(memory, row, "Bytes");
     if (bytes <= 0)
         return;
     open_tile(out, "Peak memory");
@@ -96,7 +82,8 @@ static void add_memory_tile(struct text *out, const struct html_page *page)
 void html_add_tiles(struct text *out, struct html_page *page)
 {
     const struct step_figures *figures = &page->figures;
-    double wall_ns = run_time(page, RUN_SUM_WALL), cpu_ns = run_time(page, RUN_SUM_CPU);
+    double wall_ns = run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_WALL),
+           cpu_ns = run_time_of(page->reports[RUN_TABLE_RUN], RUN_SUM_CPU);
     struct text note = { 0 };
 
     text_add(out, "<dl class=\"tiles\">\n");
@@ -121,14 +108,14 @@ void html_add_tiles(struct text *out, struct html_page *page)
 /* What a cause saves: the bound as a light bar of the step, the estimate as a dark one in it. */
 static void add_saving(struct text *out, const struct html_page *page, size_t row)
 {
-    double bound = html_cell_number(page->causes, row, "Saves per Step");
-    double about = html_cell_number(page->causes, row, "About"), step = (double)page->adviser.step_ns;
+    double bound = table_number_at(page->causes, row, "Saves per Step");
+    double about = table_number_at(page->causes, row, "About"), step = (double)page->adviser.step_ns;
 
-    if (!html_cell(page->causes, row, "Saves per Step")) {
-        if (html_cell_text(page->causes, row, "Confidence")[0])
+    if (!table_cell_at(page->causes, row, "Saves per Step")) {
+        if (table_text_at(page->causes, row, "Confidence")[0])
             return;
         text_add(out, "<p class=\"saving\">Impact ");
-        html_add_time(out, saturating_from_double(html_cell_number(page->causes, row, "Impact")));
+        html_add_time(out, saturating_from_double(table_number_at(page->causes, row, "Impact")));
         text_add(out, "</p>\n");
         return;
     }
@@ -149,10 +136,10 @@ static void add_saving(struct text *out, const struct html_page *page, size_t ro
 static void add_cause(struct text *out, const struct html_page *page, size_t row)
 {
     const struct table *causes = page->causes;
-    const char *where = html_cell_text(causes, row, "Where"), *confidence = html_cell_text(causes, row, "Confidence");
+    const char *where = table_text_at(causes, row, "Where"), *confidence = table_text_at(causes, row, "Confidence");
 
     text_add(out, "<li>\n<h3>");
-    html_add_string(out, html_cell_text(causes, row, "Finding"));
+    html_add_string(out, table_text_at(causes, row, "Finding"));
     if (*confidence)
         text_addf(out, " <span class=\"confidence\">%s</span>", confidence);
     text_add(out, "</h3>\n");
@@ -163,7 +150,7 @@ static void add_cause(struct text *out, const struct html_page *page, size_t row
         html_add_string(out, where);
         text_add(out, "</code>: ");
     }
-    html_add_string(out, html_cell_text(causes, row, "Advice"));
+    html_add_string(out, table_text_at(causes, row, "Advice"));
     text_add(out, "</p>\n</li>\n");
 }
 
@@ -238,43 +225,13 @@ void html_add_advice(struct text *out, struct html_page *page)
 
 /* ---- breakdown ------------------------------------------------------------------------------------------------- */
 
-/* Columns of step_breakdown, and their colours: work on GPUs, then the causes for which they are idle. */
-static const struct {
-    const char *column, *name, *class;
-} parts_of_step[] = {
-    { "Compute", "Kernels", "compute" },
-    { "Exposed Communication", "Communication that nothing hides", "communication" },
-    { "Exposed Copies", "Copies and fills that nothing hides", "copies" },
-    { "Launch", "Idle: launch-bound", "launch" },
-    { "Python", "Idle: Python between launches", "host" },
-    { "CPU Code", "Idle: CPU code between launches", "host" },
-    { "Waits", "Idle: wait for results", "wait" },
-    { "Data Loading", "Idle: data loading", "loading" },
-    { "Copy Calls", "Idle: calls that copy", "copies" },
-    { "Allocation", "Idle: allocation of memory", "other" },
-    { "Code Loading", "Idle: code loading", "other" },
-    { "Garbage Collection", "Idle: garbage collection", "other" },
-    { "Compilation", "Idle: compilation", "other" },
-    { "GIL", "Idle: GIL held by another thread", "other" },
-    { "Blocked", "Idle: the program is blocked", "other" },
-    { "Preempted", "Idle: preempted", "other" },
-    { "Launch Latency", "Idle: launched, not begun", "idle" },
-    { "Profiler", "Idle: the profiler", "idle" },
-    { "Unknown", "Idle: cause not known", "idle" },
-};
-enum { STEP_PARTS = sizeof parts_of_step / sizeof *parts_of_step };
-
 /* The parts of the mean step, which add up to it. */
 static void add_step_parts(struct text *out, const struct table *steps)
 {
     struct html_part parts[STEP_PARTS];
-    size_t rows = table_row_count(steps);
 
-    for (size_t i = 0; i < STEP_PARTS; i++) {
-        parts[i] = (struct html_part){ parts_of_step[i].name, parts_of_step[i].class, 0 };
-        for (size_t row = 0; row < rows; row++)
-            parts[i].ns += html_cell_number(steps, row, parts_of_step[i].column) / (double)rows;
-    }
+    for (size_t i = 0; i < STEP_PARTS; i++)
+        parts[i] = (struct html_part){ step_parts[i].name, step_parts[i].kind, step_part_mean(steps, &step_parts[i]) };
     html_add_parts(out, "Parts of the mean step", parts, STEP_PARTS);
 }
 
@@ -288,18 +245,18 @@ void html_add_breakdown(struct text *out, struct html_page *page)
     static const struct html_table busy = { "GPUs", busy_columns, NULL, NULL };
     static const struct html_table waits = { "What threads waited for", wait_columns, NULL, NULL };
 
-    if (page->reports[HTML_STEP_PARTS]) {
-        add_step_parts(out, page->reports[HTML_STEP_PARTS]);
+    if (page->reports[RUN_TABLE_STEP_PARTS]) {
+        add_step_parts(out, page->reports[RUN_TABLE_STEP_PARTS]);
         html_add_command(out, page, "stats -r step_breakdown");
     }
-    if (page->reports[HTML_BUSY])
-        html_add_table(out, page->reports[HTML_BUSY], &busy);
-    if (page->reports[HTML_IDLE]) {
-        html_add_table(out, page->reports[HTML_IDLE], &idle);
+    if (page->reports[RUN_TABLE_BUSY])
+        html_add_table(out, page->reports[RUN_TABLE_BUSY], &busy);
+    if (page->reports[RUN_TABLE_IDLE]) {
+        html_add_table(out, page->reports[RUN_TABLE_IDLE], &idle);
         html_add_command(out, page, "stats -r gpu_idle_sum");
     }
-    if (!page->reports[HTML_BUSY] && page->reports[HTML_WAITS]) {
-        html_add_table(out, page->reports[HTML_WAITS], &waits);
+    if (!page->reports[RUN_TABLE_BUSY] && page->reports[RUN_TABLE_WAITS]) {
+        html_add_table(out, page->reports[RUN_TABLE_WAITS], &waits);
         html_add_command(out, page, "stats -r thread_wait_sum");
     }
 }

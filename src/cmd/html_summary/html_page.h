@@ -4,42 +4,21 @@
 
 #include "analyze/advice/adviser.h"
 #include "analyze/engine/table.h"
+#include "analyze/summary/run_figures.h"
+#include "analyze/summary/step_figures.h"
 #include "base/text.h"
 #include "cmd/summary/capture_facts.h"
-#include "cmd/summary/step_figures.h"
 #include "report/reader/reader.h"
-
-/* Reports of `tacho stats`: html_summary.c has their names. */
-enum html_report {
-    HTML_RUN,
-    HTML_BUSY,
-    HTML_IDLE,
-    HTML_STEPS,
-    HTML_STEP_PARTS,
-    HTML_STEP_FLOPS,
-    HTML_TENSOR_CORES,
-    HTML_METRICS,
-    HTML_ROOFLINE,
-    HTML_OPERATORS,
-    HTML_KERNELS,
-    HTML_PYTHON,
-    HTML_FUNCTIONS,
-    HTML_OS_CALLS,
-    HTML_WAITS,
-    HTML_MEMORY,
-    HTML_COPIES,
-    HTML_REPORTS
-};
 
 struct html_page {
     struct report *report;
-    const char *path, *peaks;            /* of struct html_request */
+    const char *path, *peaks;          /* of struct html_request */
     struct capture_facts facts;
-    struct adviser adviser;              /* its causes are the first rows of advice_sum */
-    struct table *causes;                /* advice_sum; NULL: no rule found anything, or there was nothing to check */
-    int is_checked;                      /* the rules ran */
+    struct adviser adviser;            /* its causes are the first rows of advice_sum */
+    struct table *causes;              /* advice_sum; NULL: no rule found anything, or there was nothing to check */
+    int is_checked;                    /* the rules ran */
     struct step_figures figures;
-    struct table *reports[HTML_REPORTS]; /* NULL: it has no rows */
+    struct table *reports[RUN_TABLES]; /* NULL: it has no rows */
 };
 
 /* Whether the report has CUDA calls and work on GPUs, so that steps were replayed. */
@@ -55,12 +34,6 @@ void html_add_string(struct text *out, const char *string);
 void html_add_number(struct text *out, const struct table_column *column, const struct table_cell *cell);
 void html_add_time(struct text *out, int64_t ns);
 void html_add_percent(struct text *out, double percent, int decimals);
-
-/* The cell in a row and column; NULL if there is no such column, or it is empty. */
-const struct table_cell *html_cell(const struct table *table, size_t row, const char *column);
-/* Its number, or 0; its text, or "". */
-double html_cell_number(const struct table *table, size_t row, const char *column);
-const char *html_cell_text(const struct table *table, size_t row, const char *column);
 
 /* The rows of a report: ten, with these columns as far as it has them and a row fills one. */
 struct html_table {

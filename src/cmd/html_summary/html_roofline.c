@@ -60,11 +60,11 @@ static void extend(struct axis *axis, double value)
 static void read_points(struct roofline *roofline, const struct table *table)
 {
     for (size_t row = 0; row < table_row_count(table) && roofline->point_count < MOST_POINTS; row++) {
-        struct point point = { .intensity = html_cell_number(table, row, "FLOP/Byte"),
-                               .flop_s = html_cell_number(table, row, "TFLOP/s") * 1e12,
-                               .share = html_cell_number(table, row, "Time"),
-                               .name = html_cell_text(table, row, "Class"),
-                               .type = html_cell_text(table, row, "Peak Type") };
+        struct point point = { .intensity = table_number_at(table, row, "FLOP/Byte"),
+                               .flop_s = table_number_at(table, row, "TFLOP/s") * 1e12,
+                               .share = table_number_at(table, row, "Time"),
+                               .name = table_text_at(table, row, "Class"),
+                               .type = table_text_at(table, row, "Peak Type") };
         if (point.intensity <= 0 || point.flop_s <= 0)
             continue;
         roofline->points[roofline->point_count++] = point;
@@ -200,7 +200,7 @@ void html_add_roofline(struct text *out, struct html_page *page)
                                            "TFLOP/s",   "Ceiling TFLOP/s", "Of Ceiling", "Ceiling Is",
                                            "Peak Type", "Class",           NULL };
     static const struct html_table shape = { "Operators by class and type", columns, NULL, NULL };
-    const struct table *table = page->reports[HTML_ROOFLINE];
+    const struct table *table = page->reports[RUN_TABLE_ROOFLINE];
     struct roofline *roofline = table ? calloc(1, sizeof *roofline) : NULL;
     struct error err;
 

@@ -13,9 +13,9 @@ enum { PLOT_WIDTH = WIDTH - LEFT, PLOT_HEIGHT = HEIGHT - TOP - BOTTOM };
 static size_t steps_of_one(const struct table *steps)
 {
     size_t count = 0;
-    double pid = html_cell_number(steps, 0, "PID");
+    double pid = table_number_at(steps, 0, "PID");
 
-    while (count < table_row_count(steps) && html_cell_number(steps, count, "PID") == pid)
+    while (count < table_row_count(steps) && table_number_at(steps, count, "PID") == pid)
         count++;
     return count;
 }
@@ -29,10 +29,10 @@ static struct step_bar bar_of(const struct table *steps, size_t first, size_t be
     struct step_bar bar = { 0 };
 
     for (size_t row = first; row < behind; row++) {
-        double time = html_cell_number(steps, row, "Time");
+        double time = table_number_at(steps, row, "Time");
         bar.time_ns += time / (double)(behind - first);
-        if (html_cell(steps, row, "GPU Idle"))
-            bar.busy_ns += fmax(time - html_cell_number(steps, row, "GPU Idle"), 0) / (double)(behind - first);
+        if (table_cell_at(steps, row, "GPU Idle"))
+            bar.busy_ns += fmax(time - table_number_at(steps, row, "GPU Idle"), 0) / (double)(behind - first);
     }
     return bar;
 }
@@ -81,7 +81,7 @@ static void add_bars(struct text *out, const struct table *steps, size_t count, 
         size_t first = i * share, behind = first + share < count ? first + share : count;
         struct step_bar bar = bar_of(steps, first, behind);
         double left = LEFT + (double)i * width;
-        long long number = (long long)html_cell_number(steps, first, "Step");
+        long long number = (long long)table_number_at(steps, first, "Step");
         text_addf(out, "<g><title>%s %lld: ", share == 1 ? "step" : "steps from", number);
         human_time(out, saturating_from_double(bar.time_ns));
         text_addf(out, ", GPU busy %.0f %%</title>", bar.time_ns > 0 ? 100 * bar.busy_ns / bar.time_ns : 0);
@@ -96,7 +96,7 @@ static void add_bars(struct text *out, const struct table *steps, size_t count, 
 
 void html_add_steps(struct text *out, struct html_page *page)
 {
-    const struct table *steps = page->reports[HTML_STEPS];
+    const struct table *steps = page->reports[RUN_TABLE_STEPS];
     size_t count = steps ? steps_of_one(steps) : 0, share = (count + MOST_BARS - 1) / MOST_BARS;
     double highest = 0;
 

@@ -4,80 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/registry.h"
-#include "analyze/reports/advice_sum.h"
 #include "base/human.h"
 #include "cmd/command.h"
 #include "html_page.h"
 
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
-static const char *const report_names[HTML_REPORTS] = {
-    [HTML_RUN] = "run_sum",
-    [HTML_BUSY] = "cuda_gpu_busy",
-    [HTML_IDLE] = "gpu_idle_sum",
-    [HTML_STEPS] = "step_sum",
-    [HTML_STEP_PARTS] = "step_breakdown",
-    [HTML_STEP_FLOPS] = "step_flops",
-    [HTML_TENSOR_CORES] = "tensor_core_sum",
-    [HTML_METRICS] = "gpu_metrics_sum",
-    [HTML_ROOFLINE] = "roofline",
-    [HTML_OPERATORS] = "torch_op_sum",
-    [HTML_KERNELS] = "cuda_gpu_kern_sum",
-    [HTML_PYTHON] = "python_sample_sum",
-    [HTML_FUNCTIONS] = "cpu_sample_sum",
-    [HTML_OS_CALLS] = "osrt_sum",
-    [HTML_WAITS] = "thread_wait_sum",
-    [HTML_MEMORY] = "torch_memory_peak",
-    [HTML_COPIES] = "cuda_gpu_mem_time_sum",
-};
-
-/* Reports that take the peaks of the GPU. */
-static int takes_peaks(const struct analysis *analysis)
+static int read_advice(struct html_page *page, struct error *err)
 {
-    return strstr(analysis->usage, ":peak=") != NULL;
-}
-
-/* NULL where the capture has nothing for the report. A list of peaks that is wrong is an error. */
-static int read_report(struct table **out, const struct html_page *page, const char *name, struct error *err)
-{
-    const struct analysis *analysis = analysis_find(name);
-    const struct analysis_option peak = { "peak", page->peaks };
-    const struct analysis_request request = { .options = &peak, .option_count = page->peaks && takes_peaks(analysis) };
-    int code = analysis_run(analysis, page->report, &request, out, err);
+    int code = run_advice_read(&page->adviser, &page->causes, page->report, err);
 
     if (code == ERR_NO_DATA) {
-        *out = NULL;
         *err = (struct error){ 0 };
         return 0;
     }
     if (code != 0)
         return code;
-    if (!table_row_count(*out)) {
-        table_delete(*out);
-        *out = NULL;
-    }
-    return 0;
-}
-
-static int read_advice(struct html_page *page, struct error *err)
-{
-    const struct analysis_request all = { 0 };
-    struct report *report = page->report;
-    int code;
-
-    if (analysis_missing(&analysis_advice_sum, report))
-        return 0;
-    if ((code = adviser_open(&page->adviser, report, &all, err)) != 0 ||
-        (code = advice_sum_of(&page->adviser, &all, &page->causes, err)) != 0)
-        return code;
     page->is_checked = 1;
     if (html_has_replay(page))
         page->figures = step_figures_of(&page->adviser, page->peaks);
-    if (table_row_count(page->causes))
-        return 0;
-    table_delete(page->causes);
-    page->causes = NULL;
     return 0;
 }
 
@@ -87,15 +32,15 @@ static int read_page(struct html_page *page, struct error *err)
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < HTML_REPORTS; i++)
-        if ((code = read_report(&page->reports[i], page, report_names[i], err)) != 0)
+    for (int i = 0; i < RUN_TABLES; i++)
+        if ((code = run_table_read(&page->reports[i], page->report, (enum run_table)i, page->peaks, err)) != 0)
             return code;
     return read_advice(page, err);
 }
 
 static void free_page(struct html_page *page)
 {
-    for (size_t i = 0; i < HTML_REPORTS; i++)
+    for (int i = 0; i < RUN_TABLES; i++)
         table_delete(page->reports[i]);
     table_delete(page->causes);
     adviser_free(&page->adviser);

@@ -6,12 +6,12 @@
 #include "analyze/engine/analysis.h"
 #include "analyze/model/flops/operator_flops.h"
 #include "analyze/registry.h"
-#include "analyze/reports/advice_sum.h"
 #include "analyze/rules/rule_state.h"
+#include "analyze/summary/run_figures.h"
+#include "analyze/summary/step_figures.h"
 #include "base/human.h"
 #include "cmd/command.h"
 #include "cmd/print/display.h"
-#include "step_figures.h"
 
 /* Rows of calls and work that are analysed in half a second, also if nothing repeats in them (bench/tables.py). */
 enum { MOST_EVENTS = 100000 };
@@ -34,7 +34,6 @@ static uint64_t count_events(struct report *report)
 
 void summary_read_advice(struct summary *summary)
 {
-    const struct analysis_request all = { 0 };
     struct report *report = summary->request->report;
     const struct cmd_source_subject *subject = report_sources_subject(report);
     struct error err;
@@ -47,16 +46,8 @@ void summary_read_advice(struct summary *summary)
         summary->is_too_large = 1;
         return;
     }
-    if (analysis_missing(&analysis_advice_sum, report) || adviser_open(&summary->adviser, report, &all, &err) != 0)
-        return;
-    if (advice_sum_of(&summary->adviser, &all, &summary->causes, &err) != 0) {
-        adviser_free(&summary->adviser);
-        return;
-    }
-    if (table_row_count(summary->causes))
-        return;
-    table_delete(summary->causes);
-    summary->causes = NULL;
+    if (run_advice_read(&summary->adviser, &summary->causes, report, &err) != 0)
+        summary->causes = NULL;
 }
 
 /* ---- the step -------------------------------------------------------------------------------------------------- */

@@ -171,26 +171,6 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
 
 /* ---- rules on the replay --------------------------------------------------------------------------------------- */
 
-/* The adviser, which the first call opens. */
-static int open_adviser(struct view *view, struct adviser **out, struct error *err)
-{
-    struct answer_cache *cache = view->cache;
-    int code;
-
-    if (!cache->adviser) {
-        struct adviser *adviser = malloc(sizeof *adviser);
-        if (!adviser)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
-        if ((code = adviser_open(adviser, view->report, &(struct analysis_request){ 0 }, err)) != 0) {
-            free(adviser);
-            return code;
-        }
-        cache->adviser = adviser;
-    }
-    *out = cache->adviser;
-    return 0;
-}
-
 /* The place of a rule among all: that of its first cause. Causes stand before all other findings. */
 static int64_t rank_of(const struct adviser *adviser, const struct analysis *rule)
 {
@@ -231,7 +211,7 @@ static int run_adviser(struct advice *advice, struct error *err)
     struct adviser *adviser;
     int code;
 
-    if ((code = open_adviser(advice->view, &adviser, err)) != 0)
+    if ((code = answer_cache_adviser(advice->view->cache, advice->view->report, &adviser, err)) != 0)
         return code;
     if ((code = add_causes(advice, adviser, err)) != 0)
         answer_cache_forget_adviser(advice->view->cache); /* it has a part of the causes: begin anew */
@@ -241,7 +221,7 @@ static int run_adviser(struct advice *advice, struct error *err)
 static int add_gaps(struct advice *advice, struct error *err)
 {
     struct adviser *adviser;
-    int code = open_adviser(advice->view, &adviser, err);
+    int code = answer_cache_adviser(advice->view->cache, advice->view->report, &adviser, err);
 
     if (code != 0)
         return code;
@@ -309,7 +289,7 @@ static int run_from_next(struct advice *advice, int is_one_enough, int *is_compl
         if (code != 0)
             return code;
     }
-    *is_complete = cache->rules_run > count;
+    *is_complete = cache->is_advised = cache->rules_run > count;
     if (*is_complete)
         gpu_metrics_share_free(&cache->metrics);
     return 0;

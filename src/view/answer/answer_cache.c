@@ -17,6 +17,24 @@ struct answer_cache *answer_cache_new(void)
     return cache;
 }
 
+int answer_cache_adviser(struct answer_cache *cache, struct report *report, struct adviser **out, struct error *err)
+{
+    int code;
+
+    if (!cache->adviser) {
+        struct adviser *adviser = malloc(sizeof *adviser);
+        if (!adviser)
+            return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+        if ((code = adviser_open(adviser, report, &(struct analysis_request){ 0 }, err)) != 0) {
+            free(adviser);
+            return code;
+        }
+        cache->adviser = adviser;
+    }
+    *out = cache->adviser;
+    return 0;
+}
+
 void answer_cache_forget_adviser(struct answer_cache *cache)
 {
     if (cache->adviser)
@@ -38,6 +56,8 @@ void answer_cache_free(struct answer_cache *cache)
     advice_list_free(&cache->advice);
     advice_list_free(&cache->advice_rules);
     answer_cache_forget_adviser(cache);
+    if (cache->summary)
+        cache->free_summary(cache->summary);
     gpu_metrics_share_free(&cache->metrics);
     idle_causes_free(&cache->idle);
     rank_links_free(&cache->rank_links);

@@ -15,6 +15,7 @@
 
 struct adviser;
 struct name_ranks;
+struct view_summary;
 struct query;
 
 struct answer_cache {
@@ -26,9 +27,12 @@ struct answer_cache {
     int has_stacks[STACK_SOURCES];
     struct advice_list advice, advice_rules; /* of the rules that have run so far */
     size_t rules_run;
+    int is_advised;                          /* all of them have */
     struct adviser *adviser;                 /* until all of them have; NULL before the first that needs it */
     struct gpu_metrics_share metrics;        /* until all of them have */
     struct idle_causes idle;                 /* VIEW_LANE_IDLE, VIEW_LANE_EVENT */
+    struct view_summary *summary;            /* VIEW_LANE_ADVICE; its parts that were read so far; owned, if not NULL */
+    void (*free_summary)(struct view_summary *summary);
     struct rank_links rank_links;            /* VIEW_LANE_EVENT */
     struct query *query;                     /* NULL before the first statement */
 };
@@ -36,6 +40,8 @@ struct answer_cache {
 /* view_open() creates the cache, so that every lane finds it; NULL when memory is short. */
 struct answer_cache *answer_cache_new(void);
 void answer_cache_free(struct answer_cache *cache); /* of NULL too */
+/* The adviser, which the first call opens: for VIEW_LANE_ADVICE. It stays until all rules have run. */
+int answer_cache_adviser(struct answer_cache *cache, struct report *report, struct adviser **out, struct error *err);
 void answer_cache_forget_adviser(struct answer_cache *cache);
 
 #endif

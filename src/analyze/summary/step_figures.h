@@ -1,6 +1,6 @@
-/* The figures of a mean step that the summary opens with, on the terminal and as HTML. */
-#ifndef TACHO_CMD_SUMMARY_STEP_FIGURES_H
-#define TACHO_CMD_SUMMARY_STEP_FIGURES_H
+/* The figures of a mean step that the summary opens with, on the terminal, as HTML and in the timeline. */
+#ifndef TACHO_ANALYZE_SUMMARY_STEP_FIGURES_H
+#define TACHO_ANALYZE_SUMMARY_STEP_FIGURES_H
 
 #include "analyze/advice/adviser.h"
 

@@ -1,0 +1,133 @@
+/* Reads the reports of a summary: see run_figures.h. */
+#include "run_figures.h"
+
+#include <string.h>
+
+#include "analyze/registry.h"
+#include "analyze/reports/advice_sum.h"
+
+/* ---- cells ----------------------------------------------------------------------------------------------------- */
+
+const struct table_cell *table_cell_at(const struct table *table, size_t row, const char *column)
+{
+    size_t at = table_find_column(table, column);
+    const struct table_cell *cell = at == TABLE_NO_COLUMN ? NULL : &table_row(table, row)[at];
+
+    return cell && cell->kind != CELL_NONE ? cell : NULL;
+}
+
+double table_number_at(const struct table *table, size_t row, const char *column)
+{
+    const struct table_cell *cell = table_cell_at(table, row, column);
+
+    if (!cell || cell->kind == CELL_TEXT)
+        return 0;
+    return cell->kind == CELL_INT ? (double)cell->integer : cell->real;
+}
+
+const char *table_text_at(const struct table *table, size_t row, const char *column)
+{
+    const struct table_cell *cell = table_cell_at(table, row, column);
+
+    return cell && cell->kind == CELL_TEXT ? cell->text.bytes : "";
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+static const char *const names[RUN_TABLES] = {
+    [RUN_TABLE_RUN] = "run_sum",
+    [RUN_TABLE_BUSY] = "cuda_gpu_busy",
+    [RUN_TABLE_IDLE] = "gpu_idle_sum",
+    [RUN_TABLE_STEPS] = "step_sum",
+    [RUN_TABLE_STEP_PARTS] = "step_breakdown",
+    [RUN_TABLE_STEP_FLOPS] = "step_flops",
+    [RUN_TABLE_TENSOR_CORES] = "tensor_core_sum",
+    [RUN_TABLE_METRICS] = "gpu_metrics_sum",
+    [RUN_TABLE_ROOFLINE] = "roofline",
+    [RUN_TABLE_OPERATORS] = "torch_op_sum",
+    [RUN_TABLE_KERNELS] = "cuda_gpu_kern_sum",
+    [RUN_TABLE_PYTHON] = "python_sample_sum",
+    [RUN_TABLE_FUNCTIONS] = "cpu_sample_sum",
+    [RUN_TABLE_OS_CALLS] = "osrt_sum",
+    [RUN_TABLE_WAITS] = "thread_wait_sum",
+    [RUN_TABLE_MEMORY] = "torch_memory_peak",
+    [RUN_TABLE_COPIES] = "cuda_gpu_mem_time_sum",
+};
+
+const struct analysis *run_table_analysis(enum run_table which)
+{
+    return analysis_find(names[which]);
+}
+
+/* Reports that take the peaks of the GPU. */
+static int takes_peaks(const struct analysis *analysis)
+{
+    return strstr(analysis->usage, ":peak=") != NULL;
+}
+
+int run_table_read(struct table **out, struct report *report, enum run_table which, const char *peaks,
+                   struct error *err)
+{
+    const struct analysis *analysis = run_table_analysis(which);
+    const struct analysis_option peak = { "peak", peaks };
+    const struct analysis_request request = { .options = &peak, .option_count = peaks && takes_peaks(analysis) };
+    int code = analysis_run(analysis, report, &request, out, err);
+
+    if (code == ERR_NO_DATA) {
+        *out = NULL;
+        *err = (struct error){ 0 };
+        return 0;
+    }
+    if (code != 0)
+        return code;
+    if (!table_row_count(*out)) {
+        table_delete(*out);
+        *out = NULL;
+    }
+    return 0;
+}
+
+/* ---- advice ---------------------------------------------------------------------------------------------------- */
+
+int run_advice_read(struct adviser *adviser, struct table **causes, struct report *report, struct error *err)
+{
+    const struct analysis_request all = { 0 };
+    int code;
+
+    *causes = NULL;
+    if (analysis_missing(&analysis_advice_sum, report))
+        return error_set(err, ERR_NO_DATA, "the report has no data that a rule needs");
+    if ((code = adviser_open(adviser, report, &all, err)) != 0)
+        return code;
+    if ((code = advice_sum_of(adviser, &all, causes, err)) != 0) {
+        adviser_free(adviser);
+        *adviser = (struct adviser){ 0 };
+        return code;
+    }
+    if (!table_row_count(*causes)) {
+        table_delete(*causes);
+        *causes = NULL;
+    }
+    return 0;
+}
+
+/* ---- single figures -------------------------------------------------------------------------------------------- */
+
+double run_time_of(const struct table *run, const char *name)
+{
+    for (size_t row = 0; run && row < table_row_count(run); row++)
+        if (strcmp(table_text_at(run, row, "Name"), name) == 0)
+            return table_number_at(run, row, "Time");
+    return -1;
+}
+
+double run_memory_peak(const struct table *memory, const char **device)
+{
+    double bytes = 0;
+
+    *device = memory ? table_text_at(memory, 0, "Device") : "";
+    for (size_t row = 0; memory && row < table_row_count(memory); row++)
+        if (strcmp(table_text_at(memory, row, "Device"), *device) == 0)
+            bytes += table_number_at(memory, row, "Bytes");
+    return bytes;
+}

@@ -1,0 +1,20 @@
+/* The parts of a step, which add up to its time: the columns of step_breakdown in words. */
+#ifndef TACHO_ANALYZE_SUMMARY_STEP_PARTS_H
+#define TACHO_ANALYZE_SUMMARY_STEP_PARTS_H
+
+#include "analyze/engine/table.h"
+
+/* Work on GPUs, then the causes for which they are idle. */
+struct step_part {
+    const char *column; /* of step_breakdown */
+    const char *name;   /* in words */
+    const char *kind; /* compute, communication, copies, launch, host, wait, loading, other or idle: one colour each */
+    int is_idle;
+};
+enum { STEP_PARTS = 19 };
+extern const struct step_part step_parts[STEP_PARTS];
+
+/* The time of a part in the mean step. */
+double step_part_mean(const struct table *steps, const struct step_part *part);
+
+#endif

@@ -1,0 +1,258 @@
+/* The request summary: parts of the summary are read one after the other, the quick ones first, and each answer has
+ * those that were read so far. */
+#include "summary_answer.h"
+
+#include <stdlib.h>
+
+#include "analyze/reports/run_sum.h"
+#include "analyze/summary/run_figures.h"
+#include "analyze/summary/step_figures.h"
+#include "analyze/summary/step_parts.h"
+#include "base/json_write.h"
+#include "summary_places.h"
+#include "view/answer/answer_cache.h"
+#include "view/answer/event_fields.h"
+#include "view/answer/json_parts.h"
+#include "view/answer/row_answers.h"
+
+/* ---- parts ----------------------------------------------------------------------------------------------------- */
+
+enum { TOP_ROWS = 10, FEW_EVENTS = 100000 }; /* of few events, nothing takes long */
+
+/* In the order in which they are read. A long one takes seconds of millions of events. */
+static const struct summary_part {
+    enum run_table table; /* RUN_TABLES: the figures of the mean step */
+    int is_long;
+    size_t rows;
+    struct summary_places places;
+} parts[] = {
+    { RUN_TABLE_RUN, 0, TOP_ROWS, { 0 } },
+    { RUN_TABLE_BUSY, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "First Start", "Last End", 1 } },
+    { RUN_TABLE_KERNELS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_STREAM, "Name", NULL, 0 } },
+    { RUN_TABLE_FUNCTIONS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_SAMPLES, "Function", NULL, 0 } },
+    { RUN_TABLE_PYTHON, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_PYTHON_SAMPLES, "Function", NULL, 0 } },
+    { RUN_TABLE_OS_CALLS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_OSRT, "Name", NULL, 0 } },
+    { RUN_TABLE_WAITS, 1, TOP_ROWS, { SUMMARY_BY_THREAD, ROW_OSRT, "Waited For", NULL, 0 } },
+    { RUN_TABLE_OPERATORS, 1, TOP_ROWS, { SUMMARY_BY_NAME, ROW_TORCH, "Name", NULL, 0 } },
+    { RUN_TABLE_MEMORY, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
+    { RUN_TABLES, 1, 0, { 0 } },
+    { RUN_TABLE_STEP_PARTS, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
+    { RUN_TABLE_IDLE, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Start", "Max", 0 } },
+    { RUN_TABLE_STEPS, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+struct view_summary {
+    size_t read;         /* parts */
+    struct text tables;  /* members of the list */
+    struct text figures; /* "" before they are read */
+    struct text memory, step_parts;
+};
+
+static void summary_free(struct view_summary *summary)
+{
+    text_free(&summary->tables);
+    text_free(&summary->figures);
+    text_free(&summary->memory);
+    text_free(&summary->step_parts);
+    free(summary);
+}
+
+/* ---- figures --------------------------------------------------------------------------------------------------- */
+
+static void add_percent(struct text *out, const char *member, double percent)
+{
+    text_addf(out, "\"%s\":", member);
+    if (percent < 0)
+        text_add(out, "null");
+    else
+        json_add_real(out, percent);
+    text_add_char(out, ',');
+}
+
+/* The mean step, or the GPU's part of the run, as the first line of `tacho summary`. */
+static void add_figures(struct text *out, const struct adviser *adviser)
+{
+    struct step_figures figures = step_figures_of(adviser, NULL);
+    struct text words = { 0 };
+
+    text_add_char(out, '{');
+    json_int(out, "step", adviser->step_ns);
+    json_int(out, "steps", adviser->steps->count ? (int64_t)adviser->step_count : 0);
+    if (adviser->steps->count)
+        step_figures_add_count(&words, adviser);
+    json_string(out, "words", text_string(&words));
+    add_percent(out, "busy", figures.busy);
+    add_percent(out, "mfu", figures.mfu);
+    add_percent(out, "peak", figures.mfu < 0 ? -1 : figures.peak);
+    add_percent(out, "tensor", figures.tensor);
+    add_percent(out, "unknown", figures.tensor < 0 ? -1 : figures.tensor_unknown);
+    json_end(out, "}");
+    text_free(&words);
+}
+
+static int read_figures(struct view_summary *summary, struct view *view, struct error *err)
+{
+    struct adviser *adviser;
+    int code = answer_cache_adviser(view->cache, view->report, &adviser, err);
+
+    if (code != 0)
+        return code;
+    if (adviser->replay.graph.points)
+        add_figures(&summary->figures, adviser);
+    if (view->cache->is_advised)
+        answer_cache_forget_adviser(view->cache);
+    return 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+static void add_memory(struct text *out, const struct table *memory)
+{
+    const char *device;
+    double bytes = run_memory_peak(memory, &device);
+
+    if (bytes <= 0)
+        return;
+    text_add_char(out, '{');
+    json_int(out, "bytes", (int64_t)bytes);
+    json_string(out, "device", device);
+    json_end(out, "}");
+}
+
+static void add_step_parts(struct text *out, const struct table *steps)
+{
+    for (int i = 0; i < STEP_PARTS; i++) {
+        text_add(out, i ? ",{" : "{");
+        json_string(out, "column", step_parts[i].column);
+        json_string(out, "name", step_parts[i].name);
+        json_string(out, "kind", step_parts[i].kind);
+        text_addf(out, "\"idle\":%s,\"mean\":", step_parts[i].is_idle ? "true" : "false");
+        json_add_real(out, step_part_mean(steps, &step_parts[i]));
+        text_add_char(out, '}');
+    }
+}
+
+static void add_place(struct view *view, struct text *out, const struct summary_found *found)
+{
+    if (!found->is_found) {
+        text_add(out, "null");
+    } else if (found->place.row != VIEW_NO_ROW) {
+        view_add_event(view, out, found->place.row, found->place.event);
+    } else {
+        text_add(out, "{\"row\":-1,\"event\":-1,\"name\":\"\",\"from\":");
+        event_fields_add_time(view, out, found->from_ns);
+        text_add(out, ",\"to\":");
+        event_fields_add_time(view, out, found->to_ns);
+        text_add_char(out, '}');
+    }
+}
+
+static int add_table(struct text *out, struct view *view, const struct summary_part *part, const struct table *table,
+                     struct error *err)
+{
+    struct summary_found found[SUMMARY_ROWS];
+    size_t rows = table_row_count(table) < part->rows ? table_row_count(table) : part->rows;
+    int code = summary_places_find(found, view, table, rows, &part->places, err);
+
+    if (code != 0)
+        return code;
+    text_add(out, out->length ? ",{" : "{");
+    view_add_table_members(view, out, run_table_analysis(part->table), table, rows);
+    text_add(out, ",\"places\":[");
+    for (size_t row = 0; row < rows; row++) {
+        text_add(out, row ? "," : "");
+        add_place(view, out, &found[row]);
+    }
+    text_add(out, "]}");
+    return 0;
+}
+
+static int read_table(struct view_summary *summary, struct view *view, const struct summary_part *part,
+                      struct error *err)
+{
+    struct table *table;
+    size_t before = summary->tables.length;
+    int code = run_table_read(&table, view->report, part->table, NULL, err);
+
+    if (code != 0 || !table)
+        return code;
+    if ((code = add_table(&summary->tables, view, part, table, err)) != 0)
+        text_cut(&summary->tables, before);
+    else if (part->table == RUN_TABLE_MEMORY)
+        add_memory(&summary->memory, table);
+    else if (part->table == RUN_TABLE_STEP_PARTS)
+        add_step_parts(&summary->step_parts, table);
+    table_delete(table);
+    return code;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------ */
+
+/* Whether the report has nothing for a part, which is known at once. */
+static int is_missing(struct view *view, const struct summary_part *part)
+{
+    return part->table != RUN_TABLES && analysis_missing(run_table_analysis(part->table), view->report);
+}
+
+/* Reads the next part, or all. A map of many ranks has none: its pages of ranks do. */
+static int read_parts(struct view_summary *summary, struct view *view, int is_one_enough, struct error *err)
+{
+    int code = 0, has_read = 0;
+
+    while (!view->is_map && summary->read < PARTS) {
+        const struct summary_part *part = &parts[summary->read];
+        if (!is_missing(view, part)) {
+            if (has_read && is_one_enough)
+                return 0;
+            has_read = 1;
+            code = part->table == RUN_TABLES ? read_figures(summary, view, err) : read_table(summary, view, part, err);
+        }
+        /* a part that was cancelled, or had no memory, is read again at the next request */
+        summary->read += code != ERR_CANCELLED && code != ERR_NO_MEMORY;
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+static void add_list(struct text *out, const char *member, const struct text *list)
+{
+    text_addf(out, "\"%s\":[", member);
+    text_add_bytes(out, text_string(list), list->length);
+    text_add(out, "],");
+}
+
+static void add_object(struct text *out, const char *member, const struct text *object)
+{
+    text_addf(out, "\"%s\":%s,", member, object->length ? text_string(object) : "null");
+}
+
+int view_summary_answer(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+{
+    struct answer_cache *cache = view->cache;
+    int64_t step = 0;
+    int code;
+
+    if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0)
+        return code;
+    if (!cache->summary) {
+        cache->summary = calloc(1, sizeof *cache->summary);
+        cache->free_summary = summary_free;
+    }
+    struct view_summary *summary = cache->summary;
+    if (!summary)
+        return error_set(err, ERR_NO_MEMORY, "not enough memory for the summary");
+    if ((code = read_parts(summary, view, (int)step, err)) != 0)
+        return code;
+    int is_complete = view->is_map || summary->read == PARTS;
+    text_add_char(out, '{');
+    add_object(out, "figures", &summary->figures);
+    add_object(out, "memory", &summary->memory);
+    add_list(out, "parts", &summary->step_parts);
+    add_list(out, "tables", &summary->tables);
+    text_addf(out, "\"long\":%s,\"complete\":%s}",
+              !is_complete && parts[summary->read].is_long && view->event_count > FEW_EVENTS ? "true" : "false",
+              is_complete ? "true" : "false");
+    return 0;
+}

@@ -1,0 +1,158 @@
+"""The request summary of the timeline says what `tacho summary`, its page of HTML and `tacho stats` say, and each of its lines has the
+place in the timeline that it is about: read here from the captures themselves."""
+
+import os
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+
+from lib import HERE, KINETO, Timeline, check, output, run, status, table, unpack
+
+SHARED = os.path.join(HERE, "..", "..", "..", "shared", "fixtures", "nsys")
+PROGRAMS = os.environ.get("PROGRAMS", "")
+UNITS = {"ns": " (ns)", "time": " (ns)", "percent": " (%)", "bytes": " (B)", "none": "", "id": ""}
+
+
+def read(timeline):
+    """The whole answer, which parts that are asked for one after the other add up to."""
+    asked = 0
+    while True:
+        answer = timeline.ask("summary", step=1)
+        asked += 1
+        if answer["complete"] or asked > 100:
+            break
+    check("parts come one after the other", True, asked > 1)
+    check("asked for at once, it is the same", answer, timeline.ask("summary"))
+    return answer
+
+
+def compare_table(part, file):
+    """Cells are those that `tacho stats` prints; times are since another moment, the same for all."""
+    expected = table(part["report"], file)
+    check(f"{part['report']}: number of rows", len(expected), part["total"])
+    shifts = set()
+    for row, truth in zip(part["rows"], expected):
+        for column, cell in zip(part["columns"], row):
+            value = truth.get(column["name"] + UNITS[column["unit"]], truth.get(column["name"]))
+            if column["unit"] == "time" and cell is not None:
+                shifts.add(value - cell)
+            elif isinstance(cell, float) or isinstance(value, float):
+                check(f"{part['report']}.{column['name']}", True, abs((value or 0) - (cell or 0)) <= 0.5000001 * 10 ** -column["decimals"])
+            else:
+                check(f"{part['report']}.{column['name']}", value or None, cell or None)
+    check(f"{part['report']}: one moment that times count from", True, len(shifts) <= 1)
+
+
+def compare_words(answer, file):
+    """The lines of the terminal and the tiles of the page have these figures."""
+    text, figures = output("summary", file), answer["figures"]
+    page = output("summary", "-o", "-", file)
+    check(f"{file}: a step or the GPU's part is named", figures is not None, "; GPU busy " in text)
+    if not figures:
+        return
+    check(f"{file}: steps", True, (figures["words"] if figures["steps"] else "the GPU's part of the run") in text)
+    for words, name in (("GPU busy {:.0f} %", "busy"), ("MFU {:.1f} % of", "mfu"), ("tensor cores {:.0f} %", "tensor")):
+        check(f"{file}: {name}", figures[name] is not None, words.split("{")[0] in text)
+        if figures[name] is not None:
+            check(f"{file}: {name} on the terminal", True, words.format(figures[name]) in text)
+            check(f"{file}: {name} in HTML", True, f'<data value="{figures[name]:.6g}"' in page)
+    check(f"{file}: step in HTML", True, not figures["steps"] or f'<data value="{figures["step"]}">' in page)
+    if answer["memory"]:
+        check(f"{file}: peak of memory in HTML", True, f'<data value="{answer["memory"]["bytes"]}">' in page)
+
+
+def compare_parts(answer):
+    """The mean of each column, and all of them together the mean step."""
+    breakdown = next((part for part in answer["tables"] if part["report"] == "step_breakdown"), None)
+    check("parts of steps", breakdown is not None, bool(answer["parts"]))
+    if not breakdown or breakdown["total"] > len(breakdown["rows"]):
+        return
+    at = {column["name"]: index for index, column in enumerate(breakdown["columns"])}
+    for part in answer["parts"]:
+        mean = sum(row[at[part["column"]]] for row in breakdown["rows"]) / len(breakdown["rows"])
+        check(f"mean of {part['column']}", True, abs(mean - part["mean"]) < 1)
+    time = sum(row[at["Time"]] for row in breakdown["rows"]) / len(breakdown["rows"])
+    check("the parts are all of a step", True, abs(time - sum(part["mean"] for part in answer["parts"])) < 20)
+
+
+def tables_of(answer):
+    return {part["report"]: part for part in answer["tables"]}
+
+
+def cells(part, name):
+    at = [column["name"] for column in part["columns"]].index(name)
+    return [row[at] for row in part["rows"]]
+
+
+def check_places(timeline, answer):
+    """A name leads to its longest event, a step to itself."""
+    tables, rows = tables_of(answer), {row["id"]: row for row in timeline.ask("rows")["rows"]}
+    for report, name, kind in (("cuda_gpu_kern_sum", "Name", "stream"), ("osrt_sum", "Name", "osrt")):
+        part = tables.get(report)
+        for text, longest, place in zip(cells(part, name), cells(part, "Max"), part["places"]) if part else ():
+            check(f"{report}: {text[:60]}: row", kind, place and rows[place["row"]]["type"])
+            check(f"{report}: {text[:60]}: name, and its longest", (text, longest), place and (re.sub(r"_v\d+$", "", place["name"]), place["to"] - place["from"]))
+    for report in ("step_sum", "step_breakdown"):
+        part = tables.get(report)
+        for start, time, place in zip(cells(part, "Start"), cells(part, "Time"), part["places"]) if part else ():
+            check(f"{report}: place of a step", ("steps", start, start + time), place and (rows[place["row"]]["type"], place["from"], place["to"]))
+
+
+def check_idle(timeline, answer, file):
+    """Nothing runs on the GPU where it is said to be idle."""
+    part, origin = tables_of(answer)["gpu_idle_sum"], int(timeline.ask("about")["origin"])
+    database = sqlite3.connect(file)
+    work = [name for name in ("KERNEL", "MEMCPY", "MEMSET") if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"CUPTI_ACTIVITY_KIND_{name}",)).fetchone()]
+    for cause, longest, place in zip(cells(part, "Cause"), cells(part, "Max"), part["places"]):
+        begin = place["from"] + origin
+        busy = [row for name in work for row in database.execute(f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{name} WHERE start < ? AND end > ?", (begin + 1, begin))]
+        check(f"{cause}: the GPU has nothing to do when it begins", ([], longest), (busy, place["to"] - place["from"]))
+
+
+def captures():
+    for name in ("resnet18", "mix", "wait_stream"):
+        unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
+        yield f"{name}.sqlite"
+    unpack(os.path.join(KINETO, "train.json.gz"), "train.json")
+    yield "train.json"
+    if os.path.exists(os.path.join(SHARED, "mnist_like.sqlite")):
+        shutil.copyfile(os.path.join(SHARED, "mnist_like.sqlite"), "mnist_like.sqlite")
+        yield "mnist_like.sqlite"
+    if os.path.exists(os.path.join(PROGRAMS, "contended")) and run("profile", "-o", "contended.tacho", os.path.join(PROGRAMS, "contended"))[0] == 0:
+        yield "contended.tacho"
+    else:
+        print("contended: SKIPPED, it cannot be recorded here")
+
+
+def lock(answer):
+    """Who waited in the program with the lock, and in which function it computed."""
+    waits, functions = tables_of(answer)["thread_wait_sum"], tables_of(answer).get("cpu_sample_sum")
+    held = [(text, holder, place) for text, holder, place in zip(cells(waits, "Waited For"), cells(waits, "Held By"), waits["places"]) if holder]
+    check("somebody waits for a lock that a worker holds", True, any(text == "pthread_mutex_lock" and holder.startswith("worker") and place for text, holder, place in held))
+    if functions:
+        check("it computes in crunch()", "crunch", cells(functions, "Function")[0])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for file in captures():
+            with Timeline(file) as timeline:
+                answer = read(timeline)
+                for part in answer["tables"]:
+                    compare_table(part, file)
+                compare_words(answer, file)
+                compare_parts(answer)
+                check_places(timeline, answer)
+                if file.endswith(".sqlite"):
+                    check_idle(timeline, answer, file)
+                if file.startswith("contended"):
+                    lock(answer)
+        os.chdir("/")
+    return status()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
