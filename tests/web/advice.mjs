@@ -17,16 +17,17 @@ const panel = page.locator("#panel-advice");
 await test("the contended lock comes first, with holder and line", async () => {
   await page.locator("canvas.tracks").focus();
   await page.keyboard.press("v");
-  const rule = panel.locator(".rule[open]").first();
-  await rule.waitFor();
+  const first = panel.locator("tbody tr[data-index='0']");
+  await first.waitFor();
   await shot(page, "advice-lock");
-  assert.equal(await rule.locator("summary strong").textContent(), "Contended Locks");
-  const finding = await rule.locator(".finding").first().textContent();
+  assert.match(await first.locator("td").nth(3).textContent(), new RegExp(`take_turn \\(contended\\.c:${line}\\)`));
+  assert.equal(await panel.locator(".advice-sentence strong").textContent(), "Contended Locks");
+  const finding = await panel.locator(".advice-sentence .finding").textContent();
   assert.match(finding, new RegExp(`^lock queue_lock \\(contended\\): [23] threads waited .* in take_turn \\(contended\\.c:${line}\\), .*; held (for .* of it )?by worker\\d \\(\\d+\\), which was in crunch \\(contended\\.c:\\d+\\)`));
 });
 
 await test("a click leads to the longest wait", async () => {
-  await panel.locator(".rule[open] .event").first().click();
+  await panel.locator("tbody tr[data-index='0']").click();
   const heading = page.locator("#panel-details .details-name .name");
   await page.locator("#tab-details").click();
   assert.equal(await until(() => heading.textContent(), (text) => text !== ""), "pthread_mutex_lock");

@@ -60,6 +60,8 @@ await test("markup is shown as text, in the picture's rows, in details and in ta
   await page.locator("canvas.tracks").focus();
   await page.keyboard.press("t");
   await page.locator("#panel-tables tbody tr[data-index]").first().waitFor();
+  await openTab(page, "tab-summary");
+  await page.locator("#panel-summary .summary-cards").filter({ hasText: "<img" }).waitFor();
   await expectHarmless();
 });
 

@@ -230,10 +230,11 @@ async function panels(shown, way) {
 
   await check("advice explains itself and leads to the place", async () => {
     await press("v");
-    await panel("advice").locator(".rule").first().waitFor();
+    const place = panel("advice").locator("tbody tr[data-index]").first();
+    await place.waitFor();
     await shot(page, "panels-advice");
-    const place = panel("advice").locator(".rule[open] .event").first();
-    assert.ok((await panel("advice").locator(".rule-text").first().textContent()).length > 20);
+    assert.deepEqual(await panel("advice").locator("th").allTextContents(), ["Saves", "Cause", "Operator", "Python line", "Next kernel"]);
+    assert.ok((await panel("advice").locator(".advice-sentence").textContent()).length > 40);
     const before = await page.evaluate(() => location.hash);
     await place.click();
     await page.waitForFunction((hash) => location.hash !== hash, before);

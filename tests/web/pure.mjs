@@ -7,7 +7,8 @@ const { separated } = await loadSource("panels/grid.ts");
 const { FlameTree } = await loadSource("panels/flame_tree.ts");
 const { escapeXml } = await loadSource("ui/surface.ts");
 const { cut } = await loadSource("ui/text.ts");
-const { byImpact } = await loadSource("panels/advice.ts");
+const { adviceRows, ranked } = await loadSource("panels/advice_rows.ts");
+const { shortName } = await loadSource("panels/summary/top_cards.ts");
 
 await test("a length has four digits and the unit that suits it", () => {
   const expected = [
@@ -81,11 +82,23 @@ await test("values of counters are in the unit that suits", () => {
   for (const [value, unit, words] of cases) assert.equal(units.quantity(value, unit), words);
 });
 
-await test("advice stands in the order of the engine, and of its places that first which could gain the most time", () => {
-  const place = (rule, from, impact) => ({ rule, title: "", text: "", row: -1, event: -1, from, to: from + 100, impact });
+await test("causes that a replay judged come first, then rules in the order of the engine, each with the place first that could gain the most", () => {
+  const finding = (rule, from, impact, order = -1) => ({ rule, title: rule, what: "", where: "", operator: "", next: "", text: "", confidence: "", about: order < 0 ? null : impact / 2, bound: null, order, row: -1, event: -1, from, to: from + 100, impact });
   const rule = (name, impact) => ({ name, title: "", advice: "", count: 2, impact });
-  const sorted = byImpact({ advice: [place("copies", 0, 5), place("gaps", 10, 2), place("copies", 7, 1), place("gaps", 20, 9)], rules: [rule("gaps", 11), rule("none", 7), rule("copies", 6)] });
-  assert.deepEqual(sorted.map(({ name, impact, places }) => [name, impact, places.map(({ from }) => from)]), [["gaps", 11, [20, 10]], ["copies", 6, [0, 7]]]);
+  const advice = {
+    advice: [finding("copies", 0, 5), finding("gaps", 10, 2), finding("launch", 3, 80, 1), finding("copies", 7, 1), finding("gaps", 20, 9), finding("launch", 4, 40, 0), finding("list", 30, 0)],
+    rules: [rule("launch", 120), rule("gaps", 11), rule("none", 7), rule("copies", 6), rule("list", 0)],
+  };
+  assert.deepEqual(adviceRows(advice).map(({ saves, place }) => [place.from, saves]), [[4, 20], [3, 40], [20, 9], [10, 2], [0, 5], [7, 1], [30, 0]]);
+  assert.deepEqual(ranked(advice).map(({ place }) => place.from), [4, 3, 20, 0]);
+});
+
+await test("names of kernels are short without what is the same in many", () => {
+  const cases = [
+    ["void cudnn::bn_bw_1C11_kernel_new<float, float, (bool)1>(float, T1 *)", "cudnn::bn_bw_1C11_kernel_new"], ["saxpy(float, const float *, int)", "saxpy"],
+    ["void at::native::(anonymous namespace)::multi_tensor<A<B>, 2>(int)", "at::native::multi_tensor"], ["sm90_xmma_gemm", "sm90_xmma_gemm"], ["<<<", "<<<"], ["", ""],
+  ];
+  for (const [name, short] of cases) assert.equal(shortName(name), short);
 });
 
 await finish();

@@ -71,6 +71,33 @@ await test("advice waits until nobody moves", async () => {
   assert.equal(engine.requests()[1], "advice?step=1");
 });
 
+await test("a summary is asked for part by part, the quick ones at once, the long ones only if they are wanted and nobody moves", async () => {
+  const engine = new Held(9);
+  const got = [];
+  void engine.tiles([1], 0, 0);
+  const [part, long] = [{ long: false, complete: false }, { long: true, complete: false }];
+  const quick = engine.summary((summary) => got.push(summary), false);
+  for (const answer of [part, long]) {
+    await turn();
+    engine.sent.at(-1).answer(answer);
+    await turn();
+  }
+  await quick;
+  assert.deepEqual([got, engine.requests().slice(1)], [[part, long], ["summary?step=1", "summary?step=1"]]);
+  const whole = engine.summary((summary) => got.push(summary), true);
+  await turn();
+  engine.sent.at(-1).answer(long);
+  await turn();
+  assert.equal(engine.sent.length, 4, "it waits for calm");
+  await new Promise((resolve) => {
+    const look = () => (engine.sent.length > 4 ? resolve() : setTimeout(look, 10));
+    look();
+  });
+  engine.sent.at(-1).answer({ long: false, complete: true });
+  await whole;
+  assert.equal(got.length, 4);
+});
+
 await test("no more are under way than the engine can do", async () => {
   const engine = new Held(4);
   for (let i = 0; i < 10; i++) engine.event(0, i).catch(() => null);

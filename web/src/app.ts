@@ -3,6 +3,7 @@
 
 import type { Drawing } from "./ui/picture";
 import type { Advice, Engine, About, Event, EventDetails, Found, FindQuery, Idle, Note, Row, Span } from "./engine/engine";
+import type { Summary } from "./engine/engine";
 
 /** How the rows are shown, as far as it differs from how the report shows them at first. */
 export interface RowChoices {
@@ -51,6 +52,8 @@ export interface State extends Place {
   found: Found | null;
   advice: Advice | null;
   idle: Idle | null;
+  /** As far as it is known. */
+  summary?: Summary;
   notes: readonly Note[];
   /** The distance from one event to another is shown. */
   measure: { from: Event; to: Event } | null;

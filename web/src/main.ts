@@ -13,6 +13,7 @@ import { make } from "./ui/dom";
 import { listenForFiles, Welcome } from "./panels/drop";
 import { isText, recall, remember } from "./ui/memory";
 import { mountPanels } from "./panels/panels";
+import { opensAtStart } from "./panels/summary/summary_panel";
 import { provideCommands } from "./timeline/commands";
 import { provideHook } from "./timeline/hook";
 import { confined, whole } from "./timeline/lens";
@@ -39,7 +40,7 @@ function placeOf(hash: string, about: About, rows: readonly Row[]): Place {
     span: given.span ?? null,
     event: given.event ?? null,
     search: given.search ?? null,
-    panel: given.panel ?? null,
+    panel: given.panel ?? (given.view === undefined && opensAtStart(about) ? "summary" : null),
     list: given.list ?? null,
     top: given.top ?? null,
     chained: given.chained ?? false,

@@ -3,15 +3,16 @@
 #define TACHO_ANALYZE_SUMMARY_STEP_PARTS_H
 
 #include "analyze/engine/table.h"
+#include "analyze/idle/gap_causes.h"
 
 /* Work on GPUs, then the causes for which they are idle. */
 struct step_part {
     const char *column; /* of step_breakdown */
     const char *name;   /* in words */
     const char *kind; /* compute, communication, copies, launch, host, wait, loading, other or idle: one colour each */
-    int is_idle;
+    int cause;        /* enum gap_cause, or STEP_PART_BUSY */
 };
-enum { STEP_PARTS = 19 };
+enum { STEP_PARTS = 19, STEP_PART_BUSY = -1 };
 extern const struct step_part step_parts[STEP_PARTS];
 
 /* The time of a part in the mean step. */

@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "base/saturating.h"
 #include "event_fields.h"
+#include "json_parts.h"
 
 void advice_list_free(struct advice_list *list)
 {
@@ -64,19 +65,60 @@ static int64_t rank_of(const struct advice_item *item)
     return item->impact_ns > 0 ? item->impact_ns : saturating_subtract(length > 0 ? length : 0, INT64_MAX);
 }
 
+void advice_words_clear(struct advice_words *words)
+{
+    text_clear(&words->text);
+    text_clear(&words->what);
+    text_clear(&words->operator);
+    text_clear(&words->next);
+}
+
+void advice_words_free(struct advice_words *words)
+{
+    text_free(&words->text);
+    text_free(&words->what);
+    text_free(&words->operator);
+    text_free(&words->next);
+}
+
+/* "member":"text", */
+static void add_text(struct text *out, const char *member, const struct text *text)
+{
+    out->failed |= text_failed(text);
+    text_addf(out, "\"%s\":", member);
+    json_add_text(out, text_string(text), text->length);
+    text_add_char(out, ',');
+}
+
+static void add_saving(struct text *out, const char *member, int64_t ns)
+{
+    text_addf(out, "\"%s\":", member);
+    if (ns < 0)
+        text_add(out, "null");
+    else
+        event_fields_add_int(out, ns);
+    text_add_char(out, ',');
+}
+
 void advice_add(struct advice *advice, const struct advice_item *item)
 {
     struct text *out = &advice->items->text;
     size_t first = out->length;
 
-    out->failed |= text_failed(item->text);
     text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
     json_add_text(out, item->title, strlen(item->title));
-    text_add(out, ",\"text\":");
-    json_add_text(out, text_string(item->text), item->text->length);
-    text_addf(out, ",\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row,
-              (long long)item->event, (long long)view_time(advice->view, item->from_ns),
-              (long long)view_time(advice->view, item->to_ns));
+    text_add_char(out, ',');
+    add_text(out, "text", item->text);
+    add_text(out, "what", item->what);
+    add_text(out, "operator", item->operator);
+    add_text(out, "next", item->next);
+    json_string(out, "where", item->where);
+    json_string(out, "confidence", item->confidence);
+    add_saving(out, "about", item->about_ns);
+    add_saving(out, "bound", item->bound_ns);
+    json_int(out, "order", item->order);
+    text_addf(out, "\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
+              (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
     end_member(advice->items, first, rank_of(item));

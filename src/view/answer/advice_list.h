@@ -31,9 +31,21 @@ struct advice {
     struct advice_list *items, *rules;
 };
 
-/* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences. */
+/* The texts of an item, which are used again for the next. {0} is empty. */
+struct advice_words {
+    struct text text, what, operator, next;
+};
+void advice_words_clear(struct advice_words *words);
+void advice_words_free(struct advice_words *words);
+
+/* A place where time could be gained; row and event are -1 for a stretch of time alone. `text` is a few sentences,
+ * `what` the finding in a few words. */
 struct advice_item {
     const char *rule, *title;
+    const char *where, *confidence;       /* the line of the program, and of a replay how sure it is; "": not known */
+    int64_t about_ns, bound_ns;           /* what it saves per step, of a replay; -1: not known */
+    int64_t order;                        /* among the causes that a replay judged, or -1 */
+    struct text *what, *operator, * next; /* the operator, and the work on a GPU that came next; may be empty */
     int row;
     int64_t event;
     int64_t from_ns, to_ns;

@@ -127,10 +127,22 @@ static void add_step_parts(struct text *out, const struct table *steps)
         json_string(out, "column", step_parts[i].column);
         json_string(out, "name", step_parts[i].name);
         json_string(out, "kind", step_parts[i].kind);
-        text_addf(out, "\"idle\":%s,\"mean\":", step_parts[i].is_idle ? "true" : "false");
+        if (step_parts[i].cause != STEP_PART_BUSY)
+            json_string(out, "cause", gap_cause_names[step_parts[i].cause]);
+        text_add(out, "\"mean\":");
         json_add_real(out, step_part_mean(steps, &step_parts[i]));
         text_add_char(out, '}');
     }
+}
+
+/* The kind, and with it the colour, of each cause for which a GPU is idle. */
+static void add_causes(struct text *out)
+{
+    text_add(out, "\"causes\":{");
+    for (int i = 0; i < STEP_PARTS; i++)
+        if (step_parts[i].cause != STEP_PART_BUSY)
+            json_string(out, gap_cause_names[step_parts[i].cause], step_parts[i].kind);
+    json_end(out, "},");
 }
 
 static void add_place(struct view *view, struct text *out, const struct summary_found *found)
@@ -250,6 +262,7 @@ int view_summary_answer(struct view *view, const struct arguments *arguments, st
     add_object(out, "figures", &summary->figures);
     add_object(out, "memory", &summary->memory);
     add_list(out, "parts", &summary->step_parts);
+    add_causes(out);
     add_list(out, "tables", &summary->tables);
     text_addf(out, "\"long\":%s,\"complete\":%s}",
               !is_complete && parts[summary->read].is_long && view->event_count > FEW_EVENTS ? "true" : "false",

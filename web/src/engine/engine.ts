@@ -294,11 +294,44 @@ export interface Flame {
 }
 
 export interface Advice {
-  /** impact: the time that following it could gain at most. */
-  advice: { rule: string; title: string; text: string; row: number; event: number; from: number; to: number; impact: number }[];
+  /** impact: the time that following it could gain at most. about and bound: per step, of a cause that a replay judged, and order: its
+   * place among them, or -1. what: the finding in a few words; where: its line of the program; next: the work on a GPU that came next. */
+  advice: {
+    rule: string;
+    title: string;
+    text: string;
+    row: number;
+    event: number;
+    from: number;
+    to: number;
+    impact: number;
+    what: string;
+    where: string;
+    operator: string;
+    next: string;
+    about: number | null;
+    bound: number | null;
+    confidence: string;
+    order: number;
+  }[];
   rules: { name: string; title: string; advice: string; count: number; impact: number }[];
   /** The rules that could not run: the data that the report lacks, and the option of `tacho profile` that records it. */
   unchecked: { name: string; title: string; data: string; option?: string }[];
+}
+
+/** The figures of `tacho summary`, as far as they are worked out; see docs/view-api.md. */
+export interface Summary {
+  /** Of the mean step; steps is 0 where it is the GPU's part of the run. Percents, peak in FLOP/s. */
+  figures: { step: number; steps: number; words: string; busy: number | null; mfu: number | null; peak: number | null; tensor: number | null; unknown: number | null } | null;
+  memory: { bytes: number; device: string } | null;
+  /** Of a step: they add up to it. */
+  parts: { column: string; name: string; kind: string; cause?: string; mean: number }[];
+  /** The kind of each cause for which a GPU is idle. */
+  causes: Record<string, string>;
+  tables: (Table & { places: (Event | null)[] })[];
+  /** The next part may take seconds. */
+  long: boolean;
+  complete: boolean;
 }
 
 export interface SqlResult {
@@ -364,6 +397,8 @@ export interface Engine {
   /** Finds the causes of all gaps; tiles of their rows have the colours of causes from then on. */
   idle(): Promise<Idle>;
   advice(): Promise<Advice>;
+  /** Gives what is known after each part; whole: also the parts that take long. */
+  summary(each: (summary: Summary) => void, whole: boolean): Promise<void>;
   /** first: an answer at once, from the first rows of long tables; its `part` says so. */
   sql(statement: string, signal?: AbortSignal, first?: boolean): Promise<SqlResult>;
   notes(): Promise<Note[]>;

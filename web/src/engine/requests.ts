@@ -5,6 +5,7 @@ import { decodeOverview, decodeTiles } from "./decode";
 import type {
   About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Idle, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
 } from "./engine";
+import type { Summary } from "./engine";
 
 import { isMade, MadeRows } from "./made_rows";
 
@@ -175,10 +176,30 @@ export abstract class RequestEngine implements Engine {
   /** Rule by rule, and none while somebody moves through the report: a rule over millions of events would hold up the picture. */
   async advice(): Promise<Advice> {
     for (;;) {
-      for (let left; (left = this.pictureAsked + CALM_MS - performance.now()) > 0; ) await new Promise((resolve) => setTimeout(resolve, left));
+      if (this.stir() > 0) await this.calm();
       const advice = await this.json<Advice & { complete: boolean }>("advice?step=1", undefined, Turn.Long);
       if (advice.complete) return advice;
     }
+  }
+
+  /** Part by part; the quick ones at once, those that may take long as advice does. */
+  async summary(each: (summary: Summary) => void, whole: boolean): Promise<void> {
+    for (let isLong = false; ; ) {
+      if (isLong && this.stir() > 0) await this.calm();
+      const summary = await this.json<Summary>("summary?step=1", undefined, Turn.Long);
+      each(summary);
+      isLong = summary.long;
+      if (summary.complete || (isLong && !whole)) return;
+    }
+  }
+
+  /** How long it takes at least until nobody moves, in ms. */
+  private stir(): number {
+    return this.pictureAsked + CALM_MS - performance.now();
+  }
+
+  private async calm(): Promise<void> {
+    for (let left; (left = this.stir()) > 0; ) await new Promise((resolve) => setTimeout(resolve, left));
   }
 
   sql(statement: string, signal?: AbortSignal, first = false): Promise<SqlResult> {

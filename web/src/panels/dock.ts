@@ -10,7 +10,7 @@ type Side = "bottom" | "right";
 
 const SMALLEST = 120;
 const STEP = 24;
-const FIRST: Record<Side, number> = { bottom: 300, right: 440 };
+const FIRST: Record<Side, number> = { bottom: 336, right: 440 };
 
 export class Dock {
   private readonly tabs = new Map<string, { panel: Panel; tab: HTMLButtonElement; page: HTMLElement }>();

@@ -7,7 +7,8 @@ import "./contents.css";
 import type { App } from "../app";
 import { ServerLost } from "../engine/http";
 import { on } from "../keys";
-import { ADVICE_UNASKED, AdvicePanel, askForAdvice } from "./advice";
+import { AdvicePanel } from "./advice";
+import { askAtStart } from "./ask";
 import { DetailsPanel } from "./details";
 import { AboutBox, Help, Toast } from "./dialogs";
 import { Dock } from "./dock";
@@ -27,6 +28,7 @@ import { Story } from "./story";
 import { copyView } from "./view_markdown";
 import { SearchBox, SearchPanel } from "./search";
 import { SqlPanel } from "./sql";
+import { SummaryPanel } from "./summary/summary_panel";
 import { TablesPanel } from "./tables";
 import { Toolbar } from "./toolbar";
 import { copy } from "../ui/text";
@@ -56,7 +58,7 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   const steps = hasSteps(app.state) ? [new StepsPanel()] : [];
   const compare = app.state.about.other === undefined ? [] : [new ComparePanel()];
   if (compare.length > 0 && !/[#&]p=/.test(location.hash)) app.set({ panel: "compare" }); // what two runs are opened for
-  const dock = new Dock([...compare, new DetailsPanel(), new EventsPanel(), new SelectionPanel(), tables, ...steps, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
+  const dock = new Dock([...compare, new SummaryPanel(), new DetailsPanel(), new EventsPanel(), new SelectionPanel(), tables, ...steps, ...matrix, new FlamePanel(), new SearchPanel(search), sql, notes, new AdvicePanel()]);
   const about = new AboutBox(workspace, app);
   new Toolbar(search, () => about.toggle(), places.open).mount(places.toolbar, app);
   dock.mount(workspace, app);
@@ -87,33 +89,28 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
     if (event) app.listEvents({ of: "same", ...event, inSpan: false });
   });
   for (const name of ["details", "events", "tables", "flame", "advice", "sql", "matrix", "steps", "compare"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
+  on("panel-summary", () => dock.toggle("summary", app));
 }
 
 /** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */
 function openWithSelection(app: App, workspace: HTMLElement): void {
   app.listen((changed) => {
     const { event, span, panel } = app.state;
-    const free = panel === null || ((panel === "details" || panel === "tables" || panel === "selection") && !workspace.querySelector(".dock")?.contains(document.activeElement));
+    const free = panel === null || (["summary", "details", "tables", "selection"].includes(panel) && !workspace.querySelector(".dock")?.contains(document.activeElement));
     if (!free) return;
     if (changed.has("event") && event) app.set({ panel: "details" });
     else if (changed.has("span") && span) app.set({ panel: span.rows ? "selection" : "tables" });
   });
 }
 
-/** Bookmarks, the causes of idle GPUs and advice, which the timeline draws too. The last two are work for the engine: the first picture goes
- * before them, and in a large report they wait until somebody asks. */
+/** Bookmarks and advice, which the timeline draws too. */
 function askForMarks(app: App, story: Story): void {
-  const { engine, about, rows } = app.state;
-  engine.notes().then(
+  app.state.engine.notes().then(
     (notes) => {
       app.set({ notes });
       story.open();
     },
     (error: Error) => app.fail(error),
   );
-  if (about.events > ADVICE_UNASKED) return;
-  void app.firstPicture.then(async () => {
-    if (rows.some(({ type }) => type === "idle")) await engine.idle().then((idle) => app.set({ idle }), (error: Error) => app.fail(error));
-    await askForAdvice(app);
-  });
+  askAtStart(app);
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "advice_facts.h"
 #include "analyze/idle/gap_causes.h"
 #include "analyze/model/gpu_busy.h"
 #include "base/array.h"
@@ -22,28 +23,31 @@ static const char words[] =
 struct gap_search {
     struct advice *advice;
     struct gap_causes causes;
-    struct keys keys;  /* cause and place, of one gap */
-    int64_t *total_ns; /* owned; by key */
+    struct keys keys;       /* cause and place, of one gap */
+    int64_t *total_ns;      /* owned; by key */
     size_t room;
-    struct text text;
+    struct advice_words words;
+    struct text where;      /* of its largest cause */
+    struct view_place work; /* that ended it */
 };
 
 /* Appends the name of the work that ended a gap, if the timeline has it. */
 static int add_ending(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
     struct view *view = search->advice->view;
-    struct view_place work = { VIEW_NO_ROW, 0 };
     size_t length;
-    int code = view_locate(view, gap->table, &gap->row, 1, &work, err);
+    int code;
 
-    if (code != 0 && code != ERR_NOT_FOUND)
+    search->work = VIEW_NO_PLACE;
+    if ((code = view_locate(view, gap->table, &gap->row, 1, &search->work, err)) != 0 && code != ERR_NOT_FOUND)
         return code;
+    const struct view_place work = search->work;
     if (work.row == VIEW_NO_ROW)
         return 0;
     const char *name = view_name(view, place_name(view, work), &length);
-    text_add(&search->text, ", until ");
-    text_add_bytes(&search->text, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
-    text_add(&search->text, length > LONGEST_SHOWN ? "… began" : " began");
+    text_add(&search->words.text, ", until ");
+    text_add_bytes(&search->words.text, name, length < LONGEST_SHOWN ? length : LONGEST_SHOWN);
+    text_add(&search->words.text, length > LONGEST_SHOWN ? "… began" : " began");
     return 0;
 }
 
@@ -69,12 +73,16 @@ static void add_largest(struct gap_search *search)
     for (uint32_t i = 1; i < search->keys.count; i++)
         largest = search->total_ns[i] > search->total_ns[largest] ? i : largest;
     const int64_t *key = keys_get(&search->keys, largest);
-    text_add(&search->text, gap_cause_names[key[0]]);
+    if (!search->words.what.length) {
+        text_addf(&search->words.what, "the GPU was idle: %s", gap_cause_names[key[0]]);
+        place_text(&search->where, search->causes.places, (uint32_t)key[1]);
+    }
+    text_add(&search->words.text, gap_cause_names[key[0]]);
     if ((uint32_t)key[1] != NO_PLACE)
-        text_add(&search->text, ", ");
-    place_text(&search->text, search->causes.places, (uint32_t)key[1]);
-    text_add(&search->text, ": ");
-    human_time(&search->text, search->total_ns[largest]);
+        text_add(&search->words.text, ", ");
+    place_text(&search->words.text, search->causes.places, (uint32_t)key[1]);
+    text_add(&search->words.text, ": ");
+    human_time(&search->words.text, search->total_ns[largest]);
     search->total_ns[largest] = -1;
 }
 
@@ -90,10 +98,10 @@ static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, 
     if (gap_causes_explain(&search->causes, &gap, add_piece, search) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
     for (size_t i = 0; i < search->keys.count && i < MOST_CAUSES; i++) {
-        text_add(&search->text, i ? "; " : " ");
+        text_add(&search->words.text, i ? "; " : " ");
         add_largest(search);
     }
-    text_add(&search->text, search->keys.count ? "." : "");
+    text_add(&search->words.text, search->keys.count ? "." : "");
     return 0;
 }
 
@@ -108,10 +116,12 @@ static int gpu_row(const struct view *view, int64_t gpu)
 
 static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, struct error *err)
 {
-    struct text *text = &search->text;
+    struct text *text = &search->words.text;
+    int64_t end_ns = saturating_add(gap->start_ns, gap->length_ns);
     int code;
 
-    text_clear(text);
+    advice_words_clear(&search->words);
+    text_clear(&search->where);
     text_addf(text, "GPU %lld was idle for ", (long long)gap->gpu);
     human_time(text, gap->length_ns);
     if ((code = add_ending(search, gap, err)) != 0)
@@ -120,13 +130,25 @@ static int add_gap(struct gap_search *search, const struct gpu_busy_gap *gap, st
     if ((code = add_causes(search, gap, err)) != 0)
         return code;
     text_addf(text, " %s", words);
+    const struct advice_place place = { -1, -1, gap->start_ns, end_ns, search->work };
+    if ((code = advice_facts_find(&search->words.operator, & search->words.next, search->advice->view, &place, err)) !=
+        0)
+        return code;
     const struct advice_item item = {
         .rule = rule_name,
         .title = title,
+        .where = text_string(&search->where),
+        .confidence = "",
+        .about_ns = -1,
+        .bound_ns = -1,
+        .order = -1,
+        .what = &search->words.what,
+        .operator= & search->words.operator,
+        .next = & search->words.next,
         .row = gpu_row(search->advice->view, gap->gpu),
         .event = ADVICE_NO_EVENT,
         .from_ns = gap->start_ns,
-        .to_ns = saturating_add(gap->start_ns, gap->length_ns),
+        .to_ns = end_ns,
         .text = text,
     };
     advice_add(search->advice, &item);
@@ -164,7 +186,8 @@ done:
     gap_causes_close(&search.causes);
     keys_free(&search.keys);
     free(search.total_ns);
-    text_free(&search.text);
+    advice_words_free(&search.words);
+    text_free(&search.where);
     gpu_busy_free(&busy);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice_facts.h"
 #include "advice_gaps.h"
 #include "analyze/engine/analysis.h"
 #include "analyze/engine/event_columns.h"
@@ -12,11 +13,11 @@
 #include "analyze/rules/rule.h"
 #include "analyze/rules/rule_impact.h"
 #include "analyze/rules/rule_state.h"
-#include "answer_cache.h"
-#include "answers.h"
 #include "base/json_write.h"
-#include "event_fields.h"
-#include "json_parts.h"
+#include "view/answer/answer_cache.h"
+#include "view/answer/answers.h"
+#include "view/answer/event_fields.h"
+#include "view/answer/json_parts.h"
 #include "view/load/event_search.h"
 
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
@@ -93,11 +94,8 @@ static int find_row(struct view *view, const int64_t numbers[NUMBERS], int64_t *
     return numbers[STREAM] < 0 ? gpu_row_of_context(view, numbers[PID], numbers[CONTEXT]) : VIEW_NO_ROW;
 }
 
-static void add_rows(struct advice *advice, const struct analysis *rule, const struct table *table,
-                     const struct rule_impact *impact, struct text *text)
+static void find_columns(int places[NUMBERS], const struct table *table)
 {
-    int places[NUMBERS];
-
     for (int n = 0; n < NUMBERS; n++) {
         places[n] = -1;
         for (size_t c = 0; c < table_column_count(table); c++)
@@ -105,6 +103,64 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
                 (n == DURATION && places[n] < 0 && strcmp(table_columns(table)[c].name, longest_name) == 0))
                 places[n] = (int)c;
     }
+}
+
+/* The line of the program that a row of a rule's table names, or "". */
+static const char *line_of(const struct table *table, size_t row)
+{
+    static const char *const names[] = { "Where", "Waited In" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t column = table_find_column(table, names[i]);
+        if (column != TABLE_NO_COLUMN && table_row(table, row)[column].kind == CELL_TEXT)
+            return table_row(table, row)[column].text.bytes;
+    }
+    return "";
+}
+
+/* What a replay says of a row: the row-th cause of its rule. */
+static void take_cause(struct advice_item *item, const struct adviser *adviser, const struct analysis *rule, size_t row)
+{
+    for (size_t i = 0; i < adviser->count; i++) {
+        const struct advice_cause *cause = &adviser->causes[i];
+        if (cause->rule != rule || row-- > 0)
+            continue;
+        item->order = (int64_t)i;
+        item->confidence = advice_confidence_names[cause->confidence];
+        if (cause->confidence != ADVICE_TRY) {
+            item->about_ns = cause->estimate_ns;
+            item->bound_ns = cause->bound_ns;
+        }
+        text_add(item->what, text_string(&cause->what));
+        return;
+    }
+}
+
+/* The operator, and the work that came next, of the first findings of a rule. */
+static int find_facts(struct advice *advice, struct advice_item *item, const int64_t numbers[NUMBERS],
+                      struct error *err)
+{
+    int thread = numbers[TID] >= 0 ? thread_row(advice->view, numbers) : VIEW_NO_ROW;
+    const struct advice_place place = {
+        .thread = thread == VIEW_NO_ROW ? -1 : advice->view->rows[thread].thread,
+        .process = numbers[PID],
+        .from_ns = item->from_ns,
+        .to_ns = item->to_ns,
+        .next = VIEW_NO_PLACE,
+    };
+
+    return advice_facts_find(item->operator, item->next, advice->view, &place, err);
+}
+
+enum { MOST_FACTS = 50 };
+
+static int add_rows(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
+                    const struct table *table, const struct rule_impact *impact, struct advice_words *words,
+                    struct error *err)
+{
+    int places[NUMBERS], code;
+
+    find_columns(places, table);
     for (size_t i = 0; i < table_row_count(table) && i < ADVICE_MOST; i++) {
         size_t r = impact->order[i];
         const struct table_cell *cells = table_row(table, r);
@@ -117,25 +173,49 @@ static void add_rows(struct advice *advice, const struct analysis *rule, const s
             .from_ns = numbers[START],
             .to_ns = saturating_add(numbers[START], numbers[DURATION]),
             .impact_ns = impact->each[r],
-            .text = text,
+            .where = line_of(table, r),
+            .confidence = "",
+            .about_ns = -1,
+            .bound_ns = -1,
+            .order = -1,
+            .text = &words->text,
+            .what = &words->what,
+            .operator= & words->operator,
+            .next = & words->next,
         };
         if (numbers[DURATION] < 0 || numbers[DURATION] > VIEW_LAST_TIME || numbers[START] > VIEW_FURTHEST ||
             numbers[START] < -VIEW_FURTHEST)
             continue;
         item.row = find_row(advice->view, numbers, &item.event);
-        text_clear(text);
-        rule_finding(text, rule, table, r);
-        text_addf(text, ". %s", rule_advice(rule, table, r));
+        advice_words_clear(words);
+        if (adviser)
+            take_cause(&item, adviser, rule, r);
+        else
+            rule_finding(item.what, rule, table, r);
+        rule_finding(&words->text, rule, table, r);
+        text_addf(&words->text, ". %s", rule_advice(rule, table, r));
+        if (i < MOST_FACTS && (code = find_facts(advice, &item, numbers, err)) != 0)
+            return code;
         advice_add(advice, &item);
     }
+    return 0;
 }
 
-/* Adds what a rule found. rank: of a rule on the replay; -1: by its impact. */
-static int add_table(struct advice *advice, const struct analysis *rule, const struct table *table, int64_t rank,
-                     struct error *err)
+/* The place of a rule among all: that of its first cause. Causes stand before all other findings. */
+static int64_t rank_of(const struct adviser *adviser, const struct analysis *rule)
+{
+    for (size_t i = 0; i < adviser->count; i++)
+        if (adviser->causes[i].rule == rule)
+            return INT64_MAX - (int64_t)i;
+    return 0;
+}
+
+/* Adds what a rule found. adviser: of a rule on the replay, which ranks it; NULL: its impact does. */
+static int add_table(struct advice *advice, const struct adviser *adviser, const struct analysis *rule,
+                     const struct table *table, struct error *err)
 {
     struct rule_impact impact = { 0 };
-    struct text text = { 0 };
+    struct advice_words words = { 0 };
     int64_t capture_ns;
     size_t count = table_row_count(table);
     int code;
@@ -144,13 +224,15 @@ static int add_table(struct advice *advice, const struct analysis *rule, const s
         return code == ERR_NO_DATA ? 0 : code;
     if ((code = rule_impact_read(&impact, rule, table, capture_ns, err)) != 0)
         return code;
-    add_rows(advice, rule, table, &impact, &text);
+    if ((code = add_rows(advice, adviser, rule, table, &impact, &words, err)) != 0)
+        goto free_impact;
     advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
                                                    count ? rule_advice(rule, table, impact.order[0]) : rule->praise,
-                                                   count, impact.all, rank < 0 ? impact.rank : rank });
+                                                   count, impact.all, adviser ? rank_of(adviser, rule) : impact.rank });
+free_impact:
     rule_impact_free(&impact);
-    text_free(&text);
-    return 0;
+    advice_words_free(&words);
+    return code;
 }
 
 static int run_rule(struct advice *advice, const struct analysis *rule, struct error *err)
@@ -164,21 +246,12 @@ static int run_rule(struct advice *advice, const struct analysis *rule, struct e
 
     if (code != 0)
         return code == ERR_NO_DATA ? 0 : code;
-    code = add_table(advice, rule, table, -1, err);
+    code = add_table(advice, NULL, rule, table, err);
     table_delete(table);
     return code;
 }
 
 /* ---- rules on the replay --------------------------------------------------------------------------------------- */
-
-/* The place of a rule among all: that of its first cause. Causes stand before all other findings. */
-static int64_t rank_of(const struct adviser *adviser, const struct analysis *rule)
-{
-    for (size_t i = 0; i < adviser->count; i++)
-        if (adviser->causes[i].rule == rule)
-            return INT64_MAX - (int64_t)i;
-    return 0;
-}
 
 static int add_causes(struct advice *advice, struct adviser *adviser, struct error *err)
 {
@@ -197,7 +270,7 @@ static int add_causes(struct advice *advice, struct adviser *adviser, struct err
             continue;
         if ((code = advice_table_of(adviser, rules[i], &table, err)) != 0)
             return code;
-        code = add_table(advice, rules[i], table, rank_of(adviser, rules[i]), err);
+        code = add_table(advice, adviser, rules[i], table, err);
         table_delete(table);
         if (code != 0)
             return code;

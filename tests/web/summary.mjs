@@ -1,0 +1,131 @@
+// The summary: open when the page opens, in the words of a first-time reader, and each line leads to its place. What it says of a
+// capture is compared with `tacho stats`.
+
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { assert, finish, openPage, report, scratch, settled, shot, test, until, view } from "./lib.mjs";
+
+const stats = (name, file) => JSON.parse(execFileSync(process.env.TACHO, ["stats", "-q", "-f", "json", "-r", name, file], { maxBuffer: 1 << 26 }));
+const isDone = (page) => page.waitForFunction(() => document.querySelector("#panel-summary:not([aria-busy]) .summary-cards") && !/Checking the rules/.test(document.querySelector("#panel-summary").textContent));
+const card = (page, title) => page.locator("#panel-summary .summary-card").filter({ has: page.locator(`h3:text("${title}")`) });
+const hashOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
+const viewOf = async (page) => (await settled(page)).view;
+
+const file = report("nsys/resnet18.sqlite.gz");
+const shown = await view(file, { summary: true });
+const { page } = shown;
+
+await test("it is open at the start, with the figures of the command line", async () => {
+  await isDone(page);
+  await shot(page, "summary");
+  assert.equal(await page.locator("#panel-summary").isVisible(), true);
+  const { rows } = await settled(page);
+  assert.ok(rows.length >= 3, "the picture is seen beside it");
+  const words = execFileSync(process.env.TACHO, ["summary", file], { encoding: "utf8" });
+  const tiles = await page.locator("#panel-summary .tile").allTextContents();
+  assert.ok(tiles.includes(`GPU busy${/GPU busy (\d+) %/.exec(words)[1]} %of the steps`), tiles.join(" | "));
+  assert.ok(tiles.some((tile) => tile.startsWith(`Step${/step ([\d.]+ .?s) over/.exec(words)[1]}`)), tiles.join(" | "));
+  const advice = await card(page, "What to change first").locator(".summary-line .line:first-child").allTextContents();
+  const expected = stats("advice_sum", file).slice(0, 5).map((row) => row["Finding"]);
+  for (const [index, text] of advice.entries()) assert.ok(expected[index].startsWith(text), `${text}: ${expected[index]}`);
+  assert.equal(advice.length, Math.min(5, expected.length));
+  const causes = await card(page, "Why the GPU was idle").locator(".summary-line .line:first-child").allTextContents();
+  assert.deepEqual(causes, stats("gpu_idle_sum", file).slice(0, 6).map((row) => row["Cause"]));
+});
+
+await test("a kernel leads to its longest instance, and the summary stays", async () => {
+  const [longest] = stats("cuda_gpu_kern_sum", file);
+  await card(page, "Top kernels").locator("button").first().click();
+  await until(() => hashOf(page).get("e"), (event) => event !== null, "an event in the link");
+  const [row, event] = hashOf(page).get("e").split(".");
+  const details = await page.evaluate(([r, e]) => fetch(`api/event?row=${r}&event=${e}`, { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()), [row, event]);
+  assert.deepEqual([details.name, details.to - details.from], [longest["Name"], longest["Max (ns)"]]);
+  assert.equal(hashOf(page).get("p"), "summary");
+});
+
+await test("an idle cause leads to its longest time, and a step to itself", async () => {
+  const [cause] = stats("gpu_idle_sum", file);
+  await card(page, "Why the GPU was idle").locator("button").first().click();
+  await until(() => hashOf(page).get("s"), (span) => span !== null, "a span in the link");
+  const [from, to] = hashOf(page).get("s").split("-").map(Number);
+  assert.equal(to - from, cause["Max (ns)"]);
+  const [, second] = stats("step_breakdown", file);
+  await page.locator("#panel-summary .step-bar").nth(1).click();
+  const now = await viewOf(page);
+  assert.ok(now.to - now.from >= second["Time (ns)"], JSON.stringify(now));
+});
+
+await test("the keyboard reaches every line and goes through the steps", async () => {
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("u");
+  assert.equal(await page.locator("#panel-summary").isVisible(), false, "a second time closes it");
+  await page.keyboard.press("u");
+  await page.locator("#panel-summary .step-bar").first().focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label").startsWith("Step 11: ")), true);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".summary-card")?.getAttribute("aria-label")), "What to change first");
+  const before = page.url();
+  await page.keyboard.press("Enter");
+  await until(() => page.url(), (now) => now !== before, "another place");
+});
+
+await test("a click on the timeline opens the details; who closes the summary does not find it open the next time", async () => {
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press(","); // the previous event
+  await page.locator("#panel-details").waitFor();
+  await page.goto("about:blank");
+  await page.goto(shown.address);
+  await page.locator("#panel-summary").waitFor();
+  await page.locator("canvas.tracks").focus();
+  await page.keyboard.press("u");
+  await page.goto("about:blank");
+  await page.goto(shown.address);
+  await settled(page);
+  assert.equal(await page.locator("#panel-summary").isVisible(), false);
+  await page.goto("about:blank");
+  await page.goto(`${shown.address}#p=sql`);
+  await page.locator("#panel-sql").waitFor();
+});
+
+await test("of a run without steps it shows the time of the GPU; at 900 px nothing is cut off sideways", async () => {
+  const other = await view(report("nsys/wait_stream.sqlite.gz"), { summary: true, viewport: { width: 900, height: 800 }, colorScheme: "dark" });
+  await isDone(other.page);
+  await card(other.page, "Time of the GPU").locator(".summary-line").first().waitFor();
+  await shot(other.page, "summary-narrow");
+  const [inner, outer] = await other.page.locator("#panel-summary").evaluate((element) => [element.scrollWidth, element.clientWidth]);
+  assert.ok(inner <= outer, `${inner} px in ${outer} px`);
+  assert.deepEqual(other.complaints, []);
+});
+
+await test("of a CPU program it tells who waited for whom, where, and what the CPU did", async () => {
+  const contended = join(scratch(), "contended.tacho");
+  execFileSync(process.env.TACHO, ["profile", "-o", contended, join(process.env.PROGRAMS ?? "", "contended")], { stdio: "ignore" });
+  const other = await view(contended, { summary: true });
+  await isDone(other.page);
+  await shot(other.page, "summary-lock");
+  assert.match(await card(other.page, "What to change first").textContent(), /lock queue_lock .*take_turn \(contended\.c:\d+\)/);
+  assert.match(await card(other.page, "Threads that waited").textContent(), /worker\d: pthread_mutex_lockheld by worker\d/);
+  await card(other.page, "Threads that waited").locator("button").filter({ hasText: "pthread_mutex_lock" }).first().click();
+  await until(() => hashOf(other.page).get("e"), (event) => event !== null, "an event in the link");
+  assert.deepEqual(other.complaints, []);
+});
+
+if (existsSync(join(process.env.PAGE ?? "", "tacho.wasm")))
+  await test("in one file it says the same", async () => {
+    const place = join(scratch(), "page.html");
+    execFileSync(process.env.TACHO, ["export", "-q", "-t", "html", "-o", place, file]);
+    const alone = await openPage(`file://${place}`, { summary: true, offline: true });
+    await isDone(alone.page);
+    const again = await view(file, { summary: true });
+    await isDone(again.page);
+    const text = (one) => one.page.locator("#panel-summary").textContent();
+    assert.equal(await text(alone), await text(again));
+    await card(alone.page, "Top kernels").locator("button").first().click();
+    await until(() => hashOf(alone.page).get("e"), (event) => event !== null, "an event in the link");
+    assert.deepEqual(alone.complaints, []);
+  });
+
+await test("nothing else went wrong", () => assert.deepEqual(shown.complaints, []));
+await finish();

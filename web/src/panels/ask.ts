@@ -1,0 +1,37 @@
+// When the page asks for what takes the engine long: the summary, the causes of idle GPUs and the advice. The first picture goes
+// before them, quick figures go before long ones, and in a large report the long ones wait until somebody asks.
+
+import type { App } from "../app";
+import type { About, Summary } from "../engine/engine";
+
+/** Up to so many events it is a matter of seconds; above it the timeline would wait for it. */
+const MOST_UNASKED = 20_000_000;
+const asked = new WeakSet<About>();
+
+/** Whether the long parts are under way, or there already. */
+export function isAsked(about: About): boolean {
+  return about.events <= MOST_UNASKED || asked.has(about);
+}
+
+async function read(app: App): Promise<void> {
+  const { engine, about, rows } = app.state;
+  const each = (summary: Summary): void => app.set({ summary });
+  try {
+    await engine.summary(each, false);
+    if (!isAsked(about)) return;
+    if (rows.some(({ type }) => type === "idle")) app.set({ idle: await engine.idle() });
+    await engine.summary(each, true);
+    app.set({ advice: await engine.advice() });
+  } catch (error) {
+    app.fail(error as Error);
+  }
+}
+
+export function askAtStart(app: App): void {
+  if (!app.state.about.map) void app.firstPicture.then(() => read(app));
+}
+
+export function askForAll(app: App): void {
+  asked.add(app.state.about);
+  void read(app);
+}

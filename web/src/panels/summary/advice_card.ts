@@ -1,0 +1,40 @@
+// What to change first: the ranked advice, each with its saving and the line of the program.
+
+import type { App } from "../../app";
+import type { Advice, Summary } from "../../engine/engine";
+import { button, make } from "../../ui/dom";
+import { ranked } from "../advice_rows";
+import { askForAll, isAsked } from "../ask";
+import { card, line, list, time } from "./summary_lines";
+
+const MOST = 5;
+const TITLE = "What to change first";
+
+function linesOf(app: App, advice: Advice, whole: number): HTMLElement[] {
+  return ranked(advice)
+    .slice(0, MOST)
+    .map(({ saves, cause, where, place, row }) =>
+      line(app, {
+        figures: [saves > 0 ? time(saves) : "–"],
+        share: whole > 0 ? saves / whole : 0,
+        name: cause,
+        full: row.text,
+        where,
+        place,
+      }),
+    );
+}
+
+export function adviceCard(app: App, { figures }: Summary): HTMLElement {
+  const { advice, about } = app.state;
+  if (!advice) {
+    const words = isAsked(about) ? make("p", { class: "muted", role: "status" }, "Checking the rules …") : make("p", { class: "muted" }, "The report is large: the timeline waits while it is worked out. ", button("Work it out", () => askForAll(app)));
+    return card(TITLE, words);
+  }
+  const found = linesOf(app, advice, figures?.step ?? 0);
+  if (found.length === 0) return card(TITLE, make("p", { class: "muted" }, "No rule found anything to improve."));
+  const all = button("All advice", () => app.set({ panel: "advice" }), { class: "link" });
+  const lines = list(found, "auto");
+  lines.classList.add("wrapping");
+  return card(TITLE, lines, make("p", { class: "more" }, figures && figures.steps > 0 ? "Saved per step, about. " : "", all));
+}

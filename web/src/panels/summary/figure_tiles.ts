@@ -1,0 +1,62 @@
+// The figures of the run in one line: the step, how busy the GPU was, time, memory.
+
+import type { Summary } from "../../engine/engine";
+import { bytes } from "../../units";
+import { make } from "../../ui/dom";
+import { numberOf, percent, rowsOf, tableOf, textOf, time } from "./summary_lines";
+
+interface Tile {
+  name: string;
+  figure: string;
+  note?: string;
+  /** 0 … 100 */
+  meter?: number;
+}
+
+function runTime(summary: Summary, name: string): number | null {
+  const row = rowsOf(tableOf(summary, "run_sum")).find(({ cells }) => cells["Name"] === name);
+  return row ? numberOf(row.cells["Time"]) : null;
+}
+
+/** Before the mean step is known, the GPU with the most work tells how busy they are. */
+function busy(summary: Summary): Tile[] {
+  const { figures } = summary;
+  if (figures && figures.busy !== null) {
+    const of = figures.steps > 0 ? "of the steps" : "of the GPU's part of the run";
+    return [{ name: "GPU busy", figure: percent(figures.busy), note: of, meter: figures.busy }];
+  }
+  return rowsOf(tableOf(summary, "cuda_gpu_busy"))
+    .slice(0, 1)
+    .map(({ cells }) => ({ name: "GPU busy", figure: percent(numberOf(cells["Busy"])), note: `of ${time(numberOf(cells["Span"]))} · ${textOf(cells["Name"])}`, meter: numberOf(cells["Busy"]) }));
+}
+
+function tilesOf(summary: Summary): Tile[] {
+  const { figures, memory } = summary;
+  const list = busy(summary);
+  if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: figures.words });
+  if (figures && figures.mfu !== null) list.push({ name: "MFU", figure: percent(figures.mfu), note: `of ${Math.round((figures.peak ?? 0) / 1e12)} TFLOP/s`, meter: figures.mfu });
+  if (figures && figures.tensor !== null) {
+    const unknown = (figures.unknown ?? 0) > 1 ? `; ${percent(figures.unknown!)} unknown` : "";
+    list.push({ name: "Tensor cores", figure: percent(figures.tensor), note: `of kernel time${unknown}`, meter: figures.tensor });
+  }
+  const [wall, cpu] = [runTime(summary, "Wall time"), runTime(summary, "CPU time")];
+  if (cpu !== null && wall !== null && wall > 0) list.push({ name: "CPU time", figure: time(cpu), note: `${(cpu / wall).toFixed(2)} CPUs busy on average` });
+  if (wall !== null) list.push({ name: "Wall time", figure: time(wall) });
+  if (memory) list.push({ name: "Peak memory", figure: bytes(memory.bytes), note: memory.device });
+  return list;
+}
+
+export function tiles(summary: Summary): HTMLElement {
+  const list = make("dl", { class: "summary-tiles" });
+  for (const { name, figure, note, meter } of tilesOf(summary)) {
+    const tile = make("div", { class: "tile" }, make("dt", {}, name), make("dd", { class: "figure" }, figure));
+    if (note) tile.append(make("dd", { class: "note" }, make("bdi", {}, note)));
+    if (meter !== undefined) {
+      const bar = make("dd", { class: "meter", "aria-hidden": "true" });
+      bar.style.setProperty("--share", String(Math.min(100, Math.max(0, meter)) / 100));
+      tile.append(bar);
+    }
+    list.append(tile);
+  }
+  return list;
+}

@@ -1,0 +1,107 @@
+// Where the time of a step goes: its parts as one bar and a list, and each step as a bar of its own. Without steps it is the time
+// from the first work of the GPU to its last: busy, and idle by cause.
+
+import type { App } from "../../app";
+import type { Event, Summary } from "../../engine/engine";
+import { count } from "../../units";
+import { make } from "../../ui/dom";
+import { card, goTo, line, list, numberOf, percent, rowsOf, tableOf, textOf, time, type Line } from "./summary_lines";
+
+interface Part {
+  name: string;
+  kind: string;
+  ns: number;
+  place: Event | null;
+}
+
+/** Parts of less are only in the bar. */
+const LEAST_SHARE = 0.005;
+
+/** Where a cause took the most time at once. */
+function placeOf(summary: Summary, cause: string | undefined): Event | null {
+  return rowsOf(tableOf(summary, "gpu_idle_sum")).find(({ cells }) => cells["Cause"] === cause)?.place ?? null;
+}
+
+function stepParts(summary: Summary): Part[] {
+  const kernel = tableOf(summary, "cuda_gpu_kern_sum")?.places[0] ?? null;
+  return summary.parts.map(({ name, kind, mean, cause }) => ({ name: name.replace(/^Idle: /, ""), kind, ns: mean, place: kind === "compute" ? kernel : placeOf(summary, cause) }));
+}
+
+/** Of a run without steps. */
+function runParts(summary: Summary): Part[] {
+  const gpus = rowsOf(tableOf(summary, "cuda_gpu_busy"));
+  const busy = gpus.reduce((sum, { cells }) => sum + numberOf(cells["Busy Time"]), 0);
+  const kinds = new Map(Object.entries(summary.causes));
+  const byCause = new Map<string, Part>();
+  for (const { cells, place } of rowsOf(tableOf(summary, "gpu_idle_sum"))) {
+    const cause = textOf(cells["Cause"]);
+    const part = byCause.get(cause) ?? { name: cause, kind: kinds.get(cause) ?? "other", ns: 0, place };
+    part.ns += numberOf(cells["Total Time"]);
+    byCause.set(cause, part);
+  }
+  return busy > 0 ? [{ name: "Busy", kind: "compute", ns: busy, place: gpus[0]?.place ?? null }, ...byCause.values()] : [];
+}
+
+function stack(parts: readonly Part[], whole: number): HTMLElement {
+  const bar = make("div", { class: "stack", "aria-hidden": "true" });
+  for (const { kind, ns, name } of parts) {
+    if (ns <= 0) continue;
+    const piece = make("span", { class: `part-${kind}`, title: `${name}: ${time(ns)}` });
+    piece.style.flexGrow = String(ns / whole);
+    bar.append(piece);
+  }
+  return bar;
+}
+
+/** A bar for each step, as high as it is long. One of them has the keyboard; arrows go through the others. */
+function stepBars(app: App, summary: Summary): HTMLElement | null {
+  const table = tableOf(summary, "step_breakdown");
+  const steps = rowsOf(table);
+  if (!table || steps.length < 2) return null;
+  const highest = Math.max(...steps.map(({ cells }) => numberOf(cells["Time"])));
+  const bars = make("div", { class: "step-bars", role: "group", "aria-label": "Steps" });
+  steps.forEach(({ cells, place }, index) => {
+    const words = `Step ${textOf(cells["Step"])}: ${time(numberOf(cells["Time"]))}`;
+    const bar = make("button", { type: "button", class: "step-bar", title: words, "aria-label": words, tabindex: index === 0 ? 0 : -1 });
+    const tower = make("span", { class: "tower" });
+    tower.style.height = `${(100 * numberOf(cells["Time"])) / highest}%`;
+    for (const { column, kind } of summary.parts) {
+      const ns = numberOf(cells[column]);
+      if (ns <= 0) continue;
+      const piece = make("span", { class: `part-${kind}` });
+      piece.style.flexGrow = String(ns);
+      tower.append(piece);
+    }
+    bar.append(tower);
+    bar.addEventListener("click", () => place && goTo(app, place));
+    bars.append(bar);
+  });
+  bars.addEventListener("keydown", (event) => walk(bars, event));
+  const shown = steps.length < table.total ? `the first ${count(steps.length)} of ${count(table.total)} steps` : `${count(steps.length)} steps`;
+  return make("figure", { class: "steps" }, bars, make("figcaption", { class: "muted" }, `${shown}, up to ${time(highest)}`));
+}
+
+function walk(bars: HTMLElement, event: KeyboardEvent): void {
+  const all = [...bars.children] as HTMLElement[];
+  const at = all.indexOf(event.target as HTMLElement);
+  const to: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 };
+  const next = all[Math.max(0, Math.min(all.length - 1, to[event.key] ?? -1))];
+  if (to[event.key] === undefined || !next) return;
+  event.preventDefault();
+  event.stopPropagation();
+  all[at]!.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+export function partsCard(app: App, summary: Summary): HTMLElement | null {
+  const hasSteps = summary.parts.length > 0;
+  const parts = hasSteps ? stepParts(summary) : summary.complete ? runParts(summary) : [];
+  const whole = parts.reduce((sum, { ns }) => sum + ns, 0);
+  if (whole <= 0) return null;
+  const lines = parts
+    .filter(({ ns }) => ns / whole >= LEAST_SHARE)
+    .map(({ name, kind, ns, place }): Line => ({ figures: [time(ns), percent((100 * ns) / whole)], kind, name, place }));
+  const bars = hasSteps ? stepBars(app, summary) : null;
+  return card(hasSteps ? "Time of a step" : "Time of the GPU", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
+}
