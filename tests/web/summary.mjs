@@ -58,9 +58,9 @@ await test("an idle cause leads to its longest time, and a step to itself", asyn
 
 await test("the keyboard reaches every line and goes through the steps", async () => {
   await page.locator("canvas.tracks").focus();
-  await page.keyboard.press("u");
+  await page.keyboard.press("Shift+V");
   assert.equal(await page.locator("#panel-summary").isVisible(), false, "a second time closes it");
-  await page.keyboard.press("u");
+  await page.keyboard.press("Shift+V");
   await page.locator("#panel-summary .step-bar").first().focus();
   await page.keyboard.press("ArrowRight");
   assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label").startsWith("Step 11: ")), true);
@@ -79,7 +79,7 @@ await test("a click on the timeline opens the details; who closes the summary do
   await page.goto(shown.address);
   await page.locator("#panel-summary").waitFor();
   await page.locator("canvas.tracks").focus();
-  await page.keyboard.press("u");
+  await page.keyboard.press("Shift+V");
   await page.goto("about:blank");
   await page.goto(shown.address);
   await settled(page);

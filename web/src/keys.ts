@@ -47,7 +47,7 @@ export const KEYS = [
   { group: "Panels", keys: ["/", "Ctrl+f"], what: "Search", command: "search" },
   { group: "Panels", keys: ["n"], what: "Next match", command: "match-next" },
   { group: "Panels", keys: ["Shift+n"], what: "Previous match", command: "match-previous" },
-  { group: "Panels", keys: ["u"], what: "Summary", command: "panel-summary" },
+  { group: "Panels", keys: ["Shift+v"], what: "Summary", command: "panel-summary" },
   { group: "Panels", keys: ["i"], what: "Details", command: "panel-details" },
   { group: "Panels", keys: ["u"], what: "Events", command: "panel-events" },
   { group: "Panels", keys: ["t"], what: "Tables", command: "panel-tables" },

@@ -9,6 +9,7 @@
 
 #include "answer_cache.h"
 #include "base/json_write.h"
+#include "frame_library.h"
 #include "operator_pairs.h"
 #include "report/schema/chain_tables.h"
 #include "view/load/event_search.h"
@@ -33,6 +34,14 @@ void event_frame_add(struct text *out, const struct event_frame *frame, int is_f
     }
     if (frame->line > 0)
         text_addf(out, ",\"line\":%lld", (long long)frame->line);
+    size_t length;
+    const struct frame_origin origin = { frame->kind, frame->file, frame->module, frame->file_length,
+                                         frame->module_length };
+    const char *library = frame_library(&origin, &length);
+    if (library) {
+        text_add(out, ",\"library\":");
+        json_add_text(out, library, length);
+    }
     text_addf(out, ",\"kind\":\"%s\"}", frame->kind);
 }
 

@@ -87,6 +87,8 @@ export interface Frame {
   module?: string;
   file?: string;
   line?: number;
+  /** Whose code it is; the program's own has none. */
+  library?: string;
   kind: "native" | "kernel" | "python";
 }
 

@@ -2,14 +2,16 @@
 // around it, and the events that it is linked with, each one click away.
 
 import type { Change } from "../app";
-import type { Event, EventDetails, Field, Frame } from "../engine/engine";
+import type { Event, EventDetails, Field } from "../engine/engine";
 import { bytes, count, duration, moment } from "../units";
 import { button, make, type Child } from "../ui/dom";
+import { frameList, recordHint } from "./frames";
 import { gapCauses, gapChain } from "./gap";
 import { SiblingsPart } from "./lists/siblings";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
-import { copyButton, line, whereOf, whole } from "../ui/text";
+import { stepFigures } from "./step_details";
+import { copyButton, line, whole } from "../ui/text";
 
 /** Links of a kind that are shown until more are asked for. */
 const FEW = 8;
@@ -88,6 +90,8 @@ export class DetailsPanel extends Panel {
     const fields = this.fields(details);
     const links = this.links(details);
     const columns = make("div", { class: "details-columns" }, ...[this.gap(details), links, this.origin(details), fields, this.around(details)].filter((part) => part !== null));
+    const step = stepFigures(this.app, details);
+    if (step) columns.prepend(step);
     return [heading, facts, new SiblingsPart(this.app, details).element, columns];
   }
 
@@ -112,8 +116,10 @@ export class DetailsPanel extends Panel {
   private origin(details: EventDetails): HTMLElement | null {
     const parts: HTMLElement[] = [];
     if (details.operator) parts.push(section("Operator", this.eventButton(details.operator, details.operator.name)));
-    if (details.python) parts.push(section("Python", make("p", { class: "muted" }, details.python.from), frames(details.python.frames)));
-    if (details.stack) parts.push(section("Backtrace", frames(details.stack.frames)));
+    if (details.python) parts.push(section("Python", make("p", { class: "muted" }, details.python.from), frameList(details.python.frames)));
+    if (details.stack) parts.push(section("Backtrace", frameList(details.stack.frames)));
+    const hint = parts.length > 0 && (details.python || details.stack) ? null : recordHint(this.app.state, details.row);
+    if (hint) parts.push(section("Call stack", hint));
     return parts.length > 0 ? make("div", {}, ...parts) : null;
   }
 
@@ -168,16 +174,4 @@ export class DetailsPanel extends Panel {
 
 function section(title: string, ...children: Child[]): HTMLElement {
   return make("section", { class: "part" }, make("h3", {}, title), ...children);
-}
-
-/** The innermost first, as debuggers print them. */
-function frames(list: readonly Frame[]): HTMLElement {
-  const element = make("ol", { class: "frames" });
-  for (const frame of list) {
-    const where = whereOf(frame);
-    const item = make("li", { class: `frame ${frame.kind}` }, line(frame.name));
-    if (where !== "") item.append(make("span", { class: "where", title: where }, make("bdi", { dir: "ltr" }, where)));
-    element.append(item);
-  }
-  return element;
 }
