@@ -5,6 +5,8 @@
 
 #include "analyze/registry.h"
 #include "analyze/reports/advice_sum.h"
+#include "analyze/reports/breakdown/step_breakdown.h"
+#include "analyze/reports/gpu_idle_sum.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
@@ -65,26 +67,45 @@ static int takes_peaks(const struct analysis *analysis)
     return strstr(analysis->usage, ":peak=") != NULL;
 }
 
+/* What a report returned: no data is no table, and so are no rows. */
+static int drop_empty(int code, struct table **out, struct error *err)
+{
+    if (code == ERR_NO_DATA) {
+        *out = NULL;
+        *err = (struct error){ 0 };
+        return 0;
+    }
+    if (code != 0 || table_row_count(*out))
+        return code;
+    table_delete(*out);
+    *out = NULL;
+    return 0;
+}
+
 int run_table_read(struct table **out, struct report *report, enum run_table which, const char *peaks,
                    struct error *err)
 {
     const struct analysis *analysis = run_table_analysis(which);
     const struct analysis_option peak = { "peak", peaks };
     const struct analysis_request request = { .options = &peak, .option_count = peaks && takes_peaks(analysis) };
-    int code = analysis_run(analysis, report, &request, out, err);
 
-    if (code == ERR_NO_DATA) {
-        *out = NULL;
-        *err = (struct error){ 0 };
+    return drop_empty(analysis_run(analysis, report, &request, out, err), out, err);
+}
+
+int run_table_read_replayed(struct table **out, struct adviser *adviser, enum run_table which, struct error *err)
+{
+    const struct analysis_request all = { 0 };
+    struct places *places;
+    int code;
+
+    *out = NULL;
+    if (analysis_missing(run_table_analysis(which), adviser->report))
         return 0;
-    }
-    if (code != 0)
+    if ((code = adviser_places(adviser, &places, err)) != 0)
         return code;
-    if (!table_row_count(*out)) {
-        table_delete(*out);
-        *out = NULL;
-    }
-    return 0;
+    code = which == RUN_TABLE_IDLE ? gpu_idle_sum_of(adviser->report, &all, &adviser->replay, places, out, err)
+                                   : step_breakdown_of(adviser->report, &all, &adviser->replay, places, out, err);
+    return drop_empty(code, out, err);
 }
 
 /* ---- advice ---------------------------------------------------------------------------------------------------- */

@@ -34,6 +34,10 @@ const struct analysis *run_table_analysis(enum run_table which);
 int run_table_read(struct table **out, struct report *report, enum run_table which, const char *peaks,
                    struct error *err);
 
+/* The same of RUN_TABLE_IDLE or RUN_TABLE_STEP_PARTS with the replay of an adviser, instead of one more: of millions of
+ * events that takes seconds and a gigabyte. */
+int run_table_read_replayed(struct table **out, struct adviser *adviser, enum run_table which, struct error *err);
+
 /* Runs all rules. The adviser's causes are the first rows of advice_sum; *causes is NULL if no rule found anything.
  * ERR_NO_DATA: there was nothing to check. After an error there is nothing to free. */
 int run_advice_read(struct adviser *adviser, struct table **causes, struct report *report, struct error *err);

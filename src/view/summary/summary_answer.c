@@ -19,26 +19,27 @@
 
 enum { TOP_ROWS = 10, FEW_EVENTS = 100000 }; /* of few events, nothing takes long */
 
-/* In the order in which they are read. A long one takes seconds of millions of events. */
+/* In the order in which they are read. A long one takes seconds of millions of events; some share the replay of the
+ * advice. */
 static const struct summary_part {
     enum run_table table; /* RUN_TABLES: the figures of the mean step */
-    int is_long;
+    int is_long, is_replayed;
     size_t rows;
     struct summary_places places;
 } parts[] = {
-    { RUN_TABLE_RUN, 0, TOP_ROWS, { 0 } },
-    { RUN_TABLE_BUSY, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "First Start", "Last End", 1 } },
-    { RUN_TABLE_KERNELS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_STREAM, "Name", NULL, 0 } },
-    { RUN_TABLE_FUNCTIONS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_SAMPLES, "Function", NULL, 0 } },
-    { RUN_TABLE_PYTHON, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_PYTHON_SAMPLES, "Function", NULL, 0 } },
-    { RUN_TABLE_OS_CALLS, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_OSRT, "Name", NULL, 0 } },
-    { RUN_TABLE_WAITS, 1, TOP_ROWS, { SUMMARY_BY_THREAD, ROW_OSRT, "Waited For", NULL, 0 } },
-    { RUN_TABLE_OPERATORS, 1, TOP_ROWS, { SUMMARY_BY_NAME, ROW_TORCH, "Name", NULL, 0 } },
-    { RUN_TABLE_MEMORY, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
-    { RUN_TABLES, 1, 0, { 0 } },
-    { RUN_TABLE_STEP_PARTS, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
-    { RUN_TABLE_IDLE, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Start", "Max", 0 } },
-    { RUN_TABLE_STEPS, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
+    { RUN_TABLE_RUN, 0, 0, TOP_ROWS, { 0 } },
+    { RUN_TABLE_BUSY, 0, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "First Start", "Last End", 1 } },
+    { RUN_TABLE_KERNELS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_STREAM, "Name", NULL, 0 } },
+    { RUN_TABLE_FUNCTIONS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_SAMPLES, "Function", NULL, 0 } },
+    { RUN_TABLE_PYTHON, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_PYTHON_SAMPLES, "Function", NULL, 0 } },
+    { RUN_TABLE_OS_CALLS, 0, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_OSRT, "Name", NULL, 0 } },
+    { RUN_TABLE_WAITS, 1, 0, TOP_ROWS, { SUMMARY_BY_THREAD, ROW_OSRT, "Waited For", NULL, 0 } },
+    { RUN_TABLE_OPERATORS, 1, 0, TOP_ROWS, { SUMMARY_BY_NAME, ROW_TORCH, "Name", NULL, 0 } },
+    { RUN_TABLE_MEMORY, 1, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
+    { RUN_TABLES, 1, 0, 0, { 0 } },
+    { RUN_TABLE_STEP_PARTS, 1, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
+    { RUN_TABLE_IDLE, 1, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Start", "Max", 0 } },
+    { RUN_TABLE_STEPS, 1, 0, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -180,12 +181,29 @@ static int add_table(struct text *out, struct view *view, const struct summary_p
     return 0;
 }
 
+/* With the adviser, which the rules use after this. */
+static int read_replayed(struct table **out, struct view *view, enum run_table which, struct error *err)
+{
+    struct adviser *adviser;
+    int code = answer_cache_adviser(view->cache, view->report, &adviser, err);
+
+    if (code != 0)
+        return code;
+    if (!adviser->replay.graph.points)
+        return run_table_read(out, view->report, which, NULL, err);
+    code = run_table_read_replayed(out, adviser, which, err);
+    if (view->cache->is_advised)
+        answer_cache_forget_adviser(view->cache);
+    return code;
+}
+
 static int read_table(struct view_summary *summary, struct view *view, const struct summary_part *part,
                       struct error *err)
 {
     struct table *table;
     size_t before = summary->tables.length;
-    int code = run_table_read(&table, view->report, part->table, NULL, err);
+    int code = part->is_replayed ? read_replayed(&table, view, part->table, err)
+                                 : run_table_read(&table, view->report, part->table, NULL, err);
 
     if (code != 0 || !table)
         return code;

@@ -2,6 +2,8 @@
  *
  * Each moment of a step counts once. If GPUs of the process have work, it is of the first of these kinds: computing,
  * communication, copies. Else it has the cause for which they are idle (idle/gap_causes.h). */
+#include "step_breakdown.h"
+
 #include <stdlib.h>
 
 #include "analyze/engine/cell_text.h"
@@ -32,9 +34,9 @@ struct step_parts {
 
 struct step_sweep {
     struct report *report;
-    struct steps found; /* owned, unless the request brought its own */
+    struct steps found;       /* owned, unless the request brought its own */
     const struct steps *steps;
-    struct replay replay;
+    struct replay replay;     /* read here, unless the caller has them, as the places */
     struct places places;
     struct gap_causes causes;
     struct step_work *works;  /* owned, as all below */
@@ -218,7 +220,20 @@ static int sweep_all(struct step_sweep *sweep)
     return 0;
 }
 
-static int sweep_read(struct step_sweep *sweep, const struct analysis_request *request, struct error *err)
+/* Reads the causes from the replay and the places that the caller has; NULL: from its own. */
+static int open_causes(struct step_sweep *sweep, struct replay *replay, struct places *places, struct error *err)
+{
+    int code;
+
+    if (!replay && ((code = replay_read(&sweep->replay, sweep->report, err)) != 0 ||
+                    (code = places_open(&sweep->places, sweep->report, err)) != 0))
+        return code;
+    return gap_causes_open(&sweep->causes, sweep->report, replay ? replay : &sweep->replay,
+                           replay ? places : &sweep->places, err);
+}
+
+static int sweep_read(struct step_sweep *sweep, const struct analysis_request *request, struct replay *replay,
+                      struct places *places, struct error *err)
 {
     const struct steps_request automatic = { .may_guess = 1 };
     int code;
@@ -226,9 +241,7 @@ static int sweep_read(struct step_sweep *sweep, const struct analysis_request *r
     sweep->steps = request->filter && request->filter->steps ? request->filter->steps : &sweep->found;
     if (sweep->steps == &sweep->found && (code = steps_read(&sweep->found, sweep->report, &automatic, err)) != 0)
         return code;
-    if ((code = read_works(sweep, err)) != 0 || (code = replay_read(&sweep->replay, sweep->report, err)) != 0 ||
-        (code = places_open(&sweep->places, sweep->report, err)) != 0 ||
-        (code = gap_causes_open(&sweep->causes, sweep->report, &sweep->replay, &sweep->places, err)) != 0)
+    if ((code = read_works(sweep, err)) != 0 || (code = open_causes(sweep, replay, places, err)) != 0)
         return code;
     return sweep_all(sweep) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
 }
@@ -297,12 +310,12 @@ static struct table *new_table(void)
     return table_new(columns, CELLS);
 }
 
-static int step_breakdown(struct report *report, const struct analysis_request *request, struct table **out,
-                          struct error *err)
+int step_breakdown_of(struct report *report, const struct analysis_request *request, struct replay *replay,
+                      struct places *places, struct table **out, struct error *err)
 {
     struct step_sweep sweep = { .report = report };
     struct table *table = new_table();
-    int code = table ? sweep_read(&sweep, request, err) : ERR_NO_MEMORY;
+    int code = table ? sweep_read(&sweep, request, replay, places, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto done;
@@ -318,6 +331,12 @@ done:
     free(sweep.order);
     free(sweep.parts);
     return table_hand_over(table, code, out, err);
+}
+
+static int step_breakdown(struct report *report, const struct analysis_request *request, struct table **out,
+                          struct error *err)
+{
+    return step_breakdown_of(report, request, NULL, NULL, out, err);
 }
 
 const struct analysis analysis_step_breakdown = {
