@@ -1,6 +1,8 @@
 /* The table of parts: see step_parts.h. */
 #include "step_parts.h"
 
+#include <string.h>
+
 #include "run_figures.h"
 
 const struct step_part step_parts[STEP_PARTS] = {
@@ -25,12 +27,41 @@ const struct step_part step_parts[STEP_PARTS] = {
     { "Unknown", "Idle: cause not known", "idle", GAP_UNKNOWN },
 };
 
-double step_part_mean(const struct table *steps, const struct step_part *part)
+/* Whether the step of a row is one of the warm-up. Rows are in the order of the steps; `at` is the last that was found.
+ */
+static int is_warm_up(const struct table *table, size_t row, const struct steps *steps, size_t *at)
 {
-    size_t rows = table_row_count(steps);
-    double sum = 0;
+    const struct table_cell *start = table_cell_at(table, row, "Start");
 
-    for (size_t row = 0; row < rows; row++)
-        sum += table_number_at(steps, row, part->column) / (double)rows;
-    return sum;
+    for (size_t i = *at; start && i < steps->count; i++)
+        if (steps->list[i].start_ns == start->integer) {
+            *at = i;
+            return steps->list[i].is_warm_up;
+        }
+    return 0;
+}
+
+/* Adds up the steps that count, or those of the warm-up; returns their number. */
+static size_t add_up(double out[STEP_PARTS], const struct table *table, const struct steps *steps, int warm_up)
+{
+    size_t count = 0, at = 0;
+
+    for (size_t row = 0; row < table_row_count(table); row++) {
+        if (is_warm_up(table, row, steps, &at) != warm_up)
+            continue;
+        count++;
+        for (int i = 0; i < STEP_PARTS; i++)
+            out[i] += table_number_at(table, row, step_parts[i].column);
+    }
+    return count;
+}
+
+void step_parts_mean(double out[STEP_PARTS], const struct table *table, const struct steps *steps)
+{
+    memset(out, 0, STEP_PARTS * sizeof *out);
+    size_t count = add_up(out, table, steps, 0);
+    if (!count)
+        count = add_up(out, table, steps, 1);
+    for (int i = 0; i < STEP_PARTS; i++)
+        out[i] /= count ? (double)count : 1;
 }

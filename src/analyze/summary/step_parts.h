@@ -4,6 +4,7 @@
 
 #include "analyze/engine/table.h"
 #include "analyze/idle/gap_causes.h"
+#include "analyze/model/steps.h"
 
 /* Work on GPUs, then the causes for which they are idle. */
 struct step_part {
@@ -15,7 +16,8 @@ struct step_part {
 enum { STEP_PARTS = 19, STEP_PART_BUSY = -1 };
 extern const struct step_part step_parts[STEP_PARTS];
 
-/* The time of a part in the mean step. */
-double step_part_mean(const struct table *steps, const struct step_part *part);
+/* The time of each part in the mean of the steps that count: those of the warm-up do not, unless there are no others,
+ * as for the other figures of a mean step (step_figures.h). table: step_breakdown; steps: of the report. */
+void step_parts_mean(double out[STEP_PARTS], const struct table *table, const struct steps *steps);
 
 #endif

@@ -226,12 +226,15 @@ void html_add_advice(struct text *out, struct html_page *page)
 /* ---- breakdown ------------------------------------------------------------------------------------------------- */
 
 /* The parts of the mean step, which add up to it. */
-static void add_step_parts(struct text *out, const struct table *steps)
+static void add_step_parts(struct text *out, const struct html_page *page)
 {
     struct html_part parts[STEP_PARTS];
+    double means[STEP_PARTS];
+    const struct steps none = { 0 };
 
+    step_parts_mean(means, page->reports[RUN_TABLE_STEP_PARTS], page->adviser.steps ? page->adviser.steps : &none);
     for (size_t i = 0; i < STEP_PARTS; i++)
-        parts[i] = (struct html_part){ step_parts[i].name, step_parts[i].kind, step_part_mean(steps, &step_parts[i]) };
+        parts[i] = (struct html_part){ step_parts[i].name, step_parts[i].kind, means[i] };
     html_add_parts(out, "Parts of the mean step", parts, STEP_PARTS);
 }
 
@@ -246,7 +249,7 @@ void html_add_breakdown(struct text *out, struct html_page *page)
     static const struct html_table waits = { "What threads waited for", wait_columns, NULL, NULL };
 
     if (page->reports[RUN_TABLE_STEP_PARTS]) {
-        add_step_parts(out, page->reports[RUN_TABLE_STEP_PARTS]);
+        add_step_parts(out, page);
         html_add_command(out, page, "stats -r step_breakdown");
     }
     if (page->reports[RUN_TABLE_BUSY])

@@ -121,8 +121,11 @@ static void add_memory(struct text *out, const struct table *memory)
     json_end(out, "}");
 }
 
-static void add_step_parts(struct text *out, const struct table *steps)
+static void add_step_parts(struct text *out, const struct table *table, const struct steps *steps)
 {
+    double means[STEP_PARTS];
+
+    step_parts_mean(means, table, steps);
     for (int i = 0; i < STEP_PARTS; i++) {
         text_add(out, i ? ",{" : "{");
         json_string(out, "column", step_parts[i].column);
@@ -131,7 +134,7 @@ static void add_step_parts(struct text *out, const struct table *steps)
         if (step_parts[i].cause != STEP_PART_BUSY)
             json_string(out, "cause", gap_cause_names[step_parts[i].cause]);
         text_add(out, "\"mean\":");
-        json_add_real(out, step_part_mean(steps, &step_parts[i]));
+        json_add_real(out, means[i]);
         text_add_char(out, '}');
     }
 }
@@ -182,27 +185,24 @@ static int add_table(struct text *out, struct view *view, const struct summary_p
 }
 
 /* With the adviser, which the rules use after this. */
-static int read_replayed(struct table **out, struct view *view, enum run_table which, struct error *err)
+static int read_replayed(struct table **out, struct view *view, struct adviser **adviser, enum run_table which,
+                         struct error *err)
 {
-    struct adviser *adviser;
-    int code = answer_cache_adviser(view->cache, view->report, &adviser, err);
+    int code = answer_cache_adviser(view->cache, view->report, adviser, err);
 
     if (code != 0)
         return code;
-    if (!adviser->replay.graph.points)
-        return run_table_read(out, view->report, which, NULL, err);
-    code = run_table_read_replayed(out, adviser, which, err);
-    if (view->cache->is_advised)
-        answer_cache_forget_adviser(view->cache);
-    return code;
+    return (*adviser)->replay.graph.points ? run_table_read_replayed(out, *adviser, which, err)
+                                           : run_table_read(out, view->report, which, NULL, err);
 }
 
 static int read_table(struct view_summary *summary, struct view *view, const struct summary_part *part,
                       struct error *err)
 {
     struct table *table;
+    struct adviser *adviser = NULL;
     size_t before = summary->tables.length;
-    int code = part->is_replayed ? read_replayed(&table, view, part->table, err)
+    int code = part->is_replayed ? read_replayed(&table, view, &adviser, part->table, err)
                                  : run_table_read(&table, view->report, part->table, NULL, err);
 
     if (code != 0 || !table)
@@ -212,8 +212,10 @@ static int read_table(struct view_summary *summary, struct view *view, const str
     else if (part->table == RUN_TABLE_MEMORY)
         add_memory(&summary->memory, table);
     else if (part->table == RUN_TABLE_STEP_PARTS)
-        add_step_parts(&summary->step_parts, table);
+        add_step_parts(&summary->step_parts, table, adviser->steps);
     table_delete(table);
+    if (adviser && view->cache->is_advised)
+        answer_cache_forget_adviser(view->cache);
     return code;
 }
 

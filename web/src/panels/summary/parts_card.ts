@@ -9,13 +9,17 @@ import { card, goTo, line, list, numberOf, percent, rowsOf, tableOf, textOf, tim
 
 interface Part {
   name: string;
-  kind: string;
+  colour: string;
   ns: number;
   place: Event | null;
 }
 
 /** Parts of less are only in the bar. */
 const LEAST_SHARE = 0.005;
+/** Of the height of a bar: longer steps are cut. */
+const MOST_OF_MEDIAN = 3;
+
+const colourOf = (kind: string): string => `var(--part-${kind})`;
 
 /** Where a cause took the most time at once. */
 function placeOf(summary: Summary, cause: string | undefined): Event | null {
@@ -24,29 +28,29 @@ function placeOf(summary: Summary, cause: string | undefined): Event | null {
 
 function stepParts(summary: Summary): Part[] {
   const kernel = tableOf(summary, "cuda_gpu_kern_sum")?.places[0] ?? null;
-  return summary.parts.map(({ name, kind, mean, cause }) => ({ name: name.replace(/^Idle: /, ""), kind, ns: mean, place: kind === "compute" ? kernel : placeOf(summary, cause) }));
+  return summary.parts.map(({ name, kind, mean, cause }) => ({ name: name.replace(/^Idle: /, ""), colour: colourOf(kind), ns: mean, place: kind === "compute" ? kernel : placeOf(summary, cause) }));
 }
 
 /** Of a run without steps. */
 function runParts(summary: Summary): Part[] {
   const gpus = rowsOf(tableOf(summary, "cuda_gpu_busy"));
   const busy = gpus.reduce((sum, { cells }) => sum + numberOf(cells["Busy Time"]), 0);
-  const kinds = new Map(Object.entries(summary.causes));
   const byCause = new Map<string, Part>();
   for (const { cells, place } of rowsOf(tableOf(summary, "gpu_idle_sum"))) {
     const cause = textOf(cells["Cause"]);
-    const part = byCause.get(cause) ?? { name: cause, kind: kinds.get(cause) ?? "other", ns: 0, place };
+    const part = byCause.get(cause) ?? { name: cause, colour: colourOf(summary.causes[cause] ?? "other"), ns: 0, place };
     part.ns += numberOf(cells["Total Time"]);
     byCause.set(cause, part);
   }
-  return busy > 0 ? [{ name: "Busy", kind: "compute", ns: busy, place: gpus[0]?.place ?? null }, ...byCause.values()] : [];
+  return busy > 0 ? [{ name: "Busy", colour: colourOf("compute"), ns: busy, place: gpus[0]?.place ?? null }, ...byCause.values()] : [];
 }
 
 function stack(parts: readonly Part[], whole: number): HTMLElement {
   const bar = make("div", { class: "stack", "aria-hidden": "true" });
-  for (const { kind, ns, name } of parts) {
+  for (const { colour, ns, name } of parts) {
     if (ns <= 0) continue;
-    const piece = make("span", { class: `part-${kind}`, title: `${name}: ${time(ns)}` });
+    const piece = make("span", { title: `${name}: ${time(ns)}` });
+    piece.style.background = colour;
     piece.style.flexGrow = String(ns / whole);
     bar.append(piece);
   }
@@ -58,17 +62,23 @@ function stepBars(app: App, summary: Summary): HTMLElement | null {
   const table = tableOf(summary, "step_breakdown");
   const steps = rowsOf(table);
   if (!table || steps.length < 2) return null;
-  const highest = Math.max(...steps.map(({ cells }) => numberOf(cells["Time"])));
+  const times = steps.map(({ cells }) => numberOf(cells["Time"]));
+  const median = [...times].sort((a, b) => a - b)[times.length >> 1]!;
+  const highest = Math.min(Math.max(...times), MOST_OF_MEDIAN * median); // a first step that loads everything must not hide the others
+  const longer = times.filter((ns) => ns > highest).length;
+  const colours = summary.parts.map(({ kind }) => colourOf(kind));
   const bars = make("div", { class: "step-bars", role: "group", "aria-label": "Steps" });
   steps.forEach(({ cells, place }, index) => {
     const words = `Step ${textOf(cells["Step"])}: ${time(numberOf(cells["Time"]))}`;
     const bar = make("button", { type: "button", class: "step-bar", title: words, "aria-label": words, tabindex: index === 0 ? 0 : -1 });
     const tower = make("span", { class: "tower" });
-    tower.style.height = `${(100 * numberOf(cells["Time"])) / highest}%`;
-    for (const { column, kind } of summary.parts) {
+    tower.style.height = `${Math.min(100, (100 * numberOf(cells["Time"])) / highest)}%`;
+    tower.classList.toggle("longer", numberOf(cells["Time"]) > highest);
+    for (const [at, { column }] of summary.parts.entries()) {
       const ns = numberOf(cells[column]);
       if (ns <= 0) continue;
-      const piece = make("span", { class: `part-${kind}` });
+      const piece = make("span", {});
+      piece.style.background = colours[at]!;
       piece.style.flexGrow = String(ns);
       tower.append(piece);
     }
@@ -78,7 +88,7 @@ function stepBars(app: App, summary: Summary): HTMLElement | null {
   });
   bars.addEventListener("keydown", (event) => walk(bars, event));
   const shown = steps.length < table.total ? `the first ${count(steps.length)} of ${count(table.total)} steps` : `${count(steps.length)} steps`;
-  return make("figure", { class: "steps" }, bars, make("figcaption", { class: "muted" }, `${shown}, up to ${time(highest)}`));
+  return make("figure", { class: "steps" }, bars, make("figcaption", { class: "muted" }, `${shown}, up to ${time(highest)}${longer > 0 ? `; ${count(longer)} longer` : ""}`));
 }
 
 function walk(bars: HTMLElement, event: KeyboardEvent): void {
@@ -101,7 +111,7 @@ export function partsCard(app: App, summary: Summary): HTMLElement | null {
   if (whole <= 0) return null;
   const lines = parts
     .filter(({ ns }) => ns / whole >= LEAST_SHARE)
-    .map(({ name, kind, ns, place }): Line => ({ figures: [time(ns), percent((100 * ns) / whole)], kind, name, place }));
+    .map(({ name, colour, ns, place }): Line => ({ figures: [time(ns), percent((100 * ns) / whole)], colour, name, place }));
   const bars = hasSteps ? stepBars(app, summary) : null;
   return card(hasSteps ? "Time of a step" : "Time of the GPU", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
 }

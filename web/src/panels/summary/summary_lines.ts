@@ -38,8 +38,8 @@ export interface Line {
   figures: readonly string[];
   /** The share of the longest bar, 0 … 1. */
   share?: number;
-  /** Of step_breakdown: the colour of its mark. */
-  kind?: string;
+  /** Of its mark. */
+  colour?: string;
   name: string;
   /** The whole name, where `name` is short. */
   full?: string;
@@ -49,13 +49,17 @@ export interface Line {
 }
 
 /** A line of figures and a name; a button where it leads somewhere. */
-export function line(app: App, { figures, share, kind, name, full, where, place }: Line): HTMLElement {
+export function line(app: App, { figures, share, colour, name, full, where, place }: Line): HTMLElement {
   const parts: Child[] = figures.map((figure) => make("span", { class: "figure" }, figure));
   const words = make("bdi", { dir: "auto", class: "line" }, cut(name, 300));
   const text = make("span", { class: "summary-text" }, words);
   if (where) text.append(make("bdi", { dir: "auto", class: "line where" }, cut(where, 300)));
   const title = cut(full ?? name, 1_000);
-  if (kind !== undefined) parts.unshift(make("span", { class: `swatch part-${kind}` }));
+  if (colour !== undefined) {
+    const swatch = make("span", { class: "swatch" });
+    swatch.style.background = colour;
+    parts.unshift(swatch);
+  }
   if (share !== undefined) {
     const bar = make("span", { class: "share", "aria-hidden": "true" });
     bar.style.setProperty("--share", String(Math.min(1, Math.max(0, share))));

@@ -25,7 +25,7 @@ export function opensAtStart({ events, map }: { events: number; map: boolean }):
 export class SummaryPanel extends Panel {
   readonly name = "summary";
   readonly title = "Summary";
-  protected readonly shows: readonly Change[] = ["summary", "advice"];
+  protected readonly shows: readonly Change[] = ["summary", "advice", "theme"];
   private before: string | null = null;
 
   protected build(): void {

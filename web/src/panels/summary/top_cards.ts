@@ -20,7 +20,7 @@ interface Top {
 /** "void cudnn::bn_bw_1C11_kernel_new<float, …>(float, …)" as "cudnn::bn_bw_1C11_kernel_new". */
 export function shortName(name: string): string {
   let [depth, out] = [0, ""];
-  for (const char of name.replace(/^void /, "").replace(/\(anonymous namespace\)::/g, "")) {
+  for (const char of name.replace(/^void /, "").replace(/(\(anonymous namespace\)|<unnamed>)::/g, "")) {
     if (char === "(" && depth === 0 && out !== "") break;
     if (char === "<") depth++;
     else if (char === ">" && depth > 0) depth--;
@@ -62,6 +62,7 @@ const TOPS: readonly Top[] = [
     report: "thread_wait_sum",
     title: "Threads that waited",
     rows: 6,
+    tells: (cells) => !textOf(cells["Waited For"]).startsWith("[off CPU"),
     line: (cells) => {
       const [held, where] = [textOf(cells["Held By"]), textOf(cells["Where"])];
       return {
