@@ -68,6 +68,7 @@ export function line(app: App, { figures, share, colour, name, full, where, plac
   if (!place) return make("div", { class: "summary-line", title }, ...parts, text);
   const element = button("", () => goTo(app, place), { class: "summary-line leads", title: `Go to ${title}` });
   element.append(...parts, text);
+  element.removeAttribute("aria-label"); // its text says it
   return element;
 }
 
