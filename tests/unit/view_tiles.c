@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "view/group/tile_parts.h"
 #include "view/load/event_locate.h"
 #include "view/load/event_search.h"
 #include "view/load/view_state.h"
@@ -143,27 +144,14 @@ static uint32_t lay_out(struct event *events, size_t count)
 
 /* ---- tiles ----------------------------------------------------------------------------------------------------- */
 
-struct slice {
-    double from, to;
-    uint32_t event, name;
-    uint16_t lane;
-    uint8_t colour, flags;
-    uint32_t zero;
-};
-struct dense {
-    uint16_t pixel, pixels;
-    uint32_t count, name;
-    uint16_t lane;
-    uint8_t colour, busy;
-};
 struct point {
     double time, min, max, last;
 };
 
 struct tile {
     uint32_t rows, row, kind, slice_count, part_count;
-    struct slice *slices;
-    struct dense *parts;
+    struct tile_slice *slices;
+    struct tile_dense *parts;
     struct point *points;
 };
 
@@ -177,9 +165,9 @@ static struct tile read_tile(const struct text *answer)
     memcpy(&tile, answer->bytes + 4, 20);
     assert_int_equal(tile.rows, 1);
     assert_int_equal(answer->length, 24 + 32 * (size_t)tile.slice_count + 16 * (size_t)tile.part_count);
-    tile.slices = (struct slice *)(void *)(answer->bytes + 24);
+    tile.slices = (struct tile_slice *)(void *)(answer->bytes + 24);
     tile.points = (struct point *)(void *)(answer->bytes + 24);
-    tile.parts = (struct dense *)(void *)(answer->bytes + 24 + 32 * (size_t)tile.slice_count);
+    tile.parts = (struct tile_dense *)(void *)(answer->bytes + 24 + 32 * (size_t)tile.slice_count);
     return tile;
 }
 
@@ -198,8 +186,8 @@ static int64_t pixel_of(const struct event *event, const struct stretch *stretch
 }
 
 /* A dense part has exactly the short events that start in its pixels, unless there is one alone. */
-static void check_part(const struct view_row *row, const struct event *events, size_t count, const struct dense *part,
-                       const struct stretch *stretch)
+static void check_part(const struct view_row *row, const struct event *events, size_t count,
+                       const struct tile_dense *part, const struct stretch *stretch)
 {
     int64_t from = stretch->from + part->pixel * stretch->pixel, to = from + part->pixels * stretch->pixel, covered = 0,
             longest = -1;
@@ -235,7 +223,7 @@ static void check_tile(const struct view_row *row, const struct event *events, s
     for (size_t i = 0; i < count; i++)
         expected += (size_t)overlaps(&events[i], stretch);
     for (uint32_t i = 0; i < tile->slice_count; i++) {
-        const struct slice *slice = &tile->slices[i];
+        const struct tile_slice *slice = &tile->slices[i];
         assert_true(slice->event < count);
         const struct event *event = &events[slice->event];
         assert_true(overlaps(event, stretch));
@@ -245,7 +233,7 @@ static void check_tile(const struct view_row *row, const struct event *events, s
         assert_true(++items[slice->lane][pixel_of(event, stretch)] <= 2);
     }
     for (uint32_t i = 0; i < tile->part_count; i++) {
-        const struct dense *part = &tile->parts[i];
+        const struct tile_dense *part = &tile->parts[i];
         assert_true(part->count >= 2 && part->pixel + part->pixels <= PIXELS);
         for (int pixel = part->pixel; pixel < part->pixel + part->pixels; pixel++)
             assert_true(++items[part->lane][pixel] <= 2);

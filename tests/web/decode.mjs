@@ -21,14 +21,14 @@ function bytesOf(parts) {
 
 const magic = (text) => [...text].map((letter) => ["u8", letter.charCodeAt(0)]);
 const row = (number, kind, slices, dense) => [["u32", number], ["u32", kind], ["u32", slices], ["u32", dense]];
-const slice = (from, to, event, name, lane, colour, flags) =>
-  [["f64", from], ["f64", to], ["u32", event], ["u32", name], ["u16", lane], ["u8", colour], ["u8", flags], ["u32", 0]];
-const part = (pixel, pixels, count, name, lane, colour, busy) =>
-  [["u16", pixel], ["u16", pixels], ["u32", count], ["u32", name], ["u16", lane], ["u8", colour], ["u8", busy]];
+const slice = (from, to, event, name, lane, work, colour, flags, of) =>
+  [["f64", from], ["f64", to], ["u32", event], ["u32", name], ["u8", lane], ["u8", work], ["u8", colour], ["u8", flags], ["u32", of]];
+const part = (pixel, pixels, count, name, lane, work, colour, busy) =>
+  [["u16", pixel], ["u16", pixels], ["u32", count], ["u32", name], ["u8", lane], ["u8", work], ["u8", colour], ["u8", busy]];
 
 const tile = bytesOf([
   ...magic("TILE"), ["u32", 2],
-  ...row(7, 1, 2, 1), ...slice(-5, 9e15, 4294967295, 70000, 65535, 255, 4), ...slice(3, 3, 0, 1, 2, 3, 1), ...part(1023, 1, 99, 70001, 40000, 8, 200),
+  ...row(7, 1, 2, 1), ...slice(-5, 9e15, 4294967295, 70000, 255, 11, 254, 4, 7), ...slice(3, 3, 0, 1, 2, 5, 3, 1, 2147483647), ...part(1023, 1, 99, 70001, 127, 9, 8, 200),
   ...row(9, 4, 1, 0), ["f64", 12], ["f64", -1.5], ["f64", 2.5], ["f64", 0.25],
 ]);
 
@@ -40,12 +40,14 @@ await test("a tile has every part of every row, in its place", () => {
   assert.deepEqual([...slices.slices.to], [9e15, 3]);
   assert.deepEqual([...slices.slices.event], [4294967295, 0]);
   assert.deepEqual([...slices.slices.name], [70000, 1]);
-  assert.deepEqual([...slices.slices.lane], [65535, 2]);
-  assert.deepEqual([...slices.slices.colour], [255, 3]);
+  assert.deepEqual([...slices.slices.lane], [255, 2]);
+  assert.deepEqual([...slices.slices.work], [11, 5]);
+  assert.deepEqual([...slices.slices.row], [7, 2147483647]);
+  assert.deepEqual([...slices.slices.colour], [254, 3]);
   assert.deepEqual([...slices.slices.flags], [4, 1]);
   const { dense } = slices;
-  assert.deepEqual([dense.count, dense.pixel[0], dense.pixels[0], dense.events[0], dense.name[0], dense.lane[0], dense.colour[0], dense.busy[0]],
-    [1, 1023, 1, 99, 70001, 40000, 8, 200]);
+  assert.deepEqual([dense.count, dense.pixel[0], dense.pixels[0], dense.events[0], dense.name[0], dense.lane[0], dense.work[0], dense.colour[0], dense.busy[0]],
+    [1, 1023, 1, 99, 70001, 127, 9, 8, 200]);
   assert.deepEqual([counter.row, counter.kind, counter.slices.count, counter.dense.count], [9, "counter", 0, 0]);
   assert.deepEqual([counter.points.count, counter.points.time[0], counter.points.min[0], counter.points.max[0], counter.points.last[0]], [1, 12, -1.5, 2.5, 0.25]);
 });

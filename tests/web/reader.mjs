@@ -29,12 +29,13 @@ async function requestsFor(ask) {
   const json = async (request) => JSON.parse((await ask(request)).bytes.toString());
   const about = await json("about"), { rows } = await json("rows");
   const drawn = rows.filter(({ kind }) => kind !== "group").map(({ id }) => id);
+  const tiled = rows.map(({ id }) => id);
   const levels = [0, 10, Math.ceil(Math.log2((about.to - about.from) / 1024))];
   const requests = [["about"], ["rows"], ["overview?width=333"], ["advice"], ["find?text=a&mode=substring"], ["find?text=%5Ecuda&mode=regex"],
     ["next?text=a&mode=substring&at=0"], ["no-such-request"], ["tile?rows=999999&level=0&index=0"],
     ["flame?source=cpu"], ["flame?source=python"],
     ["sql", "SELECT name, count(*), avg(length(name)) FROM sqlite_master GROUP BY 1 ORDER BY 1"], ["sql", "SELECT nonsense"]];
-  for (const level of levels) requests.push([`tile?rows=${drawn.join(",")}&level=${level}&index=${Math.floor(about.to / 2 / 2 ** level / 1024)}`]);
+  for (const level of levels) requests.push([`tile?rows=${tiled.join(",")}&level=${level}&index=${Math.floor(about.to / 2 / 2 ** level / 1024)}`]);
   for (const row of drawn) for (const event of [0, 1]) requests.push([`event?row=${row}&event=${event}`]);
   for (const row of drawn.slice(0, 3)) requests.push([`flame?source=events&row=${row}`]);
   for (const { name } of about.reports) requests.push([`table?report=${name}&limit=50`], [`table?report=${name}&limit=50&from=${Math.floor(about.to / 3)}&to=${Math.floor(about.to / 2)}`]);

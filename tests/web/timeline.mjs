@@ -197,7 +197,7 @@ await test("the minimap's window follows the view and moves it", async () => {
   near(length(await settled()), (to - from) * 0.2 * 1.02, (to - from) * 0.01, "a window drawn anew");
 });
 
-await test("rows fold and unfold by click and key; a folded one shows its summary", async () => {
+await test("rows fold and unfold by click and key; a folded one shows what is below it", async () => {
   await top();
   const gpu = rowOf("gpu");
   const below = new Set(rows.filter((row) => row.parent === gpu.id).map(({ id }) => id));
@@ -206,8 +206,11 @@ await test("rows fold and unfold by click and key; a folded one shows its summar
   const folded = await settled();
   assert.ok(!folded.rows.some(({ id }) => below.has(id)));
   const line = folded.rows.find(({ id }) => id === gpu.id);
-  assert.equal(line.drawn, gpu.summary ?? null);
-  if (gpu.summary !== undefined) assert.ok(folded.events.some(({ row }) => row === gpu.summary));
+  assert.equal(line.drawn, gpu.id);
+  const inside = (id) => id === gpu.id || (id >= 0 && inside(rows.find((one) => one.id === id).parent));
+  const [event] = folded.events.filter(({ row, y, w }) => inside(row) && y >= line.y && y < line.y + line.h && w > 3);
+  assert.ok(event, "events of the rows below are drawn");
+  assert.ok(folded.dense.some(({ row, work }) => row === gpu.id && work === 1), "and the share of kernels");
   assert.equal(await page.locator(`.row[data-row="${gpu.id}"]`).getAttribute("aria-expanded"), "false");
   await page.locator(`.row[data-row="${gpu.id}"]`).click();
   await press("o");

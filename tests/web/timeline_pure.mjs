@@ -6,7 +6,7 @@ import { assert, finish, loadSource, test } from "./lib.mjs";
 const { Lens, confined, whole, zoomed } = await loadSource("timeline/lens.ts");
 const { tickStep, ticksOf } = await loadSource("timeline/ruler.ts");
 const { readPlace, writePlace } = await loadSource("timeline/place.ts");
-const { layOut, lineAt, Tree } = await loadSource("timeline/layout.ts");
+const { laneAt, laneBox, layOut, lineAt, Tree } = await loadSource("timeline/layout.ts");
 const { Tiles } = await loadSource("timeline/tiles.ts");
 const { Names, brief } = await loadSource("timeline/names.ts");
 const { Palette, BRIGHT, DIM } = await loadSource("timeline/palette.ts");
@@ -66,8 +66,8 @@ await test("a mangled link still opens the report", () => {
   }
 });
 
-const row = (id, parent, kind, more = {}) => ({ id, parent, kind, type: "other", label: `row ${id}`, detail: "", lanes: 1, events: 1, from: 0, to: 9, open: true, ...more });
-const tree = () => new Tree([row(0, -1, "slices"), row(1, -1, "group", { summary: 3 }), row(2, 1, "group", { open: false, summary: 4 }), row(4, 2, "slices", { lanes: 12 }), row(3, 1, "counter", { label: "Memory" })]);
+const row = (id, parent, kind, more = {}) => ({ id, parent, kind, type: "other", label: `row ${id}`, detail: "", lanes: 1, events: 1, from: 0, to: 9, open: true, kinds: [], ...more });
+const tree = () => new Tree([row(0, -1, "slices"), row(1, -1, "group", { kinds: [1, 9] }), row(2, 1, "group", { open: false, kinds: [1, 2, 3, 6, 7, 9, 10] }), row(4, 2, "slices", { lanes: 12 }), row(3, 1, "counter", { label: "Memory" })]);
 const ids = (lines) => lines.map((line) => line.row.id);
 
 await test("rows stand below each other without gaps, folded ones hold their rows back", () => {
@@ -75,7 +75,13 @@ await test("rows stand below each other without gaps, folded ones hold their row
   assert.deepEqual(ids(lines), [0, 1, 2, 3]);
   lines.forEach((line, i) => assert.equal(line.y, i === 0 ? 0 : lines[i - 1].y + lines[i - 1].height));
   assert.equal(height, lines[3].y + lines[3].height);
-  assert.equal(lines[2].drawn.id, 4, "a folded group shows its summary");
+  assert.equal(lines[2].drawn.id, 2, "a folded group has tiles of its own");
+  assert.deepEqual(lines[2].slots.map(({ lane }) => lane), [0, 1, 2, 3, 4]);
+  lines[2].slots.forEach(({ top, lane }, i, all) => {
+    assert.ok(Math.abs(top - (i === 0 ? 0 : all[i - 1].top + all[i - 1].height)) < 1e-9, "lanes lie below each other");
+    assert.equal(laneAt(lines[2], laneBox(lines[2], lane, 0).top + 0.5, 0), lane);
+  });
+  assert.ok(lines[2].slots[0].height > 2 * Math.max(...lines[2].slots.slice(1).map(({ height }) => height)), "the work of the GPU stands out");
   assert.equal(lines[1].drawn, null, "an open one nothing");
   for (let y = 0; y < height; y++) {
     const line = lines[lineAt(lines, y)];
@@ -98,7 +104,7 @@ await test("unfolded, pinned, moved, filtered and emptied", () => {
 });
 
 await test("percents are drawn up to 100, other values and those that are asked for up to their maximum", () => {
-  const rows = [row(0, -1, "counter", { unit: "%", min: 3, max: 34 }), row(1, -1, "counter", { unit: "%", max: 120 }), row(2, -1, "counter", { unit: "bytes", min: -2, max: 34 }), row(3, -1, "group", { open: false, summary: 4 }), row(4, 3, "counter", { unit: "%", max: 7 })];
+  const rows = [row(0, -1, "counter", { unit: "%", min: 3, max: 34 }), row(1, -1, "counter", { unit: "%", max: 120 }), row(2, -1, "counter", { unit: "bytes", min: -2, max: 34 }), row(3, -1, "group", { open: false, unit: "%", max: 7 }), row(4, 3, "counter", { type: "map", unit: "%", max: 7 })];
   const scales = (tall) => layOut(new Tree(rows), { ...PLAIN, tall }, new Set()).lines.map(({ scale }) => scale);
   assert.deepEqual(scales([]), [[0, 100], [0, 120], [-2, 34], [0, 100]]);
   assert.deepEqual(scales([0, 3]), [[0, 34], [0, 120], [-2, 34], [0, 7]]);

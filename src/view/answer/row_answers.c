@@ -5,6 +5,7 @@
 #include "answer_cache.h"
 #include "answers.h"
 #include "json_parts.h"
+#include "view/group/group_tile.h"
 #include "view/load/event_search.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
@@ -44,6 +45,15 @@ int view_argument_span(const struct view *view, const struct arguments *argument
 
 static const char *const kind_names[ROW_KINDS] = { "group", "slices", "ticks", "states", "counter" };
 
+static void add_works(struct text *out, unsigned works)
+{
+    text_add(out, "\"kinds\":[");
+    for (int work = 0; work < WORK_KINDS; work++)
+        if (works >> work & 1)
+            text_addf(out, "%d,", work);
+    json_end(out, "],");
+}
+
 static void add_row(const struct view *view, struct text *out, size_t i)
 {
     const struct view_row *row = &view->rows[i];
@@ -56,15 +66,17 @@ static void add_row(const struct view *view, struct text *out, size_t i)
     json_string(out, "label", row->label);
     json_string(out, "detail", row->detail);
     json_int(out, "lanes", row->kind == KIND_COUNTER ? 1 : row->events.lane_count);
+    add_works(out, row->works);
     json_int(out, "events", row->kind == KIND_COUNTER ? row->points.count : row->events.count);
     if (row->from_ns <= row->to_ns) {
         json_int(out, "from", view_time(view, row->from_ns));
         json_int(out, "to", view_time(view, row->to_ns));
     }
-    json_string(out, "unit", row->unit);
+    int is_map = view->is_map && row->kind == KIND_GROUP; /* it is a strip while it is folded */
+    json_string(out, "unit", is_map ? "%" : row->unit);
     text_addf(out, "\"open\":%s,", row->is_open ? "true" : "false");
-    if (row->kind == KIND_GROUP)
-        json_int(out, "summary", row->summary);
+    if (is_map)
+        text_add(out, "\"min\":0,\"max\":100,");
     if (row->kind == KIND_COUNTER) {
         text_add(out, "\"min\":");
         json_add_real(out, row->points.min);
@@ -138,6 +150,19 @@ static int64_t distance(const struct view_events *events, uint32_t event, int64_
     return before > 0 ? before : behind > 0 ? behind : 0;
 }
 
+/* The nearest event of a kind of work below a group. */
+static void add_nearest(struct view *view, struct text *out, int row, unsigned lane, int64_t time, int64_t slack)
+{
+    int found = VIEW_NO_ROW;
+    uint32_t event = 0;
+    int64_t away = group_nearest(view, row, lane, view_report_time(view, time), &found, &event);
+
+    if (away >= 0 && away <= slack)
+        view_add_event(view, out, found, event);
+    else
+        text_add(out, "null");
+}
+
 int view_at(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     int64_t time = 0, lane = 0, slack = 0;
@@ -149,6 +174,10 @@ int view_at(struct view *view, const struct arguments *arguments, struct text *o
         (code = argument_int(arguments, "slack", 0, VIEW_LAST_TIME, &slack, err)) != 0)
         return code;
     const struct view_events *events = &view->rows[row].events;
+    if (view->rows[row].kind == KIND_GROUP) {
+        add_nearest(view, out, row, (unsigned)lane, time, slack);
+        return 0;
+    }
     if (lane >= events->lane_count) {
         text_add(out, "null");
         return 0;

@@ -10,35 +10,14 @@
 
 #include "answers.h"
 #include "base/array.h"
+#include "view/group/group_tile.h"
+#include "view/group/tile_parts.h"
 #include "view/load/counter_points.h"
 #include "view/load/derived.h"
 #include "view/load/event_index.h"
 #include "view/load/event_search.h"
 
-enum { TILE_PIXELS = 1024, MOST_LEVEL = 52, MOST_ROWS = 4096 };
-
-struct slice {
-    double from, to;
-    uint32_t event, name;
-    uint16_t lane;
-    uint8_t colour, flags;
-    uint32_t zero;
-};
-struct dense {
-    uint16_t pixel, pixels;
-    uint32_t count, name;
-    uint16_t lane;
-    uint8_t colour, busy;
-};
-struct point {
-    double time, min, max, last;
-};
-struct row_head {
-    uint32_t row, kind, slices, parts;
-};
-_Static_assert(sizeof(struct slice) == 32 && sizeof(struct dense) == 16 && sizeof(struct point) == 32 &&
-                   sizeof(struct row_head) == 16,
-               "the page reads them as docs/view-api.md says");
+enum { MOST_LEVEL = 52, MOST_ROWS = 4096 };
 
 struct tile {
     struct view *view;
@@ -47,24 +26,18 @@ struct tile {
     int64_t from_ns, to_ns;               /* in the report's time */
     struct text *slices, parts;
     uint32_t slice_count, part_count;
-    struct dense last;                    /* a dense part that may go on with the next pixel; count 0: none */
+    struct tile_dense last;               /* a dense part that may go on with the next pixel; count 0: none */
     int64_t last_busy_ns, last_behind_ns; /* behind: the time of its last event after its last pixel */
 };
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
-static uint8_t share(int64_t busy_ns, double time_ns)
-{
-    double busy = 255 * (double)busy_ns / time_ns + 0.5;
-
-    return busy > 255 ? 255 : (uint8_t)busy;
-}
-
 static void end_part(struct tile *tile)
 {
     if (!tile->last.count)
         return;
-    tile->last.busy = share(tile->last_busy_ns, (double)tile->last.pixels * (double)(INT64_C(1) << tile->level));
+    tile->last.busy = tile_share((double)tile->last_busy_ns,
+                                 (double)tile->last.pixels * (double)(INT64_C(1) << tile->level));
     tile->last.colour = view_colour(tile->view, tile->row, tile->last.name);
     text_add_bytes(&tile->parts, &tile->last, sizeof tile->last);
     tile->part_count++;
@@ -75,14 +48,16 @@ static void add_slice(struct tile *tile, uint32_t lane, uint32_t event)
 {
     const struct view_events *events = &tile->row->events;
     uint32_t name = event_name(events, event);
-    struct slice slice = {
+    struct tile_slice slice = {
         .from = (double)view_time(tile->view, events->start_ns[event]),
         .to = (double)view_time(tile->view, event_end(events, event)),
         .event = event,
         .name = name,
-        .lane = (uint16_t)lane,
+        .lane = (uint8_t)lane,
+        .work = (uint8_t)event_work(events, event),
         .colour = view_colour(tile->view, tile->row, name),
         .flags = events->tag[event] & EVENT_FLAGS,
+        .row = (uint32_t)(tile->row - tile->view->rows),
     };
 
     text_add_bytes(tile->slices, &slice, sizeof slice);
@@ -100,8 +75,6 @@ static double share_running(const struct view_events *events, uint32_t from, uin
     return (double)running / seen;
 }
 
-enum { ALIKE = 8 }; /* neighbours of one name whose shares differ by so little are one part */
-
 /* Events from … to - 1 are shorter than a pixel and start in this one; the first may start before the tile. */
 static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t from, uint32_t to)
 {
@@ -109,17 +82,20 @@ static void add_dense(struct tile *tile, uint32_t lane, int64_t pixel, uint32_t 
     int64_t begin = tile->from_ns + (pixel << tile->level), end = begin + (INT64_C(1) << tile->level);
     int64_t busy = (int64_t)index_sum(events, from, to), before = begin - events->start_ns[from],
             behind = event_end(events, to - 1) - end;
-    struct dense part = { .pixel = (uint16_t)pixel, .pixels = 1, .count = to - from, .lane = (uint16_t)lane };
+    struct tile_dense part = { .pixel = (uint16_t)pixel, .pixels = 1, .count = to - from, .lane = (uint8_t)lane };
 
     behind = behind > 0 ? behind : 0;
     busy -= (before > 0 ? before : 0) + behind;
     if (tile->row->kind == KIND_TICKS)
         busy = (int64_t)(share_running(events, from, to) * (double)(INT64_C(1) << tile->level));
-    part.name = index_longest_name(events, from, to);
-    part.busy = share(busy, (double)(INT64_C(1) << tile->level));
+    struct index_longest longest = index_longest(events, from, to);
+
+    part.name = longest.name;
+    part.work = (uint8_t)event_work(events, longest.event);
+    part.busy = tile_share((double)busy, (double)(INT64_C(1) << tile->level));
     int difference = (int)part.busy - (int)tile->last.busy;
     if (tile->last.count && tile->last.lane == part.lane && tile->last.pixel + tile->last.pixels == part.pixel &&
-        tile->last.name == part.name && difference <= ALIKE && difference >= -ALIKE) {
+        tile->last.name == part.name && difference <= TILE_ALIKE && difference >= -TILE_ALIKE) {
         tile->last.pixels++;
         tile->last.count += part.count;
         tile->last_busy_ns += tile->last_behind_ns + busy;
@@ -163,7 +139,7 @@ static void add_lane(struct tile *tile, uint32_t lane)
 
 static void add_point(struct tile *tile, int64_t time_ns, struct points_range range, double last)
 {
-    struct point point = { (double)view_time(tile->view, time_ns), range.min, range.max, last };
+    struct tile_point point = { (double)view_time(tile->view, time_ns), range.min, range.max, last };
 
     text_add_bytes(tile->slices, &point, sizeof point);
     tile->slice_count++;
@@ -171,9 +147,8 @@ static void add_point(struct tile *tile, int64_t time_ns, struct points_range ra
 
 /* Adds a point for each pixel that has points, at the time of the first of them. Also adds the last point before the
  * stretch and the first behind it, so that a line enters and leaves the picture. */
-static void add_points(struct tile *tile)
+static void add_points(struct tile *tile, const struct view_points *points)
 {
-    const struct view_points *points = &tile->row->points;
     uint32_t at = points_from(points, tile->from_ns), end = points_from(points, tile->to_ns);
 
     if (at > 0)
@@ -191,16 +166,38 @@ static void add_points(struct tile *tile)
 
 /* ---- the answer ------------------------------------------------------------------------------------------------ */
 
+/* The points of a row. In a map, a folded rank shows its own, and a folded host the mean of its ranks. */
+static const struct view_points *points_of(const struct tile *tile)
+{
+    if (tile->row->type == ROW_RANK && tile->view->is_map)
+        return &tile->row[1].points;
+    return tile->row->kind == KIND_COUNTER || tile->row->points.count ? &tile->row->points : NULL;
+}
+
+static void add_group(struct tile *tile, uint32_t number)
+{
+    struct group_stretch stretch = { tile->level, tile->from_ns, tile->to_ns };
+    size_t before = tile->slices->length;
+
+    if (group_tile(tile->view, (int)number, &stretch, tile->slices, &tile->parts) != 0)
+        tile->slices->failed = 1;
+    tile->slice_count = (uint32_t)((tile->slices->length - before) / sizeof(struct tile_slice));
+    tile->part_count = (uint32_t)(tile->parts.length / sizeof(struct tile_dense));
+}
+
 static void add_row(struct tile *tile, uint32_t number)
 {
-    struct row_head head = { .row = number, .kind = tile->row->kind };
+    const struct view_points *points = points_of(tile);
+    struct tile_row_head head = { .row = number, .kind = points ? KIND_COUNTER : tile->row->kind };
     size_t head_at = tile->slices->length;
 
     text_add_bytes(tile->slices, &head, sizeof head);
     text_clear(&tile->parts);
     tile->slice_count = tile->part_count = 0;
-    if (tile->row->kind == KIND_COUNTER && tile->from_ns < tile->to_ns)
-        add_points(tile);
+    if (points && tile->from_ns < tile->to_ns)
+        add_points(tile, points);
+    else if (tile->row->kind == KIND_GROUP && tile->from_ns < tile->to_ns)
+        add_group(tile, number);
     else if (tile->from_ns < tile->to_ns)
         for (uint32_t lane = 0; lane < tile->row->events.lane_count; lane++)
             add_lane(tile, lane);

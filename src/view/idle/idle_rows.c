@@ -13,10 +13,10 @@
 /* By the table of the work that ended the gap, in the order of gpu_busy_tables. The events themselves are in none. */
 enum { TABLES = 4 };
 static const struct view_source gap_sources[TABLES] = {
-    { .start = "start", .type = ROW_IDLE },
-    { .start = "start", .type = ROW_IDLE },
-    { .start = "start", .type = ROW_IDLE },
-    { .start = "start", .type = ROW_IDLE },
+    { .start = "start", .type = ROW_IDLE, .work = WORK_NONE },
+    { .start = "start", .type = ROW_IDLE, .work = WORK_NONE },
+    { .start = "start", .type = ROW_IDLE, .work = WORK_NONE },
+    { .start = "start", .type = ROW_IDLE, .work = WORK_NONE },
 };
 static const struct view_family gaps_family = { gap_sources, TABLES };
 
@@ -31,7 +31,7 @@ static uint32_t table_number(const char *table)
 
 const char *idle_rows_table(const struct view_events *events, uint32_t event)
 {
-    return gpu_busy_tables[events->tag[event] >> EVENT_SOURCE_SHIFT];
+    return gpu_busy_tables[event_source(events, event)];
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------------------------ */

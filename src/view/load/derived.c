@@ -19,10 +19,23 @@ int derived_rows(struct view *view, struct error *err)
 }
 
 static const char *const state_names[VIEW_STATE_COUNT] = {
-#define STATE_NAME(id, name) name,
+#define STATE_NAME(id, name, work) name,
     VIEW_STATES(STATE_NAME)
 #undef STATE_NAME
 };
+static const enum work_kind state_works[VIEW_STATE_COUNT] = {
+#define STATE_WORK(id, name, work) work,
+    VIEW_STATES(STATE_WORK)
+#undef STATE_WORK
+};
+
+enum work_kind derived_state_work(const char *name, size_t length)
+{
+    for (int i = 0; i < VIEW_STATE_COUNT; i++)
+        if (strlen(state_names[i]) == length && memcmp(state_names[i], name, length) == 0)
+            return state_works[i];
+    return WORK_NONE;
+}
 
 uint32_t derived_state_name(struct view *view, enum view_state_number state)
 {
@@ -60,12 +73,15 @@ static uint8_t state_number(struct view *view, uint32_t name)
     return UINT8_MAX;
 }
 
-uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name)
+uint8_t view_name_colour(struct view *view, uint32_t name)
 {
     size_t length;
-
-    if (row->kind == KIND_STATES)
-        return state_number(view, name);
     const char *bytes = view_name(view, name, &length);
+
     return (uint8_t)hash_bytes(bytes, length);
+}
+
+uint8_t view_colour(struct view *view, const struct view_row *row, uint32_t name)
+{
+    return row->kind == KIND_STATES ? state_number(view, name) : view_name_colour(view, name);
 }

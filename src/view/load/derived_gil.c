@@ -11,9 +11,11 @@ enum { START, THREAD, GIL, COLUMNS };
 enum { GIL_NEITHER, GIL_HELD, GIL_AWAITED };
 #define LONGEST_GAP_NS INT64_C(1000000000) /* samples further apart say nothing of the time between them */
 
-static const struct view_source gil_source[] = {
-    { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .type = ROW_GIL, .key = { "globalTid" } }
-};
+static const struct view_source gil_source[] = { { .table = "TACHO_PYTHON_SAMPLE",
+                                                   .start = "start",
+                                                   .type = ROW_GIL,
+                                                   .work_of = derived_state_work,
+                                                   .key = { "globalTid" } } };
 static const struct view_family gil = { gil_source, 1 };
 
 struct samples {

@@ -13,12 +13,14 @@
 enum { START, CPU, IN, THREAD, STATE, COLUMNS };
 enum { WHY_TERMINATED = 5, WHY_UNSCHEDULED = 6 }; /* ENUM_SAMPLING_THREAD_STATE */
 
-static const struct view_source state_source[] = {
-    { .table = "SCHED_EVENTS", .start = "start", .type = ROW_STATE, .key = { "globalTid" } }
-};
+static const struct view_source state_source[] = { { .table = "SCHED_EVENTS",
+                                                     .start = "start",
+                                                     .type = ROW_STATE,
+                                                     .work_of = derived_state_work,
+                                                     .key = { "globalTid" } } };
 static const struct view_family states = { state_source, 1 };
 static const struct view_source cpu_source[] = {
-    { .table = "SCHED_EVENTS", .start = "start", .type = ROW_CPU_THREADS, .key = { "cpu" } }
+    { .table = "SCHED_EVENTS", .start = "start", .type = ROW_CPU_THREADS, .work = WORK_RUNNING, .key = { "cpu" } }
 };
 static const struct view_family cpus = { cpu_source, 1 };
 

@@ -4,7 +4,9 @@
 #include "analyze/model/torch/steps_read.h"
 #include "derived.h"
 
-static const struct view_source step_source[] = { { .table = NULL, .start = "start", .type = ROW_STEPS } };
+static const struct view_source step_source[] = {
+    { .table = NULL, .start = "start", .type = ROW_STEPS, .work = WORK_RANGE }
+};
 static const struct view_family steps_family = { step_source, 1 };
 
 static int add_step(struct gather *gather, const struct steps *steps, size_t i)

@@ -17,7 +17,19 @@ void index_free(struct view_index *index);
 
 /* The sum of the lengths of events from … to - 1, modulo 2^64. */
 uint64_t index_sum(const struct view_events *events, uint32_t from, uint32_t to);
-/* The name of the longest event from … to - 1, the first of equals; the run must not be empty. */
-uint32_t index_longest_name(const struct view_events *events, uint32_t from, uint32_t to);
+/* Bits of the kinds of work that the events are. */
+unsigned index_works(const struct view_events *events);
+/* Events of one kind: how many, how long together, and the longest of them. */
+struct index_work {
+    uint32_t count, longest_ns, name; /* LENGTH_IS_LONG: as long or longer */
+    uint64_t sum_ns;
+};
+/* Adds events from … to - 1 to the list of all kinds. */
+void index_add_works(const struct view_events *events, uint32_t from, uint32_t to, struct index_work works[WORK_KINDS]);
+/* The longest event from … to - 1, the first of equals; the run must not be empty. */
+struct index_longest {
+    uint32_t event, length_ns, name; /* LENGTH_IS_LONG: see view_events */
+};
+struct index_longest index_longest(const struct view_events *events, uint32_t from, uint32_t to);
 
 #endif

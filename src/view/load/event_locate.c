@@ -36,7 +36,7 @@ static int find_in_row(const struct view_row *row, const struct view_taken *even
     for (uint32_t lane = 0; lane < events->lane_count; lane++)
         for (uint32_t i = events_from(events, lane, start_ns);
              i < events->lanes[lane + 1] && events->start_ns[i] == start_ns; i++)
-            if (events->table_row[i] == event->table_row && events->tag[i] >> EVENT_SOURCE_SHIFT == source) {
+            if (events->table_row[i] == event->table_row && event_source(events, i) == source) {
                 *out = i;
                 return 1;
             }

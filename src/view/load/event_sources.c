@@ -250,17 +250,19 @@ TAKE_LEFT_OUT(TACHO_TORCH_PYTHON)
 /* clang-format off */
 static const struct view_source gpu_work[] = {
     { .table = "CUPTI_ACTIVITY_KIND_KERNEL", SPAN, .name = "demangledName", .fixed = "[kernel]", .type = ROW_STREAM,
-      .key = GPU_KEY },
+      .work_of = work_of_kernel, .key = GPU_KEY },
     { .table = "CUPTI_ACTIVITY_KIND_MEMCPY", SPAN, .name = "copyKind", .fixed = "[CUDA memcpy]", .type = ROW_STREAM,
-      .key = GPU_KEY, .names = copy_names },
-    { .table = "CUPTI_ACTIVITY_KIND_MEMSET", SPAN, .fixed = MEMSET_LABEL, .type = ROW_STREAM, .key = GPU_KEY },
-    { .table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SPAN, .fixed = "[CUDA graph]", .type = ROW_STREAM, .key = GPU_KEY },
-    { LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL), .type = ROW_STREAM, .key = GPU_KEY },
+      .work_of = work_of_copy, .key = GPU_KEY, .names = copy_names },
+    { .table = "CUPTI_ACTIVITY_KIND_MEMSET", SPAN, .fixed = MEMSET_LABEL, .type = ROW_STREAM,
+      .work = WORK_FILL, .key = GPU_KEY },
+    { .table = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", SPAN, .fixed = "[CUDA graph]", .type = ROW_STREAM,
+      .work = WORK_KERNEL, .key = GPU_KEY },
+    { LEFT_OUT(CUPTI_ACTIVITY_KIND_KERNEL), .type = ROW_STREAM, .work = WORK_KERNEL, .key = GPU_KEY },
 };
 
 static const struct view_source gpu_waits[] = {
     { .table = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", SPAN, .name = "syncType", .fixed = "Synchronization",
-      .type = ROW_GPU_SYNC, .key = { "deviceId", "globalPid" }, .names = sync_names },
+      .type = ROW_GPU_SYNC, .work = WORK_WAIT, .key = { "deviceId", "globalPid" }, .names = sync_names },
 };
 static const struct view_source gpu_faults[] = {
     { .table = "CUDA_UM_GPU_PAGE_FAULT_EVENTS", SPAN, .fixed = "Page faults", .type = ROW_GPU_FAULTS,
@@ -268,73 +270,83 @@ static const struct view_source gpu_faults[] = {
 };
 static const struct view_source calls[] = {
     { .table = "CUPTI_ACTIVITY_KIND_RUNTIME", SPAN, .name = "nameId", .type = ROW_CUDA_API, .key = { "globalTid" },
-      .extra = { "returnValue" }, .take = take_call, .rename = call_name },
-    { LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME), .type = ROW_CUDA_API, .key = { "globalTid" } },
+      .work_of = work_of_cuda_call, .extra = { "returnValue" }, .take = take_call, .rename = call_name },
+    { LEFT_OUT(CUPTI_ACTIVITY_KIND_RUNTIME), .type = ROW_CUDA_API, .work = WORK_CALL, .key = { "globalTid" } },
 };
 static const struct view_source os_calls[] = {
     { .table = "OSRT_API", SPAN, .name = "nameId", .type = ROW_OSRT, .key = { "globalTid" },
-      .extra = { "errnoValue", "incomplete" }, .take = take_os_call },
-    { LEFT_OUT(OSRT_API), .type = ROW_OSRT, .key = { "globalTid" } },
+      .work_of = work_of_os_call, .extra = { "errnoValue", "incomplete" }, .take = take_os_call },
+    { LEFT_OUT(OSRT_API), .type = ROW_OSRT, .work = WORK_CALL, .key = { "globalTid" } },
 };
 static const struct view_source nvtx[] = {
     { .table = "NVTX_EVENTS", SPAN, .name = "text", .fixed = "[no message]", .type = ROW_NVTX,
-      .key = { "globalTid", "domainId" }, .extra = { "textId", "eventType" }, .take = take_nvtx },
-    { LEFT_OUT(NVTX_EVENTS), .type = ROW_NVTX, .key = { "globalTid", "domainId" } },
+      .key = { "globalTid", "domainId" }, .extra = { "textId", "eventType" }, .take = take_nvtx,
+      .work_of = work_of_range },
+    { LEFT_OUT(NVTX_EVENTS), .type = ROW_NVTX, .work = WORK_RANGE, .key = { "globalTid", "domainId" } },
 };
 static const struct view_source torch[] = {
     { .table = "TACHO_TORCH_OP", SPAN, .name = "nameId", .type = ROW_TORCH, .key = { "globalTid", "category" },
-      .extra = { "deviceId", "streamId" }, .take = take_torch },
-    { LEFT_OUT(TACHO_TORCH_OP), .type = ROW_TORCH, .key = { "globalTid" } },
+      .extra = { "deviceId", "streamId" }, .take = take_torch, .work_of = work_of_range },
+    { LEFT_OUT(TACHO_TORCH_OP), .type = ROW_TORCH, .work = WORK_RANGE, .key = { "globalTid" } },
 };
 static const struct view_source python[] = {
-    { .table = "TACHO_TORCH_PYTHON", SPAN, .name = "nameId", .type = ROW_PYTHON, .key = { "globalTid" } },
-    { .table = "TACHO_PYTHON_EVENT", SPAN, .name = "nameId", .type = ROW_PYTHON, .key = { "globalTid" } },
-    { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .key = { "globalTid" } },
+    { .table = "TACHO_TORCH_PYTHON", SPAN, .name = "nameId", .type = ROW_PYTHON, .work = WORK_RANGE,
+      .key = { "globalTid" } },
+    { .table = "TACHO_PYTHON_EVENT", SPAN, .name = "nameId", .type = ROW_PYTHON, .work = WORK_RANGE,
+      .key = { "globalTid" } },
+    { LEFT_OUT(TACHO_TORCH_PYTHON), .type = ROW_PYTHON, .work = WORK_RANGE, .key = { "globalTid" } },
 };
 static const struct view_source samples[] = {
     { .table = "COMPOSITE_EVENTS", .start = "start", .name = "id", .fixed = "[no stack]", .type = ROW_SAMPLES,
-      .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample, .names = sample_names },
+      .work = WORK_RUNNING, .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample,
+      .names = sample_names },
 };
 static const struct view_source python_samples[] = {
     { .table = "TACHO_PYTHON_SAMPLE", .start = "start", .name = "callchainId", .fixed = "[no stack]",
-      .type = ROW_PYTHON_SAMPLES, .key = { "globalTid" }, .extra = { "threadState" }, .take = take_sample,
-      .names = python_names },
+      .type = ROW_PYTHON_SAMPLES, .work = WORK_RUNNING, .key = { "globalTid" }, .extra = { "threadState" },
+      .take = take_sample, .names = python_names },
 };
 /* clang-format on */
 
 #define LIBRARY_CALLS(of, library) \
-    { .table = of, SPAN, .name = "nameId", .type = ROW_LIBRARY, .key = { "globalTid" }, .label = library }
+    { .table = of, SPAN, .name = "nameId", .type = ROW_LIBRARY, .work = WORK_CALL, .key = { "globalTid" }, \
+      .label = library }
 static const struct view_source libraries[] = { LIBRARY_CALLS("CUBLAS_EVENTS", "cuBLAS"),
                                                 LIBRARY_CALLS("CUDNN_EVENTS", "cuDNN") };
 
 /* Calls on threads. Tables of the same label share one row on each thread. */
-#define ON_THREAD(of, column, what)                                                                       \
+#define WORK_ON_THREAD(of, column, what, kind)                                                            \
     { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_THREAD_OTHER, .key = { "globalTid" }, \
-      .label = what }
+      .label = what, .work = kind }
+#define ON_THREAD(of, column, what) WORK_ON_THREAD(of, column, what, WORK_CALL)
+#define MESSAGES(of, column, what) WORK_ON_THREAD(of, column, what, WORK_COMMUNICATION)
 /* clang-format off */
 static const struct view_source thread_others[] = {
-    ON_THREAD("SYSCALL", "nameId", "System calls"),
-    ON_THREAD("PROFILER_OVERHEAD", "nameId", "Profiler overhead"),
+    { .table = "SYSCALL", SPAN, .name = "nameId", .fixed = "System calls", .type = ROW_THREAD_OTHER,
+      .key = { "globalTid" }, .label = "System calls", .work_of = work_of_os_call },
+    WORK_ON_THREAD("PROFILER_OVERHEAD", "nameId", "Profiler overhead", WORK_OTHER),
     ON_THREAD("CUDA_GRAPH_NODE_EVENTS", "nameId", "CUDA graphs"),
     ON_THREAD("CUDA_GRAPH_EVENTS", "nameId", "CUDA graphs"),
     ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_DATA", "nameId", "OpenACC"),
     ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH", "nameId", "OpenACC"),
     ON_THREAD("CUPTI_ACTIVITY_KIND_OPENACC_OTHER", "nameId", "OpenACC"),
-    ON_THREAD("MPI_P2P_EVENTS", "textId", "MPI"), ON_THREAD("MPI_COLLECTIVES_EVENTS", "textId", "MPI"),
-    ON_THREAD("MPI_START_WAIT_EVENTS", "textId", "MPI"), ON_THREAD("MPI_OTHER_EVENTS", "textId", "MPI"),
-    ON_THREAD("UCP_SUBMIT_EVENTS", "textId", "UCX"), ON_THREAD("UCP_PROGRESS_EVENTS", "textId", "UCX"),
-    ON_THREAD("UCP_EVENTS", "textId", "UCX"), ON_THREAD("TACHO_OSHMEM", "nameId", "OpenSHMEM"),
-    ON_THREAD("TACHO_NCCL_OP", "kind", "NCCL"), ON_THREAD("TACHO_NCCL_PROXY", "kind", "NCCL proxy"),
+    MESSAGES("MPI_P2P_EVENTS", "textId", "MPI"), MESSAGES("MPI_COLLECTIVES_EVENTS", "textId", "MPI"),
+    MESSAGES("MPI_START_WAIT_EVENTS", "textId", "MPI"), MESSAGES("MPI_OTHER_EVENTS", "textId", "MPI"),
+    MESSAGES("UCP_SUBMIT_EVENTS", "textId", "UCX"), MESSAGES("UCP_PROGRESS_EVENTS", "textId", "UCX"),
+    MESSAGES("UCP_EVENTS", "textId", "UCX"), MESSAGES("TACHO_OSHMEM", "nameId", "OpenSHMEM"),
+    MESSAGES("TACHO_NCCL_OP", "kind", "NCCL"), MESSAGES("TACHO_NCCL_PROXY", "kind", "NCCL proxy"),
     { .table = "TACHO_CUDA_JIT", SPAN, .name = "operation", .fixed = "CUDA JIT", .type = ROW_THREAD_OTHER,
-      .key = { "globalTid" }, .label = "CUDA JIT", .extra = { "globalPid" }, .take = take_jit },
+      .key = { "globalTid" }, .label = "CUDA JIT", .work = WORK_CALL, .extra = { "globalPid" }, .take = take_jit },
     { .table = "TACHO_SYNC", .start = "timestamp", .name = "action", .type = ROW_THREAD_OTHER, .key = { "globalTid" },
-      .label = "Synchronization objects" },
+      .label = "Synchronization objects", .work = WORK_CALL },
 };
-#define OPENMP(of) ON_THREAD("OPENMP_EVENT_KIND_" of, "nameId", "OpenMP")
+#define WORK_OPENMP(of, kind) WORK_ON_THREAD("OPENMP_EVENT_KIND_" of, "nameId", "OpenMP", kind)
+#define OPENMP(of) WORK_OPENMP(of, WORK_RANGE)
 static const struct view_source openmp[] = {
-    OPENMP("THREAD"), OPENMP("PARALLEL"), OPENMP("SYNC_REGION_WAIT"), OPENMP("SYNC_REGION"), OPENMP("TASK"),
-    OPENMP("MASTER"), OPENMP("REDUCTION"), OPENMP("TASK_CREATE"), OPENMP("TASK_SCHEDULE"), OPENMP("CANCEL"),
-    OPENMP("MUTEX_WAIT"), OPENMP("CRITICAL_SECTION"), OPENMP("MUTEX_RELEASED"), OPENMP("LOCK_INIT"),
+    OPENMP("THREAD"), OPENMP("PARALLEL"), WORK_OPENMP("SYNC_REGION_WAIT", WORK_WAIT), OPENMP("SYNC_REGION"),
+    OPENMP("TASK"), OPENMP("MASTER"), OPENMP("REDUCTION"), OPENMP("TASK_CREATE"), OPENMP("TASK_SCHEDULE"),
+    OPENMP("CANCEL"), WORK_OPENMP("MUTEX_WAIT", WORK_WAIT), OPENMP("CRITICAL_SECTION"),
+    OPENMP("MUTEX_RELEASED"), OPENMP("LOCK_INIT"),
     OPENMP("LOCK_DESTROY"), OPENMP("WORKSHARE"), OPENMP("DISPATCH"), OPENMP("FLUSH"),
 };
 static const struct view_source graphics[] = {
@@ -347,11 +359,14 @@ static const struct view_source graphics[] = {
     ON_THREAD("TEGRA_INTERNAL_API_CALLS", "nameId", "Tegra"),
 };
 
-#define ON_GPU(of, column, what) \
-    { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_GPU_OTHER, .key = { "gpu" }, .label = what }
+#define WORK_ON_GPU(of, column, what, kind)                                                                        \
+    { .table = of, SPAN, .name = column, .fixed = what, .type = ROW_GPU_OTHER, .key = { "gpu" }, .label = what, \
+      .work = kind }
+#define ON_GPU(of, column, what) WORK_ON_GPU(of, column, what, WORK_OTHER)
 static const struct view_source gpu_others[] = {
-    ON_GPU("OPENGL_WORKLOAD", "nameId", "OpenGL"), ON_GPU("DX12_WORKLOAD", "nameId", "Direct3D 12"),
-    ON_GPU("VULKAN_WORKLOAD", "nameId", "Vulkan"),
+    WORK_ON_GPU("OPENGL_WORKLOAD", "nameId", "OpenGL", WORK_KERNEL),
+    WORK_ON_GPU("DX12_WORKLOAD", "nameId", "Direct3D 12", WORK_KERNEL),
+    WORK_ON_GPU("VULKAN_WORKLOAD", "nameId", "Vulkan", WORK_KERNEL),
     ON_GPU("SLI_QUERIES", NULL, "SLI queries"), ON_GPU("SLI_P2P", "transferFuncName", "SLI transfers"),
     ON_GPU("SLI_STATS", NULL, "SLI statistics"),
     { .table = "GPU_CONTEXT_SWITCH_EVENTS", .start = "timestamp", .fixed = "Context switch", .type = ROW_GPU_OTHER,
@@ -359,13 +374,13 @@ static const struct view_source gpu_others[] = {
     { .table = "CUDA_GPU_MEMORY_POOL_EVENTS", .start = "start", .fixed = "Memory pool", .type = ROW_GPU_OTHER,
       .key = { "deviceId", "globalPid" }, .label = "Memory pools" },
     { .table = "CUPTI_ACTIVITY_KIND_BLOCK_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER,
-      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks", .work = WORK_KERNEL },
     { .table = "CUPTI_ACTIVITY_KIND_BLOCK_PHASE_TRACE", SPAN, .fixed = "Block", .type = ROW_GPU_OTHER,
-      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks" },
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Blocks", .work = WORK_KERNEL },
     { .table = "CUPTI_ACTIVITY_KIND_WARP_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER,
-      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps", .work = WORK_KERNEL },
     { .table = "CUPTI_ACTIVITY_KIND_WARP_PHASE_TRACE", SPAN, .fixed = "Warp", .type = ROW_GPU_OTHER,
-      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps" },
+      .key = { "deviceId", "globalPid", "SMId" }, .label = "Warps", .work = WORK_KERNEL },
 };
 static const struct view_source windows[] = {
     ON_GPU("WDDM_EVICT_ALLOCATION_EVENTS", NULL, "WDDM evictions"),
@@ -382,13 +397,13 @@ static const struct view_source windows[] = {
     ON_GPU("NV_LOAD_BALANCE_MASTER_EVENTS", "task", "Load balance"),
     ON_GPU("NV_LOAD_BALANCE_EVENTS", "task", "Load balance"),
     { .table = "MEMORY_TRANSFER_EVENTS", .start = "start", .fixed = "Memory transfer", .type = ROW_GPU_OTHER,
-      .key = { "gpu" }, .label = "Memory transfers" },
+      .key = { "gpu" }, .label = "Memory transfers", .work = WORK_COPY },
 };
 static const struct view_source process_others[] = {
     { .table = "CUDA_UM_CPU_PAGE_FAULT_EVENTS", .start = "start", .name = "CpuInstruction", .fixed = "Page fault",
       .type = ROW_PROCESS_OTHER, .key = { "globalPid" }, .label = "Page faults of unified memory" },
     { .table = "GPU_VIDEO_ENGINE_WORKLOAD", SPAN, .fixed = "Video engine", .type = ROW_PROCESS_OTHER,
-      .key = { "globalPid" }, .label = "Video engines" },
+      .key = { "globalPid" }, .label = "Video engines", .work = WORK_KERNEL },
 };
 static const struct view_source machine[] = {
     { .table = "GENERIC_EVENTS", .start = "timestamp", .name = "typeId", .type = ROW_THREAD_OTHER,
@@ -415,10 +430,10 @@ const struct view_family view_families[] = {
     FAMILY(process_others), FAMILY(machine),   FAMILY(nvtx),
 };
 const size_t view_family_count = COUNT_OF(view_families);
-_Static_assert(COUNT_OF(openmp) <= 256 >> EVENT_SOURCE_SHIFT && COUNT_OF(thread_others) <= 256 >> EVENT_SOURCE_SHIFT,
+_Static_assert(COUNT_OF(openmp) <= EVENT_SOURCES && COUNT_OF(thread_others) <= EVENT_SOURCES,
                "a tag has five bits for the source");
 
 const char *view_event_table(const struct view_row *row, uint32_t event)
 {
-    return row->family->sources[row->events.tag[event] >> EVENT_SOURCE_SHIFT].table;
+    return row->family->sources[event_source(&row->events, event)].table;
 }

@@ -17,6 +17,13 @@ struct pile {                  /* the events of one row */
     size_t part_count;
 };
 
+/* The kinds of the names of one source, + 1; 0: not known yet. The names of the string pool, and the view's own. */
+struct known_works {
+    uint32_t source;
+    uint8_t *works[2]; /* owned */
+    size_t room[2];
+};
+
 struct dealing {
     struct gather *gather;
     struct gather_block **blocks; /* owned; in the order of sources and rows */
@@ -27,6 +34,7 @@ struct dealing {
     struct keys renames;          /* pairs of a source and a name of it */
     uint32_t *renamed;            /* owned; by number in renames: the name to show */
     size_t renamed_capacity;
+    struct known_works known;     /* of the source whose blocks are dealt */
     int *codes;                   /* owned; by pile */
 };
 
@@ -145,6 +153,45 @@ static int rename_block(struct dealing *dealing, struct gather_block *block)
     return 0;
 }
 
+/* Finds the place of a name in a list that grows with the names. */
+static uint8_t *known_work(struct known_works *known, uint32_t name)
+{
+    int own = name >= VIEW_OWN_NAME;
+    size_t at = own ? name - VIEW_OWN_NAME : name, before = known->room[own];
+
+    if (at >= before) {
+        if (array_reserve(&known->works[own], &known->room[own], at + 1, 1) != 0)
+            return NULL;
+        memset(known->works[own] + before, 0, known->room[own] - before);
+    }
+    return &known->works[own][at];
+}
+
+static enum work_kind work_of(struct dealing *dealing, const struct gather_block *block, uint32_t i)
+{
+    const struct view_source *source = &dealing->gather->family->sources[block->source];
+    struct known_works *known = &dealing->known;
+    size_t length;
+
+    if (block->tag[i] & EVENT_WAITING)
+        return WORK_NONE;
+    if (!source->work_of)
+        return source->work;
+    if (known->source != block->source)
+        for (int own = 0; own < 2; own++)
+            if (known->room[own])
+                memset(known->works[own], 0, known->room[own]);
+    known->source = block->source;
+    uint8_t *work = known_work(known, block->name[i]);
+    if (work && *work)
+        return (enum work_kind)(*work - 1);
+    const char *name = view_name(dealing->gather->view, block->name[i], &length);
+    enum work_kind found = source->work_of(name, length);
+    if (work)
+        *work = (uint8_t)(found + 1);
+    return found;
+}
+
 static void deal_block(struct dealing *dealing, const struct gather_block *block)
 {
     const uint32_t *piles_of = dealing->piles_of[block->worker];
@@ -157,7 +204,7 @@ static void deal_block(struct dealing *dealing, const struct gather_block *block
         to->length_ns[at] = block->length_ns[i];
         to->name[at] = block->name[i];
         to->table_row[at] = block->table_row[i];
-        to->tag[at] = block->tag[i];
+        to->tag[at] = (uint16_t)(block->tag[i] | work_of(dealing, block, i) << EVENT_WORK_SHIFT);
         if (block->length_ns[i] == LENGTH_IS_LONG)
             to->longer[to->long_count++] = (struct view_long){ at, block->longer[next_long++].length_ns };
     }
@@ -223,6 +270,8 @@ static void dealing_free(struct dealing *dealing)
     free(dealing->piles);
     free(dealing->codes);
     free(dealing->renamed);
+    free(dealing->known.works[0]);
+    free(dealing->known.works[1]);
     keys_free(&dealing->renames);
 }
 

@@ -33,7 +33,7 @@ int events_allocate(struct view_events *events, uint32_t count, uint32_t long_co
     events->length_ns = malloc(((size_t)count + 1) * sizeof *events->length_ns);
     events->name = malloc(((size_t)count + 1) * sizeof *events->name);
     events->table_row = malloc(((size_t)count + 1) * sizeof *events->table_row);
-    events->tag = malloc((size_t)count + 1);
+    events->tag = malloc(((size_t)count + 1) * sizeof *events->tag);
     events->longer = malloc(((size_t)long_count + 1) * sizeof *events->longer);
     if (events->start_ns && events->length_ns && events->name && events->table_row && events->tag && events->longer)
         return 0;
@@ -201,7 +201,7 @@ static int cut_lanes(const struct view_events *whole, uint32_t first, uint32_t c
     memcpy(part->length_ns, whole->length_ns + from, part->count * sizeof *part->length_ns);
     memcpy(part->name, whole->name + from, part->count * sizeof *part->name);
     memcpy(part->table_row, whole->table_row + from, part->count * sizeof *part->table_row);
-    memcpy(part->tag, whole->tag + from, part->count);
+    memcpy(part->tag, whole->tag + from, part->count * sizeof *part->tag);
     for (uint32_t i = long_from; i < long_to; i++)
         part->longer[part->long_count++] = (struct view_long){ whole->longer[i].event - from,
                                                                whole->longer[i].length_ns };

@@ -235,6 +235,34 @@ int rank_map_is_needed(const struct view *view, int is_wanted)
     return (is_large || (is_wanted && view->ranks.rank_count)) && find_work(view->report);
 }
 
+/* The mean of the ranks of a host. All have the same bins. */
+static int add_mean(struct view *view, struct view_row *host)
+{
+    int ranks = 0;
+
+    for (struct view_row *row = host; row < view->rows + host->behind; row++) {
+        if (row->type != ROW_RANK_MAP)
+            continue;
+        ranks++;
+        for (uint32_t i = 0; i < row->points.count; i++)
+            if (ranks == 1 && points_add(&host->points, row->points.time_ns[i], row->points.value[i]) != 0)
+                return ERR_NO_MEMORY;
+            else if (ranks > 1 && i < host->points.count)
+                host->points.value[i] += row->points.value[i];
+    }
+    for (uint32_t i = 0; i < host->points.count; i++)
+        host->points.value[i] /= ranks;
+    return points_arrange(&host->points, 0);
+}
+
+int rank_map_means(struct view *view)
+{
+    for (size_t i = 0; i < view->row_count; i++)
+        if (view->rows[i].type == ROW_HOST && add_mean(view, &view->rows[i]) != 0)
+            return ERR_NO_MEMORY;
+    return 0;
+}
+
 int rank_map_read(struct view *view, struct error *err)
 {
     struct report_span span = report_times(view->report);

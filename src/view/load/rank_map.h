@@ -11,4 +11,7 @@ int rank_map_is_needed(const struct view *view, int is_wanted);
 /* Adds a row of values for each rank. ERR_NO_DATA: no table has the work of ranks. */
 int rank_map_read(struct view *view, struct error *err);
 
+/* Gives the rows of hosts the mean of their ranks. ERR_NO_MEMORY or 0. */
+int rank_map_means(struct view *view);
+
 #endif

@@ -9,7 +9,9 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/model/gpu.h"
 #include "base/array.h"
+#include "event_index.h"
 #include "event_search.h"
+#include "rank_map.h"
 #include "row_labels.h"
 #include "row_tree.h"
 
@@ -55,8 +57,7 @@ static struct view_row no_ids(enum row_type type)
                               .stream = -1,
                               .cpu = -1,
                               .rank = -1,
-                              .host = NO_HOST,
-                              .summary = VIEW_NO_ROW };
+                              .host = NO_HOST };
 }
 
 static struct draft *add_draft(struct drafts *drafts, enum row_type type, const struct path *path)
@@ -336,14 +337,30 @@ static int find_parent(const struct drafts *drafts, const struct view *view, siz
     return at;
 }
 
-/* A group reaches from the start to the end of all rows below it. */
+/* Rows that a folded group does not show: they divide the time or repeat other rows, and say of no device and no thread
+ * that it was busy. */
+static const enum row_type not_busy[] = { ROW_STEPS, ROW_IDLE, ROW_GPU_NVTX, ROW_GPU_TORCH, ROW_GPU_SYNC };
+
+static int is_busy_row(const struct view_row *row)
+{
+    for (size_t i = 0; i < sizeof not_busy / sizeof *not_busy; i++)
+        if (not_busy[i] == row->type)
+            return 0;
+    return 1;
+}
+
+/* A group reaches from the start to the end of all rows below it, and is busy with the work of all of them. */
 static void spread(struct view *view)
 {
-    for (size_t i = 0; i < view->row_count; i++)
+    for (size_t i = 0; i < view->row_count; i++) {
+        view->rows[i].behind = (int)i + 1;
+        view->rows[i].works = index_works(&view->rows[i].events);
+        view->rows[i].busy = is_busy_row(&view->rows[i]) ? view->rows[i].works & ~(1u << WORK_NONE) : 0;
         if (view->rows[i].kind == KIND_GROUP) {
             view->rows[i].from_ns = INT64_MAX;
             view->rows[i].to_ns = INT64_MIN;
         }
+    }
     for (size_t i = view->row_count; i-- > 0;) {
         const struct view_row *row = &view->rows[i];
         struct view_row *parent = row->parent >= 0 ? &view->rows[row->parent] : NULL;
@@ -351,6 +368,9 @@ static void spread(struct view *view)
             continue;
         parent->from_ns = row->from_ns < parent->from_ns ? row->from_ns : parent->from_ns;
         parent->to_ns = row->to_ns > parent->to_ns ? row->to_ns : parent->to_ns;
+        parent->behind = row->behind > parent->behind ? row->behind : parent->behind;
+        parent->busy |= row->busy;
+        parent->works |= row->busy;
     }
 }
 
@@ -381,43 +401,6 @@ static int make_rows(struct drafts *drafts)
     return 0;
 }
 
-/* ---- the row of a folded group --------------------------------------------------------------------------------- */
-
-/* The types of rows that are shown for a folded group, the best first. */
-static const enum row_type summaries[] = { ROW_STREAM,  ROW_TORCH,          ROW_NVTX,         ROW_CUDA_API,
-                                           ROW_PYTHON,  ROW_STATE,          ROW_OSRT,         ROW_LIBRARY,
-                                           ROW_SAMPLES, ROW_PYTHON_SAMPLES, ROW_THREAD_OTHER, ROW_RANK_MAP };
-enum { SUMMARIES = sizeof summaries / sizeof *summaries };
-
-static size_t summary_rank(enum row_type type)
-{
-    size_t i = 0;
-
-    while (i < SUMMARIES && summaries[i] != type)
-        i++;
-    return i;
-}
-
-/* Whether a row represents its group better: by its type, then by its number of events. */
-static int says_more(const struct view *view, int row, int than)
-{
-    size_t rank = summary_rank(view->rows[row].type),
-           other = than >= 0 ? summary_rank(view->rows[than].type) : SUMMARIES;
-
-    return rank != other ? rank < other
-                         : rank < SUMMARIES && view->rows[row].events.count > view->rows[than].events.count;
-}
-
-static void choose_summaries(struct view *view)
-{
-    for (size_t i = view->row_count; i-- > 0;) {
-        const struct view_row *row = &view->rows[i];
-        int stands = row->kind == KIND_GROUP ? row->summary : (int)i;
-        if (row->parent >= 0 && stands >= 0 && says_more(view, stands, view->rows[row->parent].summary))
-            view->rows[row->parent].summary = stands;
-    }
-}
-
 int tree_build(struct view *view, struct error *err)
 {
     struct drafts drafts = { .view = view, .groups.width = PATH };
@@ -428,9 +411,8 @@ int tree_build(struct view *view, struct error *err)
     for (size_t i = 0; i < view->leaf_count; i++)
         if ((code = add_leaf(&drafts, &view->leaves[i])) != 0)
             goto done;
-    if ((code = make_rows(&drafts)) != 0)
+    if ((code = make_rows(&drafts)) != 0 || (view->is_map && (code = rank_map_means(view)) != 0))
         goto done;
-    choose_summaries(view);
     code = labels_make(view, err);
 done:
     keys_free(&drafts.groups);

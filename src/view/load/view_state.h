@@ -15,6 +15,7 @@
 #include "job_rows.h"
 #include "report/reader/reader.h"
 #include "row_types.h"
+#include "view/work/work_kinds.h"
 
 #define VIEW_FURTHEST (INT64_C(1) << 61)  /* times of the report are cut there */
 #define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: all smaller numbers are exact in a double */
@@ -34,7 +35,9 @@ enum {
     EVENT_WAITING = 2 /* a sample's thread did not run */,
     EVENT_FAILED = 4,
     EVENT_FLAGS = 7,
-    EVENT_SOURCE_SHIFT = 3
+    EVENT_SOURCE_SHIFT = 3,
+    EVENT_SOURCES = 32,
+    EVENT_WORK_SHIFT = 8
 };
 
 enum { LENGTH_IS_LONG = UINT32_MAX };
@@ -49,7 +52,7 @@ struct view_events {
     uint32_t *length_ns;          /* LENGTH_IS_LONG: see longer */
     uint32_t *name;
     uint32_t *table_row;          /* in the table of the source in tag */
-    uint8_t *tag;                 /* flags, and the number of the source among the row's sources */
+    uint16_t *tag;                /* flags, the number of the source among the row's sources, the kind of work */
     struct view_long *longer;     /* owned; by event */
     uint32_t long_count;
     uint32_t *lanes;              /* owned; lane_count + 1: the first event of each lane, and count at the end */
@@ -73,7 +76,6 @@ enum { KEY_TYPE, KEY_A, KEY_B, KEY_C, KEY_D, KEY_E, KEY_PARTS };
 
 struct view_row {
     int parent;                           /* VIEW_NO_ROW at the top; always a row before this one */
-    int summary;                          /* of a group: the row that is drawn while it is collapsed, or VIEW_NO_ROW */
     enum row_type type;
     enum row_kind kind;
     const char *label, *detail, *unit;    /* in the view's arena; any bytes; "" if there is none */
@@ -83,6 +85,9 @@ struct view_row {
     int64_t rank;                         /* in the job, or -1 */
     int host;                             /* number in view->ranks, or NO_HOST */
     int64_t from_ns, to_ns;               /* of its events; of a group, of all below it */
+    unsigned works, busy;                 /* bits of kinds: of its events; of those that show that something was busy,
+                                           * also in the rows below it */
+    int behind;                           /* of a group: the row behind all rows below it */
     int64_t key[KEY_PARTS];
     int spill;                            /* 0, or how many rows of the same key come before: a row has at
                                            * most VIEW_MOST_LANES lanes */
@@ -137,6 +142,15 @@ struct view {
     struct view *other;                   /* the second of two runs that are compared; NULL: there is none */
     struct answer_cache *cache; /* owned; results that answers keep from one request to the next; never NULL */
 };
+
+static inline uint32_t event_source(const struct view_events *events, uint32_t event)
+{
+    return events->tag[event] >> EVENT_SOURCE_SHIFT & (EVENT_SOURCES - 1);
+}
+static inline enum work_kind event_work(const struct view_events *events, uint32_t event)
+{
+    return (enum work_kind)(events->tag[event] >> EVENT_WORK_SHIFT);
+}
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */
 

@@ -15,19 +15,21 @@ function expect(bytes: ArrayBuffer, magic: string): void {
 
 function slicesOf(bytes: ArrayBuffer, at: number, count: number): Tile["slices"] {
   const reals = new Float64Array(bytes, at, count * 4), words = new Uint32Array(bytes, at, count * 8);
-  const halves = new Uint16Array(bytes, at, count * 16), octets = new Uint8Array(bytes, at, count * SLICE_BYTES);
+  const octets = new Uint8Array(bytes, at, count * SLICE_BYTES);
   const slices = {
-    count, from: new Float64Array(count), to: new Float64Array(count), event: new Uint32Array(count), name: new Uint32Array(count),
-    lane: new Uint16Array(count), colour: new Uint8Array(count), flags: new Uint8Array(count),
+    count, from: new Float64Array(count), to: new Float64Array(count), row: new Uint32Array(count), event: new Uint32Array(count), name: new Uint32Array(count),
+    lane: new Uint16Array(count), work: new Uint8Array(count), colour: new Uint8Array(count), flags: new Uint8Array(count),
   };
   for (let i = 0; i < count; i++) {
     slices.from[i] = reals[i * 4];
     slices.to[i] = reals[i * 4 + 1];
     slices.event[i] = words[i * 8 + 4];
     slices.name[i] = words[i * 8 + 5];
-    slices.lane[i] = halves[i * 16 + 12];
+    slices.lane[i] = octets[i * 32 + 24];
+    slices.work[i] = octets[i * 32 + 25];
     slices.colour[i] = octets[i * 32 + 26];
     slices.flags[i] = octets[i * 32 + 27];
+    slices.row[i] = words[i * 8 + 7];
   }
   return slices;
 }
@@ -49,14 +51,15 @@ function denseOf(bytes: ArrayBuffer, at: number, count: number): Tile["dense"] {
   const octets = new Uint8Array(bytes, at, count * DENSE_BYTES);
   const dense = {
     count, pixel: new Uint16Array(count), pixels: new Uint16Array(count), events: new Uint32Array(count), name: new Uint32Array(count),
-    lane: new Uint16Array(count), colour: new Uint8Array(count), busy: new Uint8Array(count),
+    lane: new Uint16Array(count), work: new Uint8Array(count), colour: new Uint8Array(count), busy: new Uint8Array(count),
   };
   for (let i = 0; i < count; i++) {
     dense.pixel[i] = halves[i * 8];
     dense.pixels[i] = halves[i * 8 + 1];
     dense.events[i] = words[i * 4 + 1];
     dense.name[i] = words[i * 4 + 2];
-    dense.lane[i] = halves[i * 8 + 6];
+    dense.lane[i] = octets[i * 16 + 12];
+    dense.work[i] = octets[i * 16 + 13];
     dense.colour[i] = octets[i * 16 + 14];
     dense.busy[i] = octets[i * 16 + 15];
   }

@@ -17,7 +17,8 @@ export interface Row {
   from: number;
   to: number;
   open: boolean;
-  summary?: number;
+  /** Numbers of the kinds of work that its events are; of a group, that the rows below it are busy with. */
+  kinds: number[];
   unit?: string;
   min?: number;
   max?: number;
@@ -59,8 +60,9 @@ export interface About {
 export interface Tile {
   row: number;
   kind: Kind;
-  slices: { count: number; from: Float64Array; to: Float64Array; event: Uint32Array; name: Uint32Array; lane: Uint16Array; colour: Uint8Array; flags: Uint8Array };
-  dense: { count: number; pixel: Uint16Array; pixels: Uint16Array; events: Uint32Array; name: Uint32Array; lane: Uint16Array; colour: Uint8Array; busy: Uint8Array };
+  /** row: the row of the event, which in the tile of a group is one below it. */
+  slices: { count: number; from: Float64Array; to: Float64Array; row: Uint32Array; event: Uint32Array; name: Uint32Array; lane: Uint16Array; work: Uint8Array; colour: Uint8Array; flags: Uint8Array };
+  dense: { count: number; pixel: Uint16Array; pixels: Uint16Array; events: Uint32Array; name: Uint32Array; lane: Uint16Array; work: Uint8Array; colour: Uint8Array; busy: Uint8Array };
   points: { count: number; time: Float64Array; min: Float64Array; max: Float64Array; last: Float64Array };
 }
 

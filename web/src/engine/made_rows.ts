@@ -4,6 +4,8 @@
 import { TILE_PIXELS, type Cell, type Event, type EventDetails, type EventFilter, type EventPage, type EventPageWanted, type Field, type Row, type SqlResult, type Tile } from "./engine";
 
 export const MADE_ROW = 1_000_000_000;
+/** The kind of work that results of queries are drawn as. */
+const RANGE = 9;
 const MADE_NAME = 0xc000_0000;
 
 export const isMade = (row: number): boolean => row >= MADE_ROW;
@@ -75,7 +77,7 @@ export class MadeRows {
     const lanes = intoLanes(events);
     events.sort((a, b) => a.lane - b.lane || a.from - b.from).forEach((event, index) => (event.event = index));
     const row: Row = {
-      id: this.next++, parent: -1, kind: events.some(({ from, to }) => to > from) ? "slices" : "ticks", type: "query", label, detail: "SQL", lanes, events: events.length, open: true,
+      id: this.next++, parent: -1, kind: events.some(({ from, to }) => to > from) ? "slices" : "ticks", type: "query", label, detail: "SQL", lanes, kinds: [RANGE], events: events.length, open: true,
       from: events.reduce((least, { from }) => Math.min(least, from), Infinity), to: events.reduce((most, { to }) => Math.max(most, to), -Infinity),
     };
     this.rows.set(row.id, { row, events, result });
@@ -103,13 +105,13 @@ export class MadeRows {
     const made = this.rows.get(row);
     const [from, to] = [index * TILE_PIXELS * 2 ** level, (index + 1) * TILE_PIXELS * 2 ** level];
     const events = (made?.events ?? []).filter((event) => event.from < to && event.to >= from);
-    const none = { count: 0, pixel: new Uint16Array(), pixels: new Uint16Array(), events: new Uint32Array(), name: new Uint32Array(), lane: new Uint16Array(), colour: new Uint8Array(), busy: new Uint8Array() };
+    const none = { count: 0, pixel: new Uint16Array(), pixels: new Uint16Array(), events: new Uint32Array(), name: new Uint32Array(), lane: new Uint16Array(), work: new Uint8Array(), colour: new Uint8Array(), busy: new Uint8Array() };
     return {
       row,
       kind: made?.row.kind ?? "slices",
       slices: {
-        count: events.length, from: Float64Array.from(events, (event) => event.from), to: Float64Array.from(events, (event) => event.to), event: Uint32Array.from(events, (event) => event.event),
-        name: Uint32Array.from(events, (event) => this.nameOf(event.name)), lane: Uint16Array.from(events, (event) => event.lane), colour: Uint8Array.from(events, (event) => colourOf(event.name)), flags: new Uint8Array(events.length),
+        count: events.length, from: Float64Array.from(events, (event) => event.from), to: Float64Array.from(events, (event) => event.to), row: new Uint32Array(events.length).fill(row), event: Uint32Array.from(events, (event) => event.event),
+        name: Uint32Array.from(events, (event) => this.nameOf(event.name)), lane: Uint16Array.from(events, (event) => event.lane), work: new Uint8Array(events.length).fill(RANGE), colour: Uint8Array.from(events, (event) => colourOf(event.name)), flags: new Uint8Array(events.length),
       },
       dense: none,
       points: { count: 0, time: new Float64Array(), min: new Float64Array(), max: new Float64Array(), last: new Float64Array() },

@@ -123,10 +123,10 @@ function events(timeline: Timeline, pointer: Pointer): void {
   };
   /** With nothing selected: what the focused row has at the pointer, or near the middle. */
   const first = (): void => {
-    const row = timeline.lineFor(timeline.focusedRow)?.drawn;
-    if (!row) return;
+    const line = timeline.lineFor(timeline.focusedRow);
+    if (!line?.drawn) return;
     const { view, engine } = app.state;
-    engine.at(row.id, Math.round(pointer.time), 0, Math.ceil(view.to - view.from)).then((found) => app.select(found), fail);
+    engine.at(line.drawn.id, Math.round(pointer.time), line.slots[0]?.lane ?? 0, Math.ceil(view.to - view.from)).then((found) => app.select(found), fail);
   };
   const same = (back: boolean) => (): void => {
     const { details, engine } = app.state;

@@ -2,13 +2,15 @@
 // tiles that are drawn, so that an answer is there at once.
 
 import type { Row } from "../engine/engine";
-import type { Line } from "./layout";
+import { laneAt, type Line } from "./layout";
 import type { Lens } from "./lens";
 import type { Piece, Tiles } from "./tiles";
 
 const REACH = 3;
 
 interface HitSlice {
+  /** The row of the event: in a folded group one below it. */
+  row: number;
   event: number;
   name: number;
   from: number;
@@ -19,12 +21,16 @@ interface HitSlice {
 }
 interface HitDense {
   count: number;
+  /** The kind of work, and the share of the time in which there was some, 0 … 1. */
+  work: number;
+  busy: number;
   name: number;
   from: number;
   to: number;
 }
 export interface Hit {
   line: Line;
+  /** The row that is drawn there. */
   row: Row;
   lane: number;
   time: number;
@@ -37,16 +43,16 @@ export interface Hit {
 export function hitLine(line: Line, y: number, x: number, lens: Lens, tiles: Tiles, firstLane: number): Hit | null {
   const row = line.drawn;
   if (!row) return null;
-  const shown = Math.floor((y - line.inset) / line.laneHeight);
-  const hit: Hit = { line, row, lane: Math.max(0, Math.min(line.lanes - 1, shown)) + firstLane, time: lens.time(x), slice: null, dense: null, value: null };
+  const lane = laneAt(line, y, firstLane);
+  const hit: Hit = { line, row, lane: Math.max(0, lane), time: lens.time(x), slice: null, dense: null, value: null };
   const pieces: Piece[] = [];
   const reach = REACH / lens.scale;
   tiles.pieces(row.id, lens.level, hit.time - reach, hit.time + reach, pieces);
-  if (row.kind === "counter") {
+  if (pieces.some(({ tile }) => tile.kind === "counter")) {
     hit.value = valueAt(pieces, hit.time);
     return hit;
   }
-  if (shown < 0 || shown >= line.lanes) return hit;
+  if (lane < 0) return hit;
   for (const piece of pieces) {
     hit.slice = nearest(piece, hit, reach);
     hit.dense ??= denseAt(piece, hit);
@@ -65,7 +71,7 @@ function nearest({ tile }: Piece, hit: Hit, reach: number): HitSlice | null {
     const away = Math.max(from - hit.time, hit.time - to, 0);
     if (away > distance || (away === distance && best && best.to - best.from <= to - from)) continue;
     distance = away;
-    best = { event: slices.event[i]!, name: slices.name[i]!, from, to, lane: hit.lane, flags: slices.flags[i]! };
+    best = { row: slices.row[i]!, event: slices.event[i]!, name: slices.name[i]!, from, to, lane: hit.lane, flags: slices.flags[i]! };
   }
   return best;
 }
@@ -73,12 +79,15 @@ function nearest({ tile }: Piece, hit: Hit, reach: number): HitSlice | null {
 function denseAt({ tile, start, level }: Piece, hit: Hit): HitDense | null {
   const { dense } = tile;
   const pixel = 2 ** level;
+  let best: HitDense | null = null;
   for (let i = 0; i < dense.count; i++) {
     const from = start + dense.pixel[i]! * pixel;
     const to = from + dense.pixels[i]! * pixel;
-    if (dense.lane[i] === hit.lane && from <= hit.time && hit.time < to) return { count: dense.events[i]!, name: dense.name[i]!, from, to };
+    const busy = dense.busy[i]! / 255;
+    if (dense.lane[i] !== hit.lane || from > hit.time || hit.time >= to || (best && best.busy >= busy)) continue;
+    best = { count: dense.events[i]!, name: dense.name[i]!, work: dense.work[i]!, busy, from, to };
   }
-  return null;
+  return best;
 }
 
 function valueAt(pieces: readonly Piece[], time: number): Hit["value"] {
@@ -90,12 +99,12 @@ function valueAt(pieces: readonly Piece[], time: number): Hit["value"] {
   return value;
 }
 
-/** The lane of an event, if a tile in sight shows it by itself. */
-export function laneOf(tiles: Tiles, row: number, event: number, from: number, to: number, lens: Lens): number | null {
+/** The lane of an event in the tiles of a row that is drawn, its own or a folded group, if one in sight shows it by itself. */
+export function laneOf(tiles: Tiles, drawn: number, row: number, event: number, from: number, to: number, lens: Lens): number | null {
   const pieces: Piece[] = [];
-  tiles.pieces(row, lens.level, Math.max(from, lens.from), Math.min(Math.max(to, from + 1), lens.to), pieces);
+  tiles.pieces(drawn, lens.level, Math.max(from, lens.from), Math.min(Math.max(to, from + 1), lens.to), pieces);
   for (const { tile } of pieces) {
-    for (let i = 0; i < tile.slices.count; i++) if (tile.slices.event[i] === event) return tile.slices.lane[i]!;
+    for (let i = 0; i < tile.slices.count; i++) if (tile.slices.event[i] === event && tile.slices.row[i] === row) return tile.slices.lane[i]!;
   }
   return null;
 }

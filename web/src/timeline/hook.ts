@@ -1,11 +1,14 @@
 // window.tachoTest: what is on the picture, for tests that press keys and look. It reads; nothing runs unless it is called.
 
+import { laneBox } from "./layout";
 import { RULER } from "./ruler";
 import type { Piece } from "./tiles";
 import type { Timeline } from "./timeline";
 
 interface DrawnEvent {
   row: number;
+  /** The kind of work. */
+  work: number;
   event: number;
   nameId: number;
   /** Known only once it was needed on the picture; `named` has all. */
@@ -28,7 +31,7 @@ interface Seen {
   rested: { from: number; to: number } | null;
   rows: { id: number; label: string; type: string; x: number; y: number; w: number; h: number; open: boolean; pinned: boolean; drawn: number | null }[];
   events: DrawnEvent[];
-  dense: { row: number; lane: number; count: number; x: number; w: number }[];
+  dense: { row: number; lane: number; work: number; count: number; x: number; w: number }[];
   arrows: { kind: string; fromX: number; fromY: number; toX: number; toY: number }[];
   /** The selected collective on the ranks in sight. */
   instance: { row: number; x: number; y: number; width: number; height: number; last: boolean }[];
@@ -86,27 +89,27 @@ function look(timeline: Timeline): Seen {
     if (!drawn) continue;
     const pieces: Piece[] = [];
     tiles.pieces(drawn.id, lens.level, lens.from, lens.to, pieces);
-    const told = new Set<number>();
+    const told = new Set<string>();
     const first = timeline.firstLane(drawn.id);
     for (const { tile, start, level, from, to } of pieces) {
       const { slices, dense } = tile;
       for (let i = 0; i < slices.count; i++) {
-        const lane = slices.lane[i]! - first;
-        const top = y + line.inset + lane * line.laneHeight;
-        if (lane < 0 || lane >= line.lanes || slices.to[i]! < lens.from || slices.from[i]! > lens.to || top > height || told.has(slices.event[i]!)) continue;
-        told.add(slices.event[i]!);
+        const place = laneBox(line, slices.lane[i]!, first);
+        const id = `${slices.row[i]}.${slices.event[i]}`;
+        if (!place || slices.to[i]! < lens.from || slices.from[i]! > lens.to || y + place.top > height || told.has(id)) continue;
+        told.add(id);
         const x = Math.max(0, lens.x(slices.from[i]!));
         const w = Math.min(lens.width, lens.x(slices.to[i]!)) - x;
         seen.events.push({
-          row: drawn.id, event: slices.event[i]!, nameId: slices.name[i]!, name: names.known(slices.name[i]!), lane: slices.lane[i]!, from: slices.from[i]!, to: slices.to[i]!,
-          x: box.left + x, y: box.top + top, w, h: line.laneHeight,
+          row: slices.row[i]!, work: slices.work[i]!, event: slices.event[i]!, nameId: slices.name[i]!, name: names.known(slices.name[i]!), lane: slices.lane[i]!, from: slices.from[i]!, to: slices.to[i]!,
+          x: box.left + x, y: box.top + y + place.top, w, h: place.height,
         });
       }
       for (let i = 0; i < dense.count; i++) {
         const begin = start + dense.pixel[i]! * 2 ** level;
         const end = begin + dense.pixels[i]! * 2 ** level;
         if (end < Math.max(from, lens.from) || begin > Math.min(to, lens.to)) continue;
-        seen.dense.push({ row: drawn.id, lane: dense.lane[i]!, count: dense.events[i]!, x: box.left + lens.x(begin), w: (end - begin) * lens.scale });
+        seen.dense.push({ row: drawn.id, lane: dense.lane[i]!, work: dense.work[i]!, count: dense.events[i]!, x: box.left + lens.x(begin), w: (end - begin) * lens.scale });
       }
     }
   }

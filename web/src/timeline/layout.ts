@@ -3,6 +3,7 @@
 
 import type { Row } from "../engine/engine";
 import type { RowChoices } from "../app";
+import { slotsOf, type Slot } from "./kinds";
 
 const LANE = 18;
 const PADDING = 3;
@@ -12,7 +13,6 @@ const GRAPH = 48;
 const STRIP = 16;
 export const FEW_LANES = 8;
 const MANY_LANES = 200;
-const FOLDED_LANES = 6;
 
 export type Scale = readonly [low: number, high: number];
 
@@ -24,7 +24,7 @@ function scaleOf({ min = 0, max = 0, unit }: Row, own: boolean): Scale {
 /** One row on the screen. */
 export interface Line {
   row: Row;
-  /** The row whose events are drawn here: the row itself, a folded group's summary, or none. */
+  /** The row whose tiles are drawn here: the row itself, or none for an open group. */
   drawn: Row | null;
   depth: number;
   /** From the top of its section, the pinned or the scrolled one. */
@@ -34,6 +34,8 @@ export interface Line {
   laneHeight: number;
   /** Where the first lane begins within the line. */
   inset: number;
+  /** Of a folded group: the places of its lanes, which differ in height. */
+  slots: readonly Slot[];
   /** Lanes that do not fit; the first lane shown is chosen by scrolling. */
   hidden: number;
   /** Of a graph: the values that its lower and upper edge stand for. */
@@ -104,18 +106,41 @@ export class Tree {
   }
 }
 
-function measured(row: Row, drawn: Row | null, tall: boolean): Pick<Line, "height" | "lanes" | "laneHeight" | "inset" | "hidden"> {
-  if (!drawn) return { height: HEADING, lanes: 0, laneHeight: 0, inset: PADDING, hidden: 0 };
-  if (drawn.type === "map") return { height: STRIP, lanes: 1, laneHeight: STRIP - 1, inset: 0, hidden: 0 };
-  if (drawn.kind === "counter") return { height: drawn === row ? GRAPH : HEADING, lanes: 1, laneHeight: (drawn === row ? GRAPH : HEADING) - 8, inset: 4, hidden: 0 };
-  const lanes = Math.max(1, drawn.lanes);
-  if ((drawn.kind === "states" && drawn.type !== "idle") || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, hidden: 0 };
-  if (drawn !== row) {
-    const shown = Math.min(lanes, FOLDED_LANES);
-    return { height: HEADING, lanes: shown, laneHeight: LANE / shown, inset: PADDING, hidden: lanes - shown };
+/** A rank of a map, or a folded group of such: a strip that is the darker, the busier it was. */
+export function isStrip({ type, kind, unit }: Row): boolean {
+  return type === "map" || (kind === "group" && unit === "%");
+}
+
+function measured(drawn: Row | null, tall: boolean): Pick<Line, "height" | "lanes" | "laneHeight" | "inset" | "slots" | "hidden"> {
+  const fixed = { slots: [], hidden: 0 };
+  if (!drawn) return { height: HEADING, lanes: 0, laneHeight: 0, inset: PADDING, ...fixed };
+  if (isStrip(drawn)) return { height: STRIP, lanes: 1, laneHeight: STRIP - 1, inset: 0, ...fixed };
+  if (drawn.kind === "counter") return { height: GRAPH, lanes: 1, laneHeight: GRAPH - 8, inset: 4, ...fixed };
+  if (drawn.kind === "group") {
+    const slots = slotsOf(drawn.kinds, LANE);
+    return { height: HEADING, lanes: slots.length, laneHeight: LANE / Math.max(1, slots.length), inset: PADDING, slots, hidden: 0 };
   }
+  if ((drawn.kind === "states" && drawn.type !== "idle") || drawn.kind === "ticks") return { height: HEADING, lanes: 1, laneHeight: 12, inset: 6, ...fixed };
+  const lanes = Math.max(1, drawn.lanes);
   const shown = Math.min(lanes, tall ? MANY_LANES : FEW_LANES);
-  return { height: shown * LANE + 2 * PADDING, lanes: shown, laneHeight: LANE, inset: PADDING, hidden: lanes - shown };
+  return { height: shown * LANE + 2 * PADDING, lanes: shown, laneHeight: LANE, inset: PADDING, slots: [], hidden: lanes - shown };
+}
+
+/** Where a lane of the line's tiles is, from the top of the line; `first` is the first lane that is shown. Null: it is not shown. */
+export function laneBox(line: Line, lane: number, first: number): { top: number; height: number } | null {
+  if (line.slots.length > 0) {
+    const slot = line.slots.find((one) => one.lane === lane);
+    return slot ? { top: line.inset + slot.top, height: slot.height } : null;
+  }
+  const at = lane - first;
+  return at < 0 || at >= line.lanes ? null : { top: line.inset + at * line.laneHeight, height: line.laneHeight };
+}
+
+/** The lane of the line's tiles at a height; -1 above and below them. */
+export function laneAt(line: Line, y: number, first: number): number {
+  if (line.slots.length > 0) return line.slots.find(({ top, height }) => y >= line.inset + top && y < line.inset + top + height)?.lane ?? -1;
+  const at = Math.floor((y - line.inset) / line.laneHeight);
+  return at < 0 || at >= line.lanes ? -1 : at + first;
 }
 
 /** Rows that a filter keeps: those whose name has the text, what lies below them, and what leads to them. */
@@ -143,7 +168,7 @@ export function layOutSome(tree: Tree, { tall }: RowChoices, some: ReadonlySet<n
     if (!some.has(row.id) || row.kind === "group") continue;
     const isTall = tall.includes(row.id);
     const around = labelsAround(tree, row.id);
-    const line: Line = { row, drawn: row, depth: 0, y: layout.height, parent: false, open: false, pinned: false, around, scale: scaleOf(row, isTall), ...measured(row, row, isTall) };
+    const line: Line = { row, drawn: row, depth: 0, y: layout.height, parent: false, open: false, pinned: false, around, scale: scaleOf(row, isTall), ...measured(row, isTall) };
     layout.height += line.height;
     layout.lines.push(line);
     layout.byRow.set(row.id, line);
@@ -162,10 +187,9 @@ export function layOut(tree: Tree, choices: RowChoices, empty: ReadonlySet<numbe
   const lineOf = (row: Row, depth: number, pinned: boolean): Line => {
     const parent = tree.of(row.id).length > 0;
     const open = parent && (kept !== null || row.open !== toggled.has(row.id));
-    const summary = row.summary === undefined ? null : (tree.byId.get(row.summary) ?? null);
-    const drawn = row.kind !== "group" ? row : open && !pinned ? null : summary;
+    const drawn = row.kind !== "group" ? row : (open && !pinned) || (row.kinds.length === 0 && !isStrip(row)) ? null : row;
     const around = pinned ? labelsAround(tree, row.id) : "";
-    return { row, drawn, depth, y: 0, parent, open, pinned, around, scale: scaleOf(drawn ?? row, tall.has(row.id)), ...measured(row, drawn, tall.has(row.id)) };
+    return { row, drawn, depth, y: 0, parent, open, pinned, around, scale: scaleOf(drawn ?? row, tall.has(row.id)), ...measured(drawn, tall.has(row.id)) };
   };
   const shows = (row: Row): boolean => {
     if (kept && !kept.has(row.id)) return false;

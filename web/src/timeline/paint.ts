@@ -5,14 +5,16 @@ import { FLAG_FAILED, FLAG_NO_END, FLAG_WAITING, type Row } from "../engine/engi
 import { heatOf } from "../ui/colour";
 import type { Surface } from "../ui/surface";
 import type { Columns } from "./columns";
-import type { Line, Scale } from "./layout";
+import { isStrip, laneBox, type Line, type Scale } from "./layout";
 import type { Lens } from "./lens";
 import type { Names } from "./names";
-import { BRIGHT, DIM, THIN, TICK, type Palette } from "./palette";
+import { BRIGHT, DIM, keyOf, THIN, TICK, type Palette } from "./palette";
 import type { Piece, Tiles } from "./tiles";
 
 export const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 const LABELLED = 22;
+/** A lane that is lower has no names. */
+const LETTERS = 9.5;
 /** How strong a moment is whose thread did not run, against one whose thread did. */
 const PALE = 0.4;
 
@@ -70,8 +72,26 @@ class Boxes {
   }
 }
 
+/** Boxes that lie on each other, in the order in which they came. */
+class Stack {
+  private boxes: { colour: string; x: number; y: number; width: number; height: number }[] = [];
+
+  add(colour: string, x: number, y: number, width: number, height: number): void {
+    this.boxes.push({ colour, x, y, width, height });
+  }
+
+  draw(surface: Surface): void {
+    for (const { colour, x, y, width, height } of this.boxes) {
+      surface.fillStyle = colour;
+      surface.fillRect(x, y, width, height);
+    }
+  }
+}
+
 export class Painter {
   private boxes = new Boxes();
+  /** Of folded groups: below the columns. */
+  private under = new Stack();
   private labels: Label[] = [];
   private pieces: Piece[] = [];
   private last = new Int32Array(0);
@@ -92,17 +112,20 @@ export class Painter {
     this.pieces.length = 0;
     tiles.pieces(row.id, lens.level, lens.from, lens.to, this.pieces);
     if (this.pieces.length === 0) return;
-    if (row.type === "map") {
+    if (isStrip(row)) {
       this.strip(row, line.scale, top + line.inset, line.laneHeight);
     } else if (row.kind === "counter") {
       const pieces = [...this.pieces];
       this.graphs.push(() => this.counter(row, line.scale, pieces, top + line.inset, line.laneHeight));
+    } else if (row.kind === "group") {
+      this.folded(line, top);
     } else {
       this.slices(line, row, top);
     }
   }
 
   finish(flush: (columns: Columns) => void): void {
+    this.under.draw(this.surface);
     flush(this.columns);
     this.boxes.draw(this.surface);
     this.write();
@@ -138,7 +161,7 @@ export class Painter {
         const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
         if (begin >= end || end < lens.from || begin > lens.to) continue;
         const name = dense.name[i]!;
-        const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.colour[i]!, name, emphasis))]!;
+        const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.work[i]!, dense.colour[i]!, name, emphasis))]!;
         const busy = dense.busy[i]! / 255;
         const strength = 80 + 175 * (ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : busy);
         this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(ticks ? strength * (PALE + (1 - PALE) * busy) : strength));
@@ -153,7 +176,7 @@ export class Painter {
         const x0 = Math.max(-4, lens.x(begin));
         const x1 = Math.min(edge, lens.x(end));
         const name = slices.name[i]!;
-        const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.colour[i]!, name, emphasis);
+        const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.work[i]!, slices.colour[i]!, name, emphasis);
         const state = states ? palette.state(slices.colour[i]!) : null;
         const flags = slices.flags[i]!;
         if (x1 - x0 < thin) {
@@ -175,16 +198,75 @@ export class Painter {
     }
   }
 
-  private shade(colour: number, name: number, emphasis: Emphasis): number {
-    if (name === emphasis.same) return BRIGHT + colour;
-    if (!emphasis.found) return colour;
-    return (emphasis.found.has(name) ? BRIGHT : DIM) + colour;
+  /** A folded group: long events of all rows below it, the shortest on top, and over them the share of time that all others fill. */
+  private folded(line: Line, top: number): void {
+    const { lens, palette, emphasis } = this.scene;
+    const places = new Map<number, { y: number; height: number; column: number; free: Uint8Array }>();
+    for (const { lane } of line.slots) {
+      const box = laneBox(line, lane, 0)!;
+      const y = this.snap(top + box.top);
+      const height = Math.max(1 / this.ratio, this.snap(top + box.top + box.height) - y);
+      places.set(lane, { y, height, column: this.columns.lane(y, height), free: new Uint8Array(Math.ceil(lens.width) + 1).fill(1) });
+    }
+    for (const { tile, level, start, from, to } of this.pieces) {
+      const { slices, dense } = tile;
+      const pixel = 2 ** level;
+      for (let i = 0; i < dense.count; i++) {
+        const place = places.get(dense.lane[i]!);
+        const begin = Math.max(from, start + dense.pixel[i]! * pixel);
+        const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
+        if (!place || begin >= end || end < lens.from || begin > lens.to) continue;
+        const [x0, x1] = [Math.max(0, lens.x(begin)), Math.min(lens.width, lens.x(end))];
+        // Moments take no time: their number says how much there is.
+        const share = dense.busy[i]! > 0 ? dense.busy[i]! / 255 : Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) / 2;
+        const colour = palette.word[thinned(this.shade(dense.work[i]!, dense.colour[i]!, dense.name[i]!, emphasis))]!;
+        this.columns.put(place.column, x0, x1, colour, Math.round(80 + 175 * share));
+        place.free.fill(0, Math.floor(x0), Math.ceil(x1));
+      }
+      for (let i = slices.count - 1; i >= 0; i--) this.foldedLabel(places, tile, i, from, to);
+      for (let i = 0; i < slices.count; i++) {
+        const place = places.get(slices.lane[i]!);
+        const [left, right] = [this.snap(Math.max(-4, lens.x(Math.max(from, slices.from[i]!)))), this.snap(Math.min(lens.width + 4, lens.x(Math.min(to, slices.to[i]!))))];
+        if (!place || right < 0 || left > lens.width) continue;
+        const edge = slices.to[i]! <= to && right - left > 4 ? 1 / this.ratio : 0;
+        const width = Math.max(1 / this.ratio, right - left - edge);
+        this.under.add(palette.fill[this.shade(slices.work[i]!, slices.colour[i]!, slices.name[i]!, emphasis)]!, left, place.y, width, place.height);
+        if (edge > 0) this.under.add(palette.faint, left + width, place.y, edge, place.height);
+        if (slices.flags[i]! & FLAG_FAILED) this.under.add(palette.warning, left, place.y + place.height - 2, width, 2);
+      }
+    }
+  }
+
+  /** The name of a slice of a folded group, in the first place where nothing lies on it. */
+  private foldedLabel(places: ReadonlyMap<number, { y: number; height: number; free: Uint8Array }>, { slices }: Piece["tile"], i: number, from: number, to: number): void {
+    const { lens, emphasis } = this.scene;
+    const place = places.get(slices.lane[i]!);
+    const left = Math.max(0, Math.ceil(lens.x(Math.max(from, slices.from[i]!))));
+    const right = Math.min(Math.floor(lens.width), Math.floor(lens.x(Math.min(to, slices.to[i]!))));
+    if (!place || right <= left) return;
+    for (let x = left; x < right && place.height >= LETTERS; ) {
+      let end = x;
+      while (end < right && place.free[end] === 1) end++;
+      if (end - x >= LABELLED) {
+        this.labels.push({ name: slices.name[i]!, x: x + 4, y: place.y + place.height / 2, width: end - x - 7, ink: inkOf(this.shade(slices.work[i]!, slices.colour[i]!, slices.name[i]!, emphasis)) });
+        break;
+      }
+      x = end + 1;
+    }
+    place.free.fill(0, left, right);
+  }
+
+  private shade(work: number, colour: number, name: number, emphasis: Emphasis): number {
+    const key = keyOf(work, colour);
+    if (name === emphasis.same) return BRIGHT + key;
+    if (!emphasis.found) return key;
+    return (emphasis.found.has(name) ? BRIGHT : DIM) + key;
   }
 
   /** Moments are too thin for the colour of a name to be told; they are alike but for those that are looked for. */
   private tick(name: number, emphasis: Emphasis): number {
-    const shade = this.shade(0, name, emphasis);
-    return shade === 0 ? TICK : shade;
+    const shade = this.shade(0, 0, name, emphasis);
+    return shade === keyOf(0, 0) ? TICK : shade;
   }
 
   private write(): void {

@@ -12,6 +12,11 @@ export const THIN = 768;
 const GREY = 1024;
 export const TICK = 1025;
 
+/** The colour of an event, by its kind of work and the byte of its name: an index of `fill` and `word`. */
+export function keyOf(_work: number, colour: number): number {
+  return colour;
+}
+
 interface Look {
   lightness: readonly number[];
   chroma: number;

@@ -9,7 +9,7 @@ import { Columns } from "./columns";
 import { hatch, outlined, sayOutlined } from "./cut";
 import type { Heading } from "./heading";
 import { laneOf } from "./hit";
-import type { Line } from "./layout";
+import { laneBox, type Line } from "./layout";
 import type { Lens } from "./lens";
 import { arrowOf, arrowsOf, drawArrows, MARKED, MOST_LINKS, type Arrow, type Place } from "./links";
 import { drawMarks, drawRowMarks } from "./marks";
@@ -160,7 +160,7 @@ export class Picture {
     return calls.flatMap((call) => {
       const line = this.timeline.lineFor(call.row);
       if (!line || call.to < lens.from || call.from > lens.to) return [];
-      const lane = line.drawn?.id === call.row ? laneOf(this.timeline.tiles, call.row, call.event, call.from, call.to, lens) : null;
+      const lane = line.drawn ? laneOf(this.timeline.tiles, line.drawn.id, call.row, call.event, call.from, call.to, lens) : null;
       const box = this.laneBox(line, lane);
       const top = RULER + (line.pinned ? 0 : this.timeline.layout.pinnedHeight);
       if (!box || box.y + box.height < top || box.y > height) return [];
@@ -179,9 +179,10 @@ export class Picture {
   }
 
   private outline(surface: Surface, lens: Lens, row: number, event: number, from: number, to: number, weight: number): void {
-    const line = this.timeline.layout.byRow.get(row);
-    if (!line || to < lens.from || from > lens.to || line.drawn?.id !== row) return;
-    const lane = laneOf(this.timeline.tiles, row, event, from, to, lens);
+    const line = this.timeline.lineFor(row);
+    if (!line?.drawn || to < lens.from || from > lens.to) return;
+    const lane = laneOf(this.timeline.tiles, line.drawn.id, row, event, from, to, lens);
+    if (lane === null && line.drawn.id !== row) return;
     const box = this.laneBox(line, lane);
     if (!box || (!line.pinned && box.y < RULER + this.timeline.layout.pinnedHeight - line.height)) return;
     const left = Math.max(-3, lens.x(from));
@@ -194,18 +195,16 @@ export class Picture {
   private laneBox(line: Line, lane: number | null): { y: number; height: number } | null {
     const top = this.timeline.topOf(line) + line.inset;
     if (lane === null) return { y: top, height: Math.max(1, line.height - 2 * line.inset) };
-    const shown = lane - (line.drawn ? this.timeline.firstLane(line.drawn.id) : 0);
-    if (shown < 0 || shown >= line.lanes) return null;
-    return { y: top + shown * line.laneHeight, height: Math.max(1, line.laneHeight - 1) };
+    const box = laneBox(line, lane, line.drawn ? this.timeline.firstLane(line.drawn.id) : 0);
+    return box && { y: this.timeline.topOf(line) + box.top, height: Math.max(1, box.height - 1) };
   }
 
   /** The height at which an arrow meets an event. */
   private placeOf(row: number, event: number, from: number, to: number): Place | null {
     const line = this.timeline.lineFor(row);
     if (!line) return null;
-    const own = line.drawn?.id === row;
-    const lane = own ? laneOf(this.timeline.tiles, row, event, from, to, this.timeline.lens) : null;
-    const box = (own && this.laneBox(line, lane)) || { y: this.timeline.topOf(line), height: line.height };
+    const lane = line.drawn ? laneOf(this.timeline.tiles, line.drawn.id, row, event, from, to, this.timeline.lens) : null;
+    const box = ((lane !== null || line.drawn?.id === row) && this.laneBox(line, lane)) || { y: this.timeline.topOf(line), height: line.height };
     const middle = box.y + box.height / 2;
     const top = line.pinned ? RULER : RULER + this.timeline.layout.pinnedHeight;
     const y = Math.max(top + 3, Math.min(this.timeline.height - 3, middle));

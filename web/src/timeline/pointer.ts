@@ -297,7 +297,7 @@ export class Pointer {
     if (app.state.about.map && line && timeline.openRank(line.row, hit?.time ?? timeline.lens.time(x), event.ctrlKey || event.metaKey)) return;
     if (hit?.slice) {
       timeline.sameName = hit.slice.name;
-      app.select({ row: hit.row.id, event: hit.slice.event });
+      app.select({ row: hit.slice.row, event: hit.slice.event });
     } else if (hit?.dense) {
       const { row, dense, lane } = hit;
       timeline.sameName = null;
@@ -322,7 +322,7 @@ export class Pointer {
     const hit = timeline.hit(x, y);
     if (!hit?.slice) return;
     timeline.sameName = hit.slice.name;
-    timeline.app.select({ row: hit.row.id, event: hit.slice.event });
+    timeline.app.select({ row: hit.slice.row, event: hit.slice.event });
   }
 
   private zoomToEvent(event: MouseEvent): void {

@@ -533,7 +533,7 @@ export class Timeline {
     const { details } = this.app.state;
     if (!details || details === this.broughtLane || this.motion.moving) return;
     const line = this.layout.byRow.get(details.row);
-    const lane = line?.drawn?.id === details.row ? laneOf(this.tiles, details.row, details.event, details.from, details.to, this.lens) : null;
+    const lane = line?.drawn?.id === details.row ? laneOf(this.tiles, details.row, details.row, details.event, details.from, details.to, this.lens) : null;
     if (!line || lane === null) return;
     this.broughtLane = details;
     const first = this.firstLane(details.row);

@@ -7,6 +7,7 @@ import { cut } from "../ui/text";
 import { gapWords } from "../ui/gap";
 import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
+import { KINDS } from "./kinds";
 import { marksAt, marksOn, type Mark } from "./marks";
 import { RULER } from "./ruler";
 import type { Timeline } from "./timeline";
@@ -93,30 +94,30 @@ export class Tooltip {
   private hovered(hit: Hit | null): void {
     const { app, names } = this.timeline;
     const { hover } = app.state;
-    this.timeline.hovered = hit?.slice ? { row: hit.row.id, ...hit.slice } : null;
+    this.timeline.hovered = hit?.slice ?? null;
     if (!hit?.slice) {
       if (hover) app.set({ hover: null });
       return;
     }
-    const { event, name } = hit.slice;
-    if (hover?.row === hit.row.id && hover.event === event) return;
-    app.set({ hover: { row: hit.row.id, event, name: names.known(name) ?? "" } });
+    const { row, event, name } = hit.slice;
+    if (hover?.row === row && hover.event === event) return;
+    app.set({ hover: { row, event, name: names.known(name) ?? "" } });
   }
 
   private slice(hit: Hit): void {
-    const { names } = this.timeline;
+    const { names, tree } = this.timeline;
     const slice = hit.slice!;
-    const key = `${hit.row.id}.${slice.event}`;
+    const key = `${slice.row}.${slice.event}`;
     const name = names.text(slice.name);
     names.send();
     const sample = slice.flags & FLAG_WAITING ? "thread waiting" : "";
     const main = hit.row.kind === "ticks" ? sample : duration(slice.to - slice.from);
-    if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", main, `${hit.row.label} · at ${moment(slice.from)}`);
+    if (this.shown !== key || name !== undefined) this.open(key, name ?? "…", main, `${(tree.byId.get(slice.row) ?? hit.row).label} · at ${moment(slice.from)}`);
     if (slice.flags & FLAG_FAILED) this.box.append(make("div", { class: "tip-failed" }, "Failed"));
-    this.warn(marksOn(this.timeline.marks, hit.row.id, slice.event, slice.from, slice.to));
+    this.warn(marksOn(this.timeline.marks, slice.row, slice.event, slice.from, slice.to));
     const known = this.known.get(key);
     if (known) this.append(known);
-    else this.ask(hit.row.id, slice.event, key);
+    else this.ask(slice.row, slice.event, key);
   }
 
   private warn(marks: readonly Mark[]): void {
@@ -128,7 +129,9 @@ export class Tooltip {
     const dense = hit.dense!;
     const name = names.text(dense.name);
     names.send();
-    this.open(`${hit.row.id}/${dense.from}`, `${count(dense.count)} events`, `longest: ${cut(name ?? "…", 120)}`, `${hit.row.label} · zoom in to see each`);
+    const kind = hit.row.kind === "group" ? (KINDS[dense.work]?.name ?? "") : "";
+    const words = [`${count(dense.count)} ${dense.count === 1 ? "event" : "events"}`, kind, kind !== "" && dense.busy > 0 ? `${Math.max(1, Math.round(100 * dense.busy))} % of the time` : ""];
+    this.open(`${hit.row.id}/${dense.from}`, words.filter(Boolean).join(" · "), `longest: ${cut(name ?? "…", 120)}`, `${hit.row.label} · zoom in to see each`);
   }
 
   private value(hit: Hit): void {
