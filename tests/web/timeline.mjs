@@ -217,6 +217,21 @@ await test("rows fold and unfold by click and key; a folded one shows what is be
   assert.ok((await labels()).some((id) => below.has(id)));
 });
 
+await test("the legend has the kinds of the rows in sight, and highlights one", async () => {
+  await top();
+  const { rows: lines } = await settled();
+  const shown = lines.filter(({ drawn }) => drawn !== null).flatMap(({ drawn }) => rows.find(({ id }) => id === drawn).kinds);
+  const listed = await page.locator(".legend-kind").evaluateAll((chips) => chips.map(({ dataset }) => Number(dataset.kind)));
+  assert.deepEqual(listed, [...new Set(shown)].filter((kind) => kind < 11).sort((a, b) => a - b));
+  const kernel = page.locator(".legend-kind", { hasText: "Kernel" });
+  await kernel.click();
+  await settled();
+  assert.equal(await kernel.getAttribute("aria-pressed"), "true");
+  await kernel.click();
+  await settled();
+  assert.equal(await kernel.getAttribute("aria-pressed"), "false");
+});
+
 await test("a pinned row stays on top while the others scroll, and its link too", async () => {
   const stream = rowOf("stream");
   await top();

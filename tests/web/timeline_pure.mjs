@@ -1,5 +1,5 @@
 // What the timeline computes without a browser: levels, ticks of the ruler, links, the order of rows, tiles that stand in for
-// others, and whether text on every colour can be read.
+// others.
 
 import { assert, finish, loadSource, test } from "./lib.mjs";
 
@@ -9,7 +9,7 @@ const { readPlace, writePlace } = await loadSource("timeline/place.ts");
 const { laneAt, laneBox, layOut, lineAt, Tree } = await loadSource("timeline/layout.ts");
 const { Tiles } = await loadSource("timeline/tiles.ts");
 const { Names, brief } = await loadSource("timeline/names.ts");
-const { Palette, BRIGHT, DIM } = await loadSource("timeline/palette.ts");
+const { Palette } = await loadSource("timeline/palette.ts");
 const { keyOf, KEYS } = await loadSource("keys.ts");
 
 const PLAIN = { toggled: [], pinned: [], tall: [], moved: [], filter: "", hideEmpty: false };
@@ -175,28 +175,6 @@ await test("a name is cut to its width, never within a character, and long ones 
   assert.equal(brief("void at::native::vectorized_elementwise_kernel<4, at::F<float>>(int)"), "vectorized_elementwise_kernel");
   assert.equal(brief("autograd::engine::evaluate_function: AddmmBackward0"), "AddmmBackward0");
   assert.equal(brief("(anonymous)"), "(anonymous)");
-});
-
-/** Relative luminance as WCAG 2 has it. */
-function luminance(css) {
-  const [r, g, b] = (css.startsWith("#") ? css.slice(1).match(/../g).map((hex) => parseInt(hex, 16)) : css.match(/\d+/g).map(Number))
-    .map((value) => value / 255)
-    .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-}
-const contrast = (a, b) => (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
-
-await test("text on every colour has the contrast that WCAG asks for (4.5)", () => {
-  for (const dark of [false, true]) {
-    const palette = new Palette(dark);
-    for (let byte = 0; byte < 256; byte++) {
-      for (const [shade, ink] of [[byte, palette.ink], [BRIGHT + byte, palette.brightInk]]) {
-        assert.ok(contrast(palette.fill[shade], ink) >= 4.5, `${dark ? "dark" : "light"} ${shade}: ${contrast(palette.fill[shade], ink)}`);
-      }
-    }
-    assert.ok(contrast(palette.secondary, palette.paper) >= 4.5);
-    assert.ok(palette.fill[DIM] !== palette.fill[0]);
-  }
 });
 
 await test("a state has the colour of its number: running, runnable, blocked, the lock held and awaited", () => {

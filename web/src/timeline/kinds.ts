@@ -5,6 +5,8 @@ export interface Kind {
   name: string;
   /** In a folded group. */
   lane: number;
+  /** In a sentence. */
+  what: string;
 }
 
 /** How high the lanes of a folded group are, in relation to each other: what a GPU computes is what one looks for first. */
@@ -12,18 +14,18 @@ const WEIGHTS = [6, 1, 1, 2, 1] as const;
 const [GPU, COMMUNICATION, COPIES, CPU, RUNNING] = [0, 1, 2, 3, 4];
 
 export const KINDS: readonly Kind[] = [
-  { name: "Other", lane: CPU },
-  { name: "Kernel", lane: GPU },
-  { name: "Communication", lane: COMMUNICATION },
-  { name: "Copy to GPU", lane: COPIES },
-  { name: "Copy to host", lane: COPIES },
-  { name: "Other copy", lane: COPIES },
-  { name: "Fill", lane: COPIES },
-  { name: "Wait", lane: CPU },
-  { name: "Call", lane: CPU },
-  { name: "Range", lane: CPU },
-  { name: "Running", lane: RUNNING },
-  { name: "Not running", lane: -1 },
+  { name: "Other", lane: CPU, what: "Page faults, overhead, and events of other tables" },
+  { name: "Kernel", lane: GPU, what: "Kernels and CUDA graphs" },
+  { name: "Communication", lane: COMMUNICATION, what: "NCCL, MPI, UCX, OpenSHMEM: kernels, calls and ranges" },
+  { name: "Copy H2D", lane: COPIES, what: "Copies from the host to the GPU" },
+  { name: "Copy D2H", lane: COPIES, what: "Copies from the GPU to the host" },
+  { name: "Other copy", lane: COPIES, what: "Copies within and between GPUs" },
+  { name: "Fill", lane: COPIES, what: "Memory fills (memset)" },
+  { name: "Wait", lane: CPU, what: "Calls that synchronize or wait" },
+  { name: "Call", lane: CPU, what: "Calls of CUDA, of libraries and of the OS" },
+  { name: "Range", lane: CPU, what: "NVTX ranges, operators, Python functions, steps" },
+  { name: "Running", lane: RUNNING, what: "Threads on CPUs, CPU samples" },
+  { name: "Not running", lane: -1, what: "Threads that wait" },
 ];
 
 /** Where a lane of a folded group is, from the top of the first one. */

@@ -8,7 +8,7 @@ import type { Columns } from "./columns";
 import { isStrip, laneBox, type Line, type Scale } from "./layout";
 import type { Lens } from "./lens";
 import type { Names } from "./names";
-import { BRIGHT, DIM, keyOf, THIN, TICK, type Palette } from "./palette";
+import { BRIGHT, DIM, keyOf, TICK, type Palette } from "./palette";
 import type { Piece, Tiles } from "./tiles";
 
 export const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
@@ -23,6 +23,8 @@ interface Emphasis {
   /** When a search is on, all others are dimmed. */
   found: ReadonlySet<number> | null;
   same: number | null;
+  /** The kind of work that was chosen: all others are dimmed. */
+  kind: number | null;
 }
 
 export interface Scene {
@@ -42,16 +44,7 @@ interface Label {
   x: number;
   y: number;
   width: number;
-  /** Which of the three inks. */
-  ink: "ink" | "dimInk" | "brightInk";
-}
-
-function inkOf(shade: number): Label["ink"] {
-  return shade < DIM || shade >= THIN ? "ink" : shade < BRIGHT ? "dimInk" : "brightInk";
-}
-
-function thinned(shade: number): number {
-  return shade < DIM ? THIN + shade : shade;
+  ink: string;
 }
 
 /** Boxes gathered by colour, so that the colour is set once for all of them. */
@@ -161,7 +154,7 @@ export class Painter {
         const end = Math.min(to, start + (dense.pixel[i]! + dense.pixels[i]!) * pixel);
         if (begin >= end || end < lens.from || begin > lens.to) continue;
         const name = dense.name[i]!;
-        const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[thinned(ticks ? this.tick(name, emphasis) : this.shade(dense.work[i]!, dense.colour[i]!, name, emphasis))]!;
+        const colour = states ? palette.state(dense.colour[i]!).pixel : palette.word[ticks ? this.tick(dense.work[i]!, name, emphasis) : this.shade(dense.work[i]!, dense.colour[i]!, name, emphasis)]!;
         const busy = dense.busy[i]! / 255;
         const strength = 80 + 175 * (ticks ? Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) : busy);
         this.columns.put(base + lane, lens.x(begin), lens.x(end), colour, Math.round(ticks ? strength * (PALE + (1 - PALE) * busy) : strength));
@@ -176,12 +169,12 @@ export class Painter {
         const x0 = Math.max(-4, lens.x(begin));
         const x1 = Math.min(edge, lens.x(end));
         const name = slices.name[i]!;
-        const shade = ticks ? this.tick(name, emphasis) : this.shade(slices.work[i]!, slices.colour[i]!, name, emphasis);
+        const shade = ticks ? this.tick(slices.work[i]!, name, emphasis) : this.shade(slices.work[i]!, slices.colour[i]!, name, emphasis);
         const state = states ? palette.state(slices.colour[i]!) : null;
         const flags = slices.flags[i]!;
         if (x1 - x0 < thin) {
           const alpha = ticks && flags & FLAG_WAITING ? Math.round(255 * PALE) : 255;
-          this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[thinned(shade)]!, alpha);
+          this.columns.put(base + lane, x0, begin === end ? x0 + 2 : x1, state ? state.pixel : palette.word[shade]!, alpha);
           continue;
         }
         const left = this.snap(x0);
@@ -192,7 +185,7 @@ export class Painter {
         if (flags & FLAG_NO_END && width > 6) this.boxes.add(palette.paper, left + width - 3, y + 3, 1, height - 6);
         if ((!states || row.type === "idle") && !ticks && width >= LABELLED && height >= 10) {
           const inside = Math.max(0, left);
-          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, ink: states ? "ink" : inkOf(shade) });
+          this.labels.push({ name, x: inside + 4, y: y + height / 2, width: Math.min(lens.width, left + width) - inside - 7, ink: state ? state.ink : palette.inks[shade]! });
         }
       }
     }
@@ -219,7 +212,7 @@ export class Painter {
         const [x0, x1] = [Math.max(0, lens.x(begin)), Math.min(lens.width, lens.x(end))];
         // Moments take no time: their number says how much there is.
         const share = dense.busy[i]! > 0 ? dense.busy[i]! / 255 : Math.min(1, dense.events[i]! / dense.pixels[i]! / 4) / 2;
-        const colour = palette.word[thinned(this.shade(dense.work[i]!, dense.colour[i]!, dense.name[i]!, emphasis))]!;
+        const colour = palette.word[this.shade(dense.work[i]!, dense.colour[i]!, dense.name[i]!, emphasis)]!;
         this.columns.put(place.column, x0, x1, colour, Math.round(80 + 175 * share));
         place.free.fill(0, Math.floor(x0), Math.ceil(x1));
       }
@@ -239,7 +232,7 @@ export class Painter {
 
   /** The name of a slice of a folded group, in the first place where nothing lies on it. */
   private foldedLabel(places: ReadonlyMap<number, { y: number; height: number; free: Uint8Array }>, { slices }: Piece["tile"], i: number, from: number, to: number): void {
-    const { lens, emphasis } = this.scene;
+    const { lens, palette, emphasis } = this.scene;
     const place = places.get(slices.lane[i]!);
     const left = Math.max(0, Math.ceil(lens.x(Math.max(from, slices.from[i]!))));
     const right = Math.min(Math.floor(lens.width), Math.floor(lens.x(Math.min(to, slices.to[i]!))));
@@ -248,7 +241,7 @@ export class Painter {
       let end = x;
       while (end < right && place.free[end] === 1) end++;
       if (end - x >= LABELLED) {
-        this.labels.push({ name: slices.name[i]!, x: x + 4, y: place.y + place.height / 2, width: end - x - 7, ink: inkOf(this.shade(slices.work[i]!, slices.colour[i]!, slices.name[i]!, emphasis)) });
+        this.labels.push({ name: slices.name[i]!, x: x + 4, y: place.y + place.height / 2, width: end - x - 7, ink: palette.inks[this.shade(slices.work[i]!, slices.colour[i]!, slices.name[i]!, emphasis)]! });
         break;
       }
       x = end + 1;
@@ -258,28 +251,29 @@ export class Painter {
 
   private shade(work: number, colour: number, name: number, emphasis: Emphasis): number {
     const key = keyOf(work, colour);
+    if (emphasis.kind !== null && work !== emphasis.kind) return DIM + key;
     if (name === emphasis.same) return BRIGHT + key;
     if (!emphasis.found) return key;
     return (emphasis.found.has(name) ? BRIGHT : DIM) + key;
   }
 
   /** Moments are too thin for the colour of a name to be told; they are alike but for those that are looked for. */
-  private tick(name: number, emphasis: Emphasis): number {
-    const shade = this.shade(0, 0, name, emphasis);
-    return shade === keyOf(0, 0) ? TICK : shade;
+  private tick(work: number, name: number, emphasis: Emphasis): number {
+    const shade = this.shade(work, 0, name, emphasis);
+    return shade < DIM ? TICK : shade;
   }
 
   private write(): void {
     const { surface, labels } = this;
-    const { names, palette } = this.scene;
+    const { names } = this.scene;
     surface.font = FONT;
     surface.textBaseline = "middle";
     surface.textAlign = "left";
-    let now: Label["ink"] | null = null;
+    let now: string | null = null;
     for (const { name, x, y, width, ink } of labels) {
       const text = names.fitting(name, width);
       if (text === "") continue;
-      if (ink !== now) surface.fillStyle = palette[(now = ink)];
+      if (ink !== now) surface.fillStyle = now = ink;
       surface.fillText(text, x, y + 0.5);
     }
   }

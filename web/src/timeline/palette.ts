@@ -1,34 +1,60 @@
-// Colours of events. A name's colour byte picks a hue and a lightness together, so that two names differ for colour-blind eyes
-// as well; the hues avoid the pairs that those confuse. Text on a slice is dark on light paper and light on dark, always readable.
+// Colours of events. The hue tells the kind of work, the shade the name: names differ a little in lightness and hue. Every colour has a
+// contrast of at least 3 to the paper, and kinds differ in lightness too, so that colour-blind readers can tell them apart;
+// tests/web/colours.mjs computes all of that. Text on a colour is white or black, whichever can be read better.
 
 import { heatColours, oklch, type Rgb } from "../ui/colour";
 
-const HUES = [255, 70, 195, 320, 110, 225, 40, 165, 290, 85] as const;
 const PLAIN = 0;
 export const DIM = 256;
 export const BRIGHT = 512;
-/** What is a pixel wide needs more colour than what is wide to look the same. */
-export const THIN = 768;
-const GREY = 1024;
-export const TICK = 1025;
+const GREY = 768;
+export const TICK = 769;
+
+type Tone = readonly [lightness: number, chroma: number, hue: number];
+
+/** By the number of the kind: in light and in dark colours. */
+const TONES: readonly (readonly [light: Tone, dark: Tone])[] = [
+  [[0.64, 0.012, 260], [0.75, 0.003, 260]],
+  [[0.53, 0.18, 262], [0.548, 0.185, 263]],
+  [[0.48, 0.205, 326], [0.56, 0.205, 331]],
+  [[0.62, 0.15, 150], [0.7, 0.155, 150]],
+  [[0.65, 0.16, 52], [0.705, 0.155, 61]],
+  [[0.476, 0.093, 102], [0.84, 0.125, 104]],
+  [[0.533, 0.09, 20], [0.86, 0.066, 2]],
+  [[0.415, 0.145, 21], [0.55, 0.175, 33]],
+  [[0.42, 0.06, 250], [0.65, 0.075, 250]],
+  [[0.648, 0.115, 288], [0.757, 0.12, 298]],
+  [[0.53, 0.082, 198], [0.603, 0.1, 177]],
+  [[0.64, 0.012, 260], [0.5, 0.01, 260]],
+];
+/** The shades of a kind: changes of lightness and hue. */
+const SHADES: readonly (readonly [lightness: number, hue: number])[] = [[0, 0], [0.02, 5], [-0.022, -5], [0.02, -6], [-0.022, 6], [-0.01, 9], [0.01, -9]];
+export const COLOURS = TONES.length * SHADES.length;
 
 /** The colour of an event, by its kind of work and the byte of its name: an index of `fill` and `word`. */
-export function keyOf(_work: number, colour: number): number {
-  return colour;
+export function keyOf(work: number, colour: number): number {
+  return (work < TONES.length ? work : 0) * SHADES.length + (colour % SHADES.length);
 }
 
 interface Look {
-  lightness: readonly number[];
-  chroma: number;
-  bright: { lightness: readonly number[]; chroma: number };
-  /** How much lighter thin things are. */
-  thin: number;
+  /** What the colour of names that stand out has more of. */
+  bright: { lightness: number; chroma: number };
   /** How much a dimmed colour goes towards the paper. */
   fade: number;
 }
 
-const LIGHT: Look = { lightness: [0.82, 0.75, 0.88], chroma: 0.085, bright: { lightness: [0.72, 0.66, 0.78], chroma: 0.15 }, fade: 0.72, thin: -0.08 };
-const DARK: Look = { lightness: [0.48, 0.42, 0.53], chroma: 0.075, bright: { lightness: [0.76, 0.71, 0.81], chroma: 0.12 }, fade: 0.68, thin: 0.07 };
+const LIGHT: Look = { bright: { lightness: -0.13, chroma: 0.02 }, fade: 0.78 };
+const DARK: Look = { bright: { lightness: 0.13, chroma: 0.02 }, fade: 0.74 };
+
+/** The relative luminance of WCAG. */
+function luminance(colour: Rgb): number {
+  const [r, g, b] = colour.map((value) => (value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+function inkOn(colour: Rgb): string {
+  return luminance(colour) > 0.19 ? "#0c0e13" : "#ffffff";
+}
 
 function mix(a: Rgb, b: Rgb, share: number): Rgb {
   const at = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
@@ -37,11 +63,11 @@ function mix(a: Rgb, b: Rgb, share: number): Rgb {
 
 const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
-/** What a thread does; the same in every report. */
-const RUNS = [oklch(0.66, 0.1, 180), oklch(0.6, 0.09, 180)] as const;
-const COULD = [oklch(0.8, 0.13, 80), oklch(0.68, 0.12, 80)] as const;
+/** What a thread does; the same in every report. One that waits is pale on purpose. */
+const RUNS = [oklch(...TONES[10]![0]), oklch(...TONES[10]![1])] as const;
+const COULD = [oklch(0.65, 0.13, 78), oklch(0.72, 0.13, 80)] as const;
 const WAITS = [oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)] as const;
-const both = (chroma: number, hue: number, lighter = 0): readonly [light: Rgb, dark: Rgb] => [oklch(0.68 + lighter, chroma, hue), oklch(0.54 - lighter, chroma, hue)];
+const both = (chroma: number, hue: number, lighter = 0): readonly [light: Rgb, dark: Rgb] => [oklch(0.65 + lighter, chroma, hue), oklch(0.55 - lighter, chroma, hue)];
 /** By the number of a state: running, runnable, blocked; holds the GIL, waits for it; a GPU without work, then the causes of that in the
  * order of gap_causes.h. */
 const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [
@@ -64,16 +90,18 @@ const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [
   both(0.03, 90), // profiler
   both(0, 0), // unknown
 ];
+export const STATE_COUNT = STATES.length;
 
-/** The colours of one theme: 256 each plain, dimmed, bright and thin, and two greys. */
+/** The colours of one theme: COLOURS each plain, dimmed and bright, and two greys. */
 export class Palette {
   /** For fillStyle. */
   readonly fill: string[] = [];
   /** For pixels, as a little-endian RGBA word without alpha. */
   readonly word = new Uint32Array(TICK + 1);
+  /** For text on a colour, by the same number. */
+  readonly inks: string[] = [];
   readonly ink: string;
   readonly dimInk: string;
-  readonly brightInk: string;
   readonly paper: string;
   readonly line: string;
   readonly faint: string;
@@ -85,28 +113,29 @@ export class Palette {
   readonly shade: string;
   /** Of a map of ranks and time. */
   readonly heat: readonly string[];
-  private readonly states: readonly { css: string; pixel: number }[];
+  private readonly states: readonly { css: string; ink: string; pixel: number }[];
 
   constructor(readonly dark: boolean) {
     const look = dark ? DARK : LIGHT;
     const paper: Rgb = dark ? [22, 24, 29] : [255, 255, 255];
     const set = (key: number, colour: Rgb): void => {
       this.fill[key] = css(colour);
+      this.inks[key] = key >= DIM && key < BRIGHT ? (dark ? "#7d8594" : "#8a93a1") : inkOn(colour);
       this.word[key] = colour[0] | (colour[1] << 8) | (colour[2] << 16);
     };
-    for (let byte = 0; byte < 256; byte++) {
-      const hue = HUES[byte % HUES.length]!;
-      const shade = Math.floor(byte / HUES.length) % 3;
-      const plain = oklch(look.lightness[shade]!, look.chroma, hue);
-      set(PLAIN + byte, plain);
-      set(DIM + byte, mix(plain, paper, look.fade));
-      set(THIN + byte, oklch(look.lightness[shade]! + look.thin, look.chroma + 0.025, hue));
-      set(BRIGHT + byte, oklch(look.bright.lightness[shade]!, look.bright.chroma, hue));
-    }
+    TONES.forEach((tones, work) => {
+      const [lightness, chroma, hue] = tones[dark ? 1 : 0];
+      SHADES.forEach(([lighter, turn], shade) => {
+        const key = keyOf(work, shade);
+        const plain = oklch(lightness + lighter, chroma, hue + turn);
+        set(PLAIN + key, plain);
+        set(DIM + key, mix(plain, paper, look.fade));
+        set(BRIGHT + key, oklch(Math.min(0.95, lightness + lighter + look.bright.lightness), chroma + look.bright.chroma, hue + turn));
+      });
+    });
     set(GREY, dark ? [88, 94, 106] : [176, 182, 192]);
     set(TICK, dark ? [140, 154, 180] : [92, 108, 138]);
     this.ink = dark ? "#f1f3f7" : "#171b22";
-    this.brightInk = "#10131a";
     this.dimInk = dark ? "#7d8594" : "#8a93a1";
     this.paper = css(paper);
     this.line = dark ? "#2a2e37" : "#e6e9ee";
@@ -120,12 +149,17 @@ export class Palette {
     this.heat = heatColours(dark);
     this.states = STATES.map(([light, night]) => {
       const colour = dark ? night : light;
-      return { css: css(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
+      return { css: css(colour), ink: inkOn(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
     });
   }
 
+  /** The colour that stands for a kind. */
+  kind(work: number): string {
+    return this.fill[keyOf(work, 0)]!;
+  }
+
   /** The colour of a state by its number, which tiles have in the place of a colour. */
-  state(number: number): { css: string; pixel: number } {
-    return this.states[number] ?? { css: this.fill[GREY]!, pixel: this.word[GREY]! };
+  state(number: number): { css: string; ink: string; pixel: number } {
+    return this.states[number] ?? { css: this.fill[GREY]!, ink: this.inks[GREY]!, pixel: this.word[GREY]! };
   }
 }

@@ -32,7 +32,7 @@ export class Picture {
 
   paint(surface: Surface, shown: readonly Shown[], ratio: number, flush: (columns: Columns) => void): void {
     const { lens, palette, width, height, layout, tiles, names, firstLane, marks } = this.timeline;
-    const emphasis = { found: this.timeline.found, same: this.timeline.sameName };
+    const emphasis = { found: this.timeline.found, same: this.timeline.sameName, kind: this.timeline.legend.kind };
     const scene: Scene = { lens, palette, tiles, names, emphasis, firstLane, end: this.timeline.app.state.about.to };
     surface.fillStyle = palette.paper;
     surface.fillRect(0, 0, width, height);

@@ -11,6 +11,7 @@ import { chainOf, type Chain } from "./chain";
 import { hitLine, laneOf, type Hit } from "./hit";
 import { LabelsGrip } from "./labels_grip";
 import { layOut, layOutSome, lineAt, Tree, type Layout, type Line } from "./layout";
+import { Legend } from "./legend";
 import { confined, Lens, sameSpan } from "./lens";
 import { marksOf, type Mark } from "./marks";
 import { Minimap } from "./minimap";
@@ -73,6 +74,7 @@ export class Timeline {
   private readonly nothing = make("p", { class: "nothing", role: "status", hidden: true });
   private readonly live = make("div", { id: "timeline-live", class: "offscreen", "aria-live": "polite" });
   private readonly leave = button("All rows", () => this.app.set({ chained: false }), { class: "leave-chain", icon: "close", title: "Show all rows (C)" });
+  readonly legend = new Legend(() => this.invalidate());
   private readonly laneScroll = new Map<number, number>();
   private matches = new Map<number, number>();
   private empty: ReadonlySet<number> = new Set();
@@ -347,7 +349,7 @@ export class Timeline {
     this.area.append(this.canvas, this.nothing);
     this.leave.hidden = true;
     this.heading.side.append(this.leave);
-    this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.grip.element, this.live);
+    this.element.append(this.heading.top, this.minimap.element, this.heading.side, this.rowList.element, this.area, this.scrollbar, this.legend.element, this.grip.element, this.live);
     this.scrollbar.addEventListener("scroll", () => {
       if (Math.abs(this.scrollbar.scrollTop - this.scrollY) >= 1) this.scrollTo(this.scrollbar.scrollTop);
     });
@@ -521,6 +523,7 @@ export class Timeline {
     this.bringLane();
     this.rowList.show(this.layout, shown, RULER, this.height - RULER, this.focusedRow, this.matches);
     this.minimap.draw(this.motion.shown, this.palette);
+    this.legend.show(shown.map(({ line }) => line), this.palette);
     this.heading.show(this.motion.shown, this.app.state.about);
     this.drawn();
     this.syncScrollbar();

@@ -1,0 +1,43 @@
+// What the colours mean: the kinds of work of the rows in sight, below the picture. A click on one dims all others.
+
+import { make } from "../ui/dom";
+import type { Line } from "./layout";
+import { KINDS } from "./kinds";
+import type { Palette } from "./palette";
+
+export class Legend {
+  readonly element = make("div", { class: "legend", role: "group", "aria-label": "Kinds of events", hidden: true });
+  /** The kind that is highlighted. */
+  kind: number | null = null;
+  private shown = "";
+
+  constructor(private readonly changed: () => void) {}
+
+  /** Called each frame; writes to the document only what changed. */
+  show(lines: readonly Line[], palette: Palette): void {
+    const there = new Set(lines.flatMap(({ drawn }) => drawn?.kinds ?? []));
+    const kinds = KINDS.map((_, kind) => kind).filter((kind) => there.has(kind) && KINDS[kind]!.lane >= 0);
+    if (this.kind !== null && !there.has(this.kind)) this.choose(null);
+    const shown = `${kinds.join()} ${palette.dark} ${this.kind}`;
+    if (shown === this.shown) return;
+    this.shown = shown;
+    this.element.hidden = kinds.length === 0;
+    const focused = document.activeElement instanceof HTMLElement && this.element.contains(document.activeElement) ? document.activeElement.dataset["kind"] : undefined;
+    this.element.replaceChildren(...kinds.map((kind) => this.chip(kind, palette)));
+    if (focused !== undefined) this.element.querySelector<HTMLElement>(`[data-kind="${focused}"]`)?.focus();
+  }
+
+  private chip(kind: number, palette: Palette): HTMLElement {
+    const on = this.kind === kind;
+    const { name, what } = KINDS[kind]!;
+    const chip = make("button", { type: "button", class: "legend-kind", "data-kind": kind, "aria-pressed": String(on), title: `${what}. Click to ${on ? "show all kinds alike" : "highlight"}` }, make("i", { "aria-hidden": "true" }), name);
+    (chip.firstElementChild as HTMLElement).style.backgroundColor = palette.kind(kind);
+    chip.addEventListener("click", () => this.choose(on ? null : kind));
+    return chip;
+  }
+
+  private choose(kind: number | null): void {
+    this.kind = kind;
+    this.changed();
+  }
+}
