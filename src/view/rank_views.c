@@ -108,7 +108,7 @@ free_choices:
 
 static int open_one(struct view *whole, const char *ranks, struct rank_view *out, struct error *err)
 {
-    struct report_span span = { whole->origin_ns, whole->end_ns };
+    struct report_span span = { whole->begin_ns, whole->end_ns };
     int code;
 
     report_string(whole->report, 1, NULL); /* both have their strings made before they are used at the same time */

@@ -69,6 +69,11 @@ close_gather:
     return code;
 }
 
+static int is_exact(int64_t time_ns)
+{
+    return time_ns <= VIEW_LAST_TIME && time_ns >= -VIEW_LAST_TIME;
+}
+
 /* From the first event to the last. Events of the profiler itself count only if there are no others. */
 static void find_span(struct view *view)
 {
@@ -86,8 +91,9 @@ static void find_span(struct view *view)
         from = view->span->from_ns;
         to = view->span->to_ns;
     }
-    view->origin_ns = from <= to ? from : 0;
+    view->begin_ns = from <= to ? from : 0;
     view->end_ns = from <= to ? to : 0;
+    view->origin_ns = is_exact(view->begin_ns) && is_exact(view->end_ns) ? 0 : view->begin_ns;
 }
 
 static int64_t within(int64_t time_ns, int64_t least_ns, int64_t most_ns)

@@ -348,6 +348,22 @@ def python_lines(timeline, file):
     check("operators with lines", True, compared > 20)
 
 
+def clocks(capture):
+    """The page counts from the moment that the tables of the command line count from: the same digits everywhere."""
+    start, = capture.query("SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL")[0]
+    printed = table("cuda_gpu_trace", capture.path)[0]["Start (ns)"]
+    shown = capture.timeline.ask("table", report="cuda_gpu_trace", limit=1)
+    column = [column["name"] for column in shown["columns"]].index("Start")
+    asked = capture.timeline.ask("sql", "SELECT min(start) AS first FROM CUPTI_ACTIVITY_KIND_KERNEL")["rows"][0][0]
+    stream = next(row for row in capture.rows if row["type"] == "stream")
+    event = capture.event({"row": stream["id"], "event": 0})
+    field = next(field["value"] for field in event["fields"] if field["name"] == "start")
+    check("the first work: in the file, printed, in the table, in SQL, on the timeline, in its fields", [start] * 6,
+          [start, printed, shown["rows"][0][column], asked, event["from"], field])
+    about = capture.timeline.ask("about")
+    check("origin, and the first event", ("0", True), (about["origin"], about["from"] == min(row["from"] for row in capture.rows if row["kind"] != "group" and row["type"] != "other")))
+
+
 def losses():
     """A capture of another tool does not say whether events were lost; half of its file is not all of it."""
     with Timeline("mix.sqlite") as timeline:
@@ -364,7 +380,7 @@ def losses():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        parts = {"resnet18": (operators, kernels, search, tables, flame, advice, statements, refusals), "wait_stream": (waits,), "mix": (samples,)}
+        parts = {"resnet18": (operators, kernels, search, tables, flame, advice, statements, refusals, clocks), "wait_stream": (waits,), "mix": (samples,)}
         for name, checks in parts.items():
             unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
             with Timeline(f"{name}.sqlite") as timeline:

@@ -260,8 +260,8 @@ static void work_without_calls(void **state)
     assert_int_equal(has_link("aten::inner", "kernels", "inner_kernel"), 1);
     assert_int_equal(has_link("aten::inner", "kernels", "outer_kernel"), 0);
     expect(ask_event("inner_kernel"), "\"operator\":{\"row\"");
-    expect(ask_event("inner_kernel"), "\"name\":\"aten::inner\",\"from\":10,\"to\":20},\"python\"");
-    expect(ask_event("outer_kernel"), "\"name\":\"aten::outer\",\"from\":0,\"to\":30},\"python\"");
+    expect(ask_event("inner_kernel"), "\"name\":\"aten::inner\",\"from\":20,\"to\":30},\"python\"");
+    expect(ask_event("outer_kernel"), "\"name\":\"aten::outer\",\"from\":10,\"to\":40},\"python\"");
     expect(ask_event("stray_kernel"), "\"operator\":null");
     close_all();
 }
@@ -333,8 +333,8 @@ static void ranges_of_one_length(void **state)
     int first_is_outer = strncmp(around, "\"around\":[]", 11) == 0;
     around = strstr(ask_event(first_is_outer ? "second" : "first"), "\"around\":");
     expect_none(around, "\"around\":[]");
-    expect(ask_event("moment"), first_is_outer ? "\"name\":\"second\",\"from\":0,\"to\":10}],\"operator\""
-                                               : "\"name\":\"first\",\"from\":0,\"to\":10}],\"operator\"");
+    expect(ask_event("moment"), first_is_outer ? "\"name\":\"second\",\"from\":10,\"to\":20}],\"operator\""
+                                               : "\"name\":\"first\",\"from\":10,\"to\":20}],\"operator\"");
     close_all();
 }
 
@@ -529,7 +529,7 @@ static void add_os_call(struct writer *writer, int64_t from, int64_t to, const c
 
 static void check_focus(int64_t least_from, int64_t most_from, int64_t least_to, int64_t most_to)
 {
-    int64_t from = view->focus_from_ns - view->origin_ns, to = view->focus_to_ns - view->origin_ns;
+    int64_t from = view->focus_from_ns - view->begin_ns, to = view->focus_to_ns - view->begin_ns;
 
     if (from < least_from || from > most_from || to < least_to || to > most_to)
         fail_msg("opens from %lld to %lld", (long long)from, (long long)to);
@@ -601,7 +601,7 @@ static void cut_to_a_size(void **state)
         writer_append(writer, TABLE_TACHO_DETAIL, &row);
     }
     show(writer);
-    expect(ask("about"), "\"detail\":[{\"from\":20,\"to\":25},{\"from\":70,\"to\":75}],");
+    expect(ask("about"), "\"detail\":[{\"from\":30,\"to\":35},{\"from\":80,\"to\":85}],");
     close_all();
 }
 

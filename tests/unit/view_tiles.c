@@ -423,10 +423,11 @@ static void a_single_event_of_no_length_is_shown(void **state)
     struct opened opened = open_view(writer);
     find_row(opened.view, ROW_NVTX, &number);
     for (int level = 0; level <= 52; level++) {
-        ask(opened.view, &answer, "tile?rows=%d&level=%d&index=0", number, level);
+        ask(opened.view, &answer, "tile?rows=%d&level=%d&index=%d", number, level,
+            (int)(123456789 / (INT64_C(1024) << level)));
         struct tile tile = read_tile(&answer);
         assert_int_equal(tile.slice_count, 1);
-        assert_true(tile.slices->from == 0 && tile.slices->to == 0);
+        assert_true(tile.slices->from == 123456789 && tile.slices->to == 123456789);
     }
     ask(opened.view, &answer, "overview?width=10");
     text_free(&answer);

@@ -215,7 +215,7 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     json_string(out, "recorder", recorder ? recorder : "");
     text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
     text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));
-    json_int(out, "from", 0);
+    json_int(out, "from", view_time(view, view->begin_ns));
     json_int(out, "to", view_time(view, view->end_ns));
     text_addf(out, "\"focus\":{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, view->focus_from_ns),
               (long long)view_time(view, view->focus_to_ns));

@@ -134,9 +134,9 @@ static void cover_bin(void *argument, int worker, size_t i)
 {
     struct covering *covering = argument;
     const struct view *view = covering->view;
-    double length = (double)(view->end_ns - view->origin_ns) / covering->overview->bins;
-    struct bin bin = { .from_ns = view->origin_ns + (int64_t)(length * (double)i),
-                       .to_ns = view->origin_ns + (int64_t)(length * (double)(i + 1)) };
+    double length = (double)(view->end_ns - view->begin_ns) / covering->overview->bins;
+    struct bin bin = { .from_ns = view->begin_ns + (int64_t)(length * (double)i),
+                       .to_ns = view->begin_ns + (int64_t)(length * (double)(i + 1)) };
 
     if (add_lanes(covering, &bin) != 0)
         __atomic_store_n(&covering->code, ERR_NO_MEMORY, __ATOMIC_RELAXED);
@@ -171,7 +171,7 @@ static size_t choose_rows(const struct view *view, const enum row_type *types, i
 static int cover(struct view *view, struct view_overview *overview)
 {
     int *rows = malloc((view->row_count + 1) * sizeof *rows);
-    int64_t length = view->end_ns - view->origin_ns;
+    int64_t length = view->end_ns - view->begin_ns;
     int code = 0;
 
     if (!rows)

@@ -235,7 +235,7 @@ static void fold_others(struct view *view)
 
 void focus_find(struct view *view)
 {
-    view->focus_from_ns = view->origin_ns;
+    view->focus_from_ns = view->begin_ns;
     view->focus_to_ns = view->end_ns;
     narrow(view, recorded_span(view), 99, 100);
     if (!narrow(view, step_span(view), 80, 20))

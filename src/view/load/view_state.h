@@ -113,15 +113,16 @@ struct view_gpu_use {
 
 struct view {
     struct report *report;
-    const char *name;          /* the name of the report; NULL: unknown */
+    const char *name;         /* the name of the report; NULL: unknown */
     struct arena arena;
-    struct intern own_names;   /* name VIEW_OWN_NAME + i is string i */
-    struct view_row *rows;     /* owned; in the order in which they are shown; the row's id is its place */
+    struct intern own_names;  /* name VIEW_OWN_NAME + i is string i */
+    struct view_row *rows;    /* owned; in the order in which they are shown; the row's id is its place */
     size_t row_count;
-    struct keys row_keys;      /* of KEY_PARTS: key number → row_of_key */
-    int *row_of_key;           /* owned; the first row of a key; the rows that it spilled into follow that one */
-    struct job_rows ranks;     /* hosts and ranks, if the report has several ranks */
-    int64_t origin_ns, end_ns; /* begin of the first event, end of the last */
+    struct keys row_keys;     /* of KEY_PARTS: key number → row_of_key */
+    int *row_of_key;          /* owned; the first row of a key; the rows that it spilled into follow that one */
+    struct job_rows ranks;    /* hosts and ranks, if the report has several ranks */
+    int64_t origin_ns;        /* what times are counted from: 0, as in tables, or the first event if it is far from 0 */
+    int64_t begin_ns, end_ns; /* begin of the first event, end of the last */
     int64_t focus_from_ns, focus_to_ns; /* the stretch that is shown at first */
     struct view_leaf *leaves;           /* owned; rows that tree_build() has not placed in the tree yet */
     size_t leaf_count, leaf_capacity;
