@@ -37,7 +37,7 @@ class Capture:
     def find_event(self, text, start):
         """The one with this text that begins then."""
         found = self.timeline.ask("next", text=text, mode="exact", case=1, at=self.since(start) - 1)
-        check(f"there is '{text}' at {start}", (text, self.since(start)), found and (found["name"], found["from"]))
+        check(f"there is '{text}' at {start}", (shown(text), self.since(start)), found and (found["name"], found["from"]))
         return found
 
     def ranges(self):
@@ -52,6 +52,11 @@ class Capture:
                 found += self.query(f"SELECT w.start, w.end FROM {table} w JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = w.correlationId "
                                     "WHERE r.globalTid = ? AND r.start BETWEEN ? AND ?", thread, start, end)
         return sorted({(self.since(a), self.since(b)) for a, b in found})
+
+
+def shown(text):
+    """The name on the timeline: what emit_nvtx appends to the name of an operator are fields of the event."""
+    return re.sub(r", (seq|op_id|sizes|input_op_ids) = .*", "", text, flags=re.S)
 
 
 def links(details, kind):
@@ -71,10 +76,15 @@ def sequence_of(text):
 def check_operator(capture, ranges, place, backward_of):
     start, end, text, thread = ranges[place]
     details = capture.event(capture.find_event(text, start))
-    around = [(capture.since(a), capture.since(b), other) for a, b, other, owner in ranges if owner == thread and a <= start and b >= end and (a, b, other) != (start, end, text)]
-    check(f"ranges around {text}", around, [(one["from"], one["to"], one["name"]) for one in details["around"] if one["row"] == details["row"]])
+    types = {row["id"]: row["type"] for row in capture.rows}
+    around = [(capture.since(a), capture.since(b), shown(other)) for a, b, other, owner in ranges if owner == thread and a <= start and b >= end and (a, b, other) != (start, end, text)]
+    check(f"ranges around {text}", around, [(one["from"], one["to"], one["name"]) for one in details["around"] if types[one["row"]] in ("nvtx", "torch")])
+    check(f"row of {text}", "torch" if shown(text) != text else "nvtx", types[details["row"]])
+    fields = {field["name"]: field["value"] for field in details["fields"]}
+    numbers = dict(re.findall(r", (seq|op_id) = (\d+)", text))
+    check(f"fields of {text}", numbers, {name: fields.get(name) for name in numbers})
     check(f"work of {text}", capture.work_in(thread, start, end), spans(links(details, "kernels")))
-    check(f"backward of {text}", backward_of.get(place, []), [link["name"] for link in links(details, "backward")])
+    check(f"backward of {text}", [shown(other) for other in backward_of.get(place, [])], [link["name"] for link in links(details, "backward")])
     return details
 
 
@@ -102,10 +112,10 @@ def operators(capture):
     wanted = [place for place, (_, _, text, _) in enumerate(ranges) if text.startswith("aten::conv2d, seq = 720,")]
     check("there is one conv2d with seq 720", 1, len(wanted))
     details = check_operator(capture, ranges, wanted[0], pairs)
-    check("it has kernels and one backward operator", (4, ["ConvolutionBackward0, seq = 720, op_id = 984"]),
+    check("it has kernels and one backward operator", (4, ["ConvolutionBackward0"]),
           (len(links(details, "kernels")), [link["name"] for link in links(details, "backward")]))
     back = capture.event(links(details, "backward")[0])
-    check("that has the way back", ["aten::conv2d, seq = 720, op_id = 1", "aten::convolution, seq = 720, op_id = 2"],
+    check("that has the way back", ["aten::conv2d", "aten::convolution"],
           [link["name"] for link in links(back, "forward")])
     check("and ranges of its own", True, any("evaluate_function: ConvolutionBackward0" in one["name"] for one in back["around"]))
     check("and kernels", True, len(links(back, "kernels")) > 0)
@@ -126,7 +136,7 @@ def kernels(capture):
         check(f"call of the kernel at {start}", [(capture.since(call_start), capture.since(call_end))], spans(links(details, "launched-by")))
         around = [one for one in ranges if one[3] == thread and one[0] <= call_start and one[1] >= call_end]
         innermost = max(around, key=lambda one: (one[0], -one[1]))[2] if around else None
-        check(f"operator of the kernel at {start}", innermost, details["operator"] and details["operator"]["name"])
+        check(f"operator of the kernel at {start}", innermost and shown(innermost), details["operator"] and details["operator"]["name"])
         call = capture.event(links(details, "launched-by")[0])
         check("the call leads back", [(capture.since(start), capture.since(end))], spans(links(call, "launches")))
         fields = {field["name"]: field["value"] for field in details["fields"]}
@@ -159,18 +169,18 @@ def counted(capture, found, kind):
 
 
 def search(capture):
-    texts = [text for _, _, text, _ in capture.ranges()]
+    texts = [shown(text) for _, _, text, _ in capture.ranges()]
     patient = (("^((a?b?)*){60}c$", "^[ab]*c$"), ("(\\ba?){100}c", r"\ba?c"), ("((a|b)*a(a|b){30}){30}c", "[ab]{930}c"), ("a" + "+" * 25, "a"),
                ("(" * 20 + "a" + ")+" * 20, "a"), ("[[]{9}{999}", r"\[{999}"))  # patterns that some engines lose themselves in, and what they mean
     for mode, text, truth in (*(("regex", pattern, re.compile(meaning, re.IGNORECASE).search) for pattern, meaning in patient),
-                              ("substring", "CONV", lambda name: "conv" in name.lower()), ("regex", "^aten::(add|mul)_?,", lambda name: name.split(",")[0] in
-                              ("aten::add", "aten::mul", "aten::add_", "aten::mul_") and "," in name),
+                              ("substring", "CONV", lambda name: "conv" in name.lower()), ("regex", "^aten::(add|mul)_?$", lambda name: name in
+                              ("aten::add", "aten::mul", "aten::add_", "aten::mul_")),
                               ("exact", "iteration10", lambda name: name == "iteration10"), ("substring", "no such thing", lambda name: False)):
         found = capture.timeline.ask("find", text=text, mode=mode)
-        check(f"{mode} {text}", sum(bool(truth(name)) for name in texts), counted(capture, found, "nvtx"))
+        check(f"{mode} {text}", sum(bool(truth(name)) for name in texts), counted(capture, found, "nvtx") + counted(capture, found, "torch"))
         check(f"{mode} {text}: the total", found["total"], sum(one["count"] for one in found["rows"]))
     check("case counts when asked", 0, capture.timeline.ask("find", text="CONV2D", case=1)["total"])
-    lanes = [row["id"] for row in capture.rows if row["type"] == "nvtx"]
+    lanes = [row["id"] for row in capture.rows if row["type"] in ("nvtx", "torch")]
     for back in (0, 1):
         for row in lanes:
             starts, last = [], None
@@ -181,7 +191,7 @@ def search(capture):
                     break
                 starts.append(last["from"])
             tid = capture.rows[row]["tid"]
-            truth = sorted((capture.since(a) for a, _, text, thread in capture.ranges() if "aten::conv" in text and thread & 0xffffff == tid), reverse=bool(back))
+            truth = sorted((capture.since(a) for a, _, text, thread in capture.ranges() if "aten::conv" in text and thread & 0xffffff == tid and capture.rows[row]["type"] == "torch"), reverse=bool(back))
             check(f"all instances in row {row}, {'back' if back else 'forth'}", truth, starts)
 
 
@@ -206,10 +216,14 @@ def tables(capture):
 
 
 def flame(capture):
-    """The tree of the ranges of a thread, against sums over the stacks of ranges."""
-    ranges = capture.ranges()
-    row = next(row for row in capture.rows if row["type"] == "nvtx")
-    own = [(a, b, text) for a, b, text, thread in ranges if thread & 0xffffff == row["tid"]]
+    """The tree of the ranges of a thread, against sums over the stacks of ranges; operators are in a row of their own."""
+    for kind in ("nvtx", "torch"):
+        flame_of(capture, next(row for row in capture.rows if row["type"] == kind))
+
+
+def flame_of(capture, row):
+    own = [(a, b, shown(text)) for a, b, text, thread in capture.ranges() if thread & 0xffffff == row["tid"]
+           and (shown(text) != text) == (row["type"] == "torch")]
     truth, stack = {}, []
     for start, end, text in own:
         while stack and (start >= stack[-1][0] or end > stack[-1][0]):

@@ -6,6 +6,7 @@
 
 #include "abi/cuda_errors.h"
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/operator_text.h"
 #include "base/json_write.h"
 #include "base/text.h"
 #include "report/schema/enums.h"
@@ -162,6 +163,38 @@ static void add_value(struct writing *writing, enum field_kind kind, const struc
         event_fields_add_int(writing->out, value);
 }
 
+/* What emit_nvtx appends to the name of an operator, as fields of their own. */
+static void add_operator_fields(struct writing *writing, const char *text, size_t length)
+{
+    static const struct {
+        const char *mark, *name;
+        enum field_kind kind;
+    } parts[] = {
+        { ", seq = ", "seq", FIELD_ID },
+        { ", op_id = ", "op_id", FIELD_ID },
+        { ", sizes = ", "sizes", FIELD_TEXT },
+        { ", input_op_ids = ", "input_op_ids", FIELD_TEXT },
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    const char *end = text + length;
+
+    if (operator_text(text, length).name_length == length)
+        return;
+    for (size_t i = 0; i < PARTS; i++) {
+        const char *at = memmem(text, (size_t)(end - text), parts[i].mark, strlen(parts[i].mark)), *stop = end;
+        if (!at)
+            continue;
+        at += strlen(parts[i].mark);
+        for (size_t next = 0; next < PARTS; next++) {
+            const char *other = memmem(at, (size_t)(stop - at), parts[next].mark, strlen(parts[next].mark));
+            stop = other ? other : stop;
+        }
+        text_addf(writing->out, ",{\"name\":\"%s\",\"label\":\"\",\"value\":", parts[i].name);
+        json_add_text(writing->out, at, (size_t)(stop - at));
+        text_addf(writing->out, ",\"kind\":\"%s\"}", kind_names[parts[i].kind]);
+    }
+}
+
 static int write_fields(void *context, int worker, const struct report_block *block)
 {
     struct writing *writing = context;
@@ -186,6 +219,11 @@ static int write_fields(void *context, int worker, const struct report_block *bl
         text_add(writing->out, ",\"value\":");
         add_value(writing, kind, block, i, row);
         text_addf(writing->out, ",\"kind\":\"%s\"}", kind_names[kind]);
+        if (kind == FIELD_TEXT && strcmp(writing->table->name, "NVTX_EVENTS") == 0) {
+            size_t length;
+            const char *text = report_string(writing->view->report, block->values[i][row], &length);
+            add_operator_fields(writing, text, length < LONGEST_TEXT ? length : LONGEST_TEXT);
+        }
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
+#include "analyze/model/operator_text.h"
 #include "base/array.h"
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -144,19 +145,22 @@ static int is_equal(const struct name_search *search, const char *name, size_t l
     return 1;
 }
 
-/* The tables of analyses show calls without their version and ranges behind their domain:
- * ":forward" is the range "forward". */
+/* The tables of analyses show calls without their version, ranges behind their domain (":forward" is the range
+ * "forward"), and operators of emit_nvtx with their numbers. */
 static int is_exact(const struct name_search *search, const char *name, size_t length)
 {
-    const char *colon = memchr(search->text, ':', search->length);
-    struct name_search behind = *search;
+    struct name_search shown = *search;
 
-    if (is_equal(search, name, length) || is_equal(search, name, call_name_length(name, length)))
+    shown.length = operator_text(search->text, search->length).name_length;
+    const char *colon = memchr(shown.text, ':', shown.length);
+    struct name_search behind = shown;
+    if (is_equal(search, name, length) || is_equal(&shown, name, length) ||
+        is_equal(&shown, name, call_name_length(name, length)))
         return 1;
     if (!colon)
         return 0;
-    behind.text = search->text + (colon - search->text) + 1;
-    behind.length = search->length - (size_t)(colon - search->text) - 1;
+    behind.text = shown.text + (colon - shown.text) + 1;
+    behind.length = shown.length - (size_t)(colon - shown.text) - 1;
     return behind.length && is_equal(&behind, name, length);
 }
 

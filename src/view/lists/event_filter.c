@@ -19,7 +19,7 @@ static void add_children(struct event_filter *filter)
     const struct view *view = filter->view;
 
     for (size_t i = 0; i < view->row_count; i++)
-        if (view->rows[i].parent >= 0 && filter->rows[view->rows[i].parent])
+        if (view->rows[i].parent >= 0 && filter->rows[view->rows[i].parent] && view->rows[i].type != ROW_IDLE)
             filter->rows[i] = 1;
 }
 

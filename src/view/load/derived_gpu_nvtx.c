@@ -14,7 +14,11 @@
 
 enum { OF_NVTX, OF_TORCH, KINDS };
 static const struct view_source projected_sources[KINDS] = {
-    [OF_NVTX] = { .table = "NVTX_EVENTS", .start = "start", .type = ROW_GPU_NVTX, .work = WORK_RANGE },
+    [OF_NVTX] = { .table = "NVTX_EVENTS",
+                  .start = "start",
+                  .type = ROW_GPU_NVTX,
+                  .work = WORK_RANGE,
+                  .rename = view_operator_name },
     [OF_TORCH] = { .table = "TACHO_TORCH_OP", .start = "start", .type = ROW_GPU_TORCH, .work = WORK_RANGE },
 };
 static const struct view_family projected = { projected_sources, KINDS };

@@ -10,7 +10,10 @@
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/nvtx_domains.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/model/stacks/stacks.h"
+#include "lanes.h"
 #include "report/schema/enums.h"
 
 #define COUNT_OF(list) (sizeof (list) / sizeof *(list))
@@ -124,7 +127,32 @@ static uint32_t call_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
+/* "aten::add, seq = 12, op_id = 34, sizes = [[2]]" is shown as "aten::add": the rest are fields of the event. */
+uint32_t view_operator_name(struct view *view, uint32_t name)
+{
+    size_t length, shown;
+    const char *bytes = view_name(view, name, &length);
+
+    if (!length || !strchr("0123456789]", bytes[length - 1]) ||
+        (shown = operator_text(bytes, length).name_length) == length)
+        return name;
+    text_clear(&view->scratch);
+    text_add_bytes(&view->scratch, bytes, shown);
+    return view_own_name(view, text_string(&view->scratch));
+}
+
 /* ---- the event of a row of a table ----------------------------------------------------------------------------- */
+
+/* Whether a range is an operator of emit_nvtx: "aten::add, seq = 12, op_id = 34". */
+static int is_operator(const struct view *view, int64_t name)
+{
+    size_t length = 0;
+    const char *bytes = name < 0 ? "" : report_string(view->report, name, &length);
+    char last = length ? bytes[length - 1] : 0; /* most names end here, without a search */
+
+    return (((last >= '0' && last <= '9') || last == ']') && operator_text(bytes, length).name_length < length) ||
+           text_begins_with(bytes, "aten::");
+}
 
 static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)
 {
@@ -132,6 +160,13 @@ static int take_nvtx(const struct view *view, const struct report_block *block, 
 
     if (event->name < 0 && !block_is_null(block, TEXT_ID, row))
         event->name = block->values[TEXT_ID][row];
+    if (is_operator(view, event->name)) { /* by emit_nvtx: in the row of operators, unless PyTorch recorded them, too */
+        const struct report_table *recorded = report_table(view->report, "TACHO_TORCH_OP");
+        if (recorded && recorded->rows)
+            return 0;
+        event->key[KEY_TYPE] = ROW_TORCH;
+        event->key[KEY_B] = 0;
+    }
     int64_t type = block->values[EVENT_TYPE][row];
     if (type == EVENT_NVTX_MARK || type == EVENT_NVTXT_MARK) {
         event->end_ns = event->start_ns;
@@ -281,7 +316,7 @@ static const struct view_source os_calls[] = {
 static const struct view_source nvtx[] = {
     { .table = "NVTX_EVENTS", SPAN, .name = "text", .fixed = "[no message]", .type = ROW_NVTX,
       .key = { "globalTid", "domainId" }, .extra = { "textId", "eventType" }, .take = take_nvtx,
-      .work_of = work_of_range },
+      .rename = view_operator_name, .work_of = work_of_range },
     { LEFT_OUT(NVTX_EVENTS), .type = ROW_NVTX, .work = WORK_RANGE, .key = { "globalTid", "domainId" } },
 };
 static const struct view_source torch[] = {
@@ -436,4 +471,45 @@ _Static_assert(COUNT_OF(openmp) <= EVENT_SOURCES && COUNT_OF(thread_others) <= E
 const char *view_event_table(const struct view_row *row, uint32_t event)
 {
     return row->family->sources[event_source(&row->events, event)].table;
+}
+
+/* The NVTX ranges of a library on a thread: how many there are. */
+static uint64_t count_ranges(struct view *view, const struct nvtx_domains *domains, int64_t thread, const char *library)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < view->leaf_count; i++) {
+        const int64_t *key = keys_get(&view->row_keys, view->leaves[i].key);
+        if (key[KEY_TYPE] != ROW_NVTX || key[KEY_A] != thread)
+            continue;
+        int64_t name = nvtx_domain_name(domains, global_process(thread), key[KEY_B]);
+        if (name != NVTX_NO_NAME && strcmp(report_string(view->report, name, NULL), library) == 0)
+            count += view->leaves[i].events.count;
+    }
+    return count;
+}
+
+int view_drop_doubles(struct view *view, struct error *err)
+{
+    struct nvtx_domains domains = { 0 };
+    size_t kept = 0;
+    int code;
+
+    if ((code = nvtx_domains_read(&domains, view->report, err)) != 0)
+        goto free_domains;
+    for (size_t i = 0; i < view->leaf_count; i++) {
+        struct view_leaf *leaf = &view->leaves[i];
+        const int64_t *key = keys_get(&view->row_keys, leaf->key);
+        if (key[KEY_TYPE] == ROW_LIBRARY &&
+            count_ranges(view, &domains, key[KEY_A], view_name(view, (uint32_t)key[KEY_E], NULL)) >=
+                leaf->events.count) {
+            events_free(&leaf->events);
+            continue;
+        }
+        view->leaves[kept++] = *leaf;
+    }
+    view->leaf_count = kept;
+free_domains:
+    nvtx_domains_free(&domains);
+    return code;
 }

@@ -52,6 +52,11 @@ struct view_family {
 extern const struct view_family view_families[];
 extern const size_t view_family_count;
 
+/* The name to show for the range of an operator that emit_nvtx made; any other name as it is. */
+uint32_t view_operator_name(struct view *view, uint32_t name);
+/* Removes the leaves of calls of libraries that stand in a row of NVTX ranges, too: Tacho records them as both. */
+int view_drop_doubles(struct view *view, struct error *err);
+
 /* The table that an event comes from; its row there is events.table_row[event]. NULL for a step, which comes from
  * several tables. */
 const char *view_event_table(const struct view_row *row, uint32_t event);
