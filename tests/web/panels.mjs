@@ -46,7 +46,7 @@ async function panels(shown, way) {
     const [{ n }] = sql("SELECT count(*) AS n FROM NVTX_EVENTS WHERE text LIKE '%aten::conv2d%'");
     await searchFor("ATEN::conv2d");
     await page.locator(".search-result").filter({ hasText: /\d/ }).click();
-    const row = panel("search").locator("tbody tr").filter({ hasText: /› .?NVTX/ }).filter({ hasNotText: "GPU" });
+    const row = panel("search").locator("tbody tr").filter({ hasText: /› .?PyTorch/ }).filter({ hasNotText: "GPU" });
     await row.filter({ has: page.locator("td", { hasText: new RegExp(`^${n}$`) }) }).waitFor();
     await row.click();
     await page.locator("#tab-details").click();
