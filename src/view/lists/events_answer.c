@@ -16,7 +16,7 @@ struct bins {
 static int use_bin(void *context, int row, uint32_t event)
 {
     struct bins *bins = context;
-    double at = (double)(bins->view->rows[row].events.start_ns[event] - bins->view->origin_ns) * bins->scale;
+    double at = (double)(bins->view->rows[row].events.start_ns[event] - bins->view->begin_ns) * bins->scale;
     size_t bin = at <= 0 ? 0 : (size_t)at;
 
     bins->used[bin < bins->count ? bin : bins->count - 1] = 1;
@@ -26,7 +26,7 @@ static int use_bin(void *context, int row, uint32_t event)
 static int add_bins(struct event_filter *filter, size_t count, struct text *out, struct error *err)
 {
     const struct view *view = filter->view;
-    int64_t length = view->end_ns > view->origin_ns ? view->end_ns - view->origin_ns : 1;
+    int64_t length = view->end_ns > view->begin_ns ? view->end_ns - view->begin_ns : 1;
     struct bins bins = { view, (double)count / (double)length, count, { 0 } };
     const char *comma = "";
     int code = event_filter_each(filter, use_bin, &bins, err);
