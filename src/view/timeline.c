@@ -130,7 +130,8 @@ static int read_events(struct view *view, struct error *err)
     for (size_t i = 0; i < view_family_count; i++)
         if ((code = read_family(view, &view_families[i], err)) != 0)
             return code;
-    if ((code = view_drop_doubles(view, err)) != 0 || (code = derived_rows(view, err)) != 0 || (code = idle_rows(view, err)) != 0)
+    if ((code = view_drop_doubles(view, err)) != 0 || (code = derived_rows(view, err)) != 0 ||
+        (code = idle_rows(view, err)) != 0)
         return code;
     return counter_sources_read(view, err);
 }

@@ -99,9 +99,9 @@ static void each_moment_counts_once(void **state)
     expect("steps?bins=10", "{\"place\":0,\"items\":[{\"run\":0,");
     expect(
         "steps?bins=10",
-        "\"name\":\"step 1\",\"from\":0,\"to\":1000,\"compute\":250,\"communication\":200,\"copies\":100,\"idle\":450,"
+        "\"name\":\"step 1\",\"from\":1000,\"to\":2000,\"compute\":250,\"communication\":200,\"copies\":100,\"idle\":450,"
         "\"bins\":[100,0,0,100,100,0,0,100,100,0,0,0,50,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}");
-    expect("steps?bins=10", "\"name\":\"step 2\",\"from\":1000,\"to\":3000,\"compute\":50,");
+    expect("steps?bins=10", "\"name\":\"step 2\",\"from\":2000,\"to\":4000,\"compute\":50,");
 }
 
 static void they_come_in_the_order_that_is_asked_for(void **state)
@@ -119,7 +119,7 @@ static void steps_of_the_same_name_are_pairs(void **state)
     expect("about?run=1", "\"name\":\"b.tacho\"");
     expect("steps?by=runs&bins=1", "\"total\":4,");
     expect("steps?by=runs&bins=1", "\"bins\":[250,200,100]}]},{\"place\":1,");  /* step 1 has no partner */
-    expect("steps?by=runs&bins=1", "{\"run\":1,\"row\":0,\"event\":0,\"name\":\"step 2\",\"from\":0,\"to\":500,");
+    expect("steps?by=runs&bins=1", "{\"run\":1,\"row\":0,\"event\":0,\"name\":\"step 2\",\"from\":500,\"to\":1000,");
     expect("steps?by=runs&bins=1", "{\"place\":3,\"items\":[{\"run\":1,\"row\":0,\"event\":2,\"name\":\"step 4\"");
     expect("steps?by=runs&bins=1&order=duration", "\"strips\":[{\"place\":2,"); /* step 3 became longer */
 }
