@@ -202,7 +202,8 @@ def places(about):
     """The whole, and ever smaller stretches around the first view's middle and some other moments."""
     length, focus = about["to"] - about["from"], about["focus"]
     whole = max(0, (max(1, length) // PIXELS).bit_length())
-    yield whole, 0
+    for index in range(about["from"] // (PIXELS << whole), about["to"] // (PIXELS << whole) + 1):
+        yield whole, index
     for part, moment in ((2, (focus["from"] + focus["to"]) // 2), (5, focus["from"] + (focus["to"] - focus["from"]) // 3), (9, (focus["from"] + focus["to"]) // 2), (14, focus["to"] - 1)):
         level = max(0, whole - part)
         yield level, moment // (PIXELS << level)

@@ -136,7 +136,7 @@ def check_focus(name, timeline, rows):
     work = max(row["to"] for row in rows if row["type"] == "stream")
     focus = about["focus"]
     if name == "train":
-        check(f"{name}: opens whole", (0, about["to"]), (focus["from"], focus["to"]))
+        check(f"{name}: opens whole", (about["from"], about["to"]), (focus["from"], focus["to"]))
         return
     length = max(steps["to"], work) - steps["from"]
     check(f"{name}: opens at the steps, from {focus} in {about['to']}", (True, True),

@@ -16,7 +16,7 @@ function exportPage(file, ...options) {
 
 const isWide = ({ w }) => w > 40; // so that its name is shown
 
-const hasEvents = ({ events }) => events.length > 0 && !events.some((event) => isWide(event) && event.name === undefined);
+const hasEvents = ({ events, causes }) => causes && events.length > 0 && !events.some((event) => isWide(event) && event.name === undefined);
 const drawn = ({ view: range, rows, events, dense }) => ({
   range, rows: rows.map(({ id, label }) => ({ id, label })), dense: dense.map(({ row, lane, count }) => ({ row, lane, count })),
   events: events.map(({ row, event, name, from, to, w }) => ({ row, event, from, to, name: isWide({ w }) ? name : null })),

@@ -29,6 +29,8 @@ interface Seen {
   pending: number;
   /** The view that was rested on last. */
   rested: { from: number; to: number } | null;
+  /** Whether the causes of idle GPUs have come. */
+  causes: boolean;
   rows: { id: number; label: string; type: string; x: number; y: number; w: number; h: number; open: boolean; pinned: boolean; drawn: number | null }[];
   events: DrawnEvent[];
   dense: { row: number; lane: number; work: number; count: number; x: number; w: number }[];
@@ -72,6 +74,7 @@ function look(timeline: Timeline): Seen {
     moving: motion.moving || timeline.isDue,
     pending: tiles.pending + names.pending,
     rested: timeline.history.present,
+    causes: timeline.app.state.idle !== null,
     rows: [],
     events: [],
     dense: [],
