@@ -97,10 +97,10 @@ static void each_moment_counts_once(void **state)
 {
     expect("steps?bins=10", "\"by\":\"steps\",\"order\":\"time\",\"total\":3,\"first\":0,\"bin\":200,");
     expect("steps?bins=10", "{\"place\":0,\"items\":[{\"run\":0,");
-    expect(
-        "steps?bins=10",
-        "\"name\":\"step 1\",\"from\":1000,\"to\":2000,\"compute\":250,\"communication\":200,\"copies\":100,\"idle\":450,"
-        "\"bins\":[100,0,0,100,100,0,0,100,100,0,0,0,50,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}");
+    expect("steps?bins=10",
+           "\"name\":\"step "
+           "1\",\"from\":1000,\"to\":2000,\"compute\":250,\"communication\":200,\"copies\":100,\"idle\":450,"
+           "\"bins\":[100,0,0,100,100,0,0,100,100,0,0,0,50,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]}");
     expect("steps?bins=10", "\"name\":\"step 2\",\"from\":2000,\"to\":4000,\"compute\":50,");
 }
 

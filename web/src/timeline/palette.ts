@@ -73,9 +73,9 @@ const both = (chroma: number, hue: number, lighter = 0): readonly [light: Rgb, d
 const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [
   RUNS, COULD, WAITS, RUNS, COULD,
   both(0.01, 260), // idle, and it is not known yet why
-  both(0.11, 255), // launch-bound
+  both(0.13, 62), // launch-bound
   both(0.12, 95), // Python between launches
-  both(0.12, 60), // CPU code between launches
+  both(0.11, 108), // CPU code between launches
   both(0.15, 25), // wait for results
   both(0.11, 150), // data loading
   both(0.09, 200), // copies
