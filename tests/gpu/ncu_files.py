@@ -28,8 +28,9 @@ def number(text):
 def size(unit):
     """How many base units a printed one is: ncu prints two decimals of it."""
     times = {"us": 1e3, "ms": 1e6, "s": 1e9}
+    rates = {"/ns": 1e9, "/us": 1e6, "/ms": 1e3}  # sector/ns: base units are per second
     prefixes = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-    return times.get(unit) or (prefixes.get(unit[:1], 1) if unit[1:].startswith(("byte", "hz")) else 1)
+    return times.get(unit) or rates.get(unit[-3:]) or (prefixes.get(unit[:1], 1) if unit[1:].startswith(("byte", "hz")) else 1)
 
 
 class NcuFiles(gpulib.Case):
