@@ -88,7 +88,7 @@ await test("pointing at a call that failed tells why", async () => {
 await test("? lists every key of the table", async () => {
   const { KEYS } = await loadSource("keys.ts");
   await press("?");
-  const dialog = page.getByRole("dialog", { name: "Keys" });
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
   await dialog.waitFor();
   await shot(page, "around-keys");
   const listed = await dialog.locator("section:not(.gestures) dd").allTextContents();
