@@ -105,13 +105,14 @@ static int by_total(const void *a, const void *b)
                                 : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The cause that took most of a gap, over all lines. */
-static enum gap_cause chief_cause(const struct idle_part *parts, size_t count)
+/* The cause that took most of a gap, over all lines: of these parts. */
+static enum gap_cause chief_cause(const struct idle_causes *causes, size_t first, size_t behind)
 {
+    const struct idle_part *parts = causes->parts;
     int64_t totals[GAP_CAUSES] = { 0 };
     int chief = GAP_UNKNOWN;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = first; i < behind; i++)
         totals[parts[i].cause] = saturating_add(totals[parts[i].cause], parts[i].total_ns);
     for (int cause = 0; cause < GAP_CAUSES; cause++)
         chief = totals[cause] > totals[chief] ? cause : chief;
@@ -169,8 +170,7 @@ static void name_gaps(const struct idle_causes *causes, struct view *view)
         const struct idle_row *row = &causes->rows[i];
         const struct view_events *events = &view->rows[row->row].events;
         for (uint32_t event = 0; event < events->count; event++) {
-            size_t first = row->firsts[event];
-            enum gap_cause cause = chief_cause(causes->parts + first, row->firsts[event + 1] - first);
+            enum gap_cause cause = chief_cause(causes, row->firsts[event], row->firsts[event + 1]);
             __atomic_store_n(&events->name[event], names[cause], __ATOMIC_RELAXED);
         }
     }
@@ -247,7 +247,7 @@ const struct idle_part *idle_causes_of(const struct idle_causes *causes, int row
         if (causes->rows[i].row == row) {
             size_t first = causes->rows[i].firsts[event];
             *count = causes->rows[i].firsts[event + 1] - first;
-            return causes->parts + first;
+            return *count ? &causes->parts[first] : NULL;
         }
     return NULL;
 }
