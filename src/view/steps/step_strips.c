@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "view/load/event_search.h"
-#include "view/load/event_sources.h"
+#include "view/work/work_kinds.h"
 
 int strip_open(struct strip *strip, size_t bin_count, int64_t bin_ns)
 {
@@ -27,18 +27,18 @@ void strip_free(struct strip *strip)
 
 /* ---- the work of a step ---------------------------------------------------------------------------------------- */
 
-static enum strip_part part_of(struct view *view, const struct view_row *row, uint32_t event)
+/* By the lane that its kind of work has in a folded group, so that strips and the picture agree. */
+static enum strip_part part_of(const struct view_events *events, uint32_t event)
 {
-    const char *table = view_event_table(row, event);
-    size_t length;
+    static const enum strip_part parts[WORK_LANES] = {
+        [LANE_COMMUNICATION] = STRIP_COMMUNICATION, [LANE_COPIES] = STRIP_COPIES
+    };
+    uint8_t lane = work_lanes[event_work(events, event)];
 
-    if (table && (strstr(table, "MEMCPY") || strstr(table, "MEMSET")))
-        return STRIP_COPIES;
-    const char *name = view_name(view, row->events.name[event], &length);
-    return length >= 4 && memcmp(name, "nccl", 4) == 0 ? STRIP_COMMUNICATION : STRIP_COMPUTE;
+    return lane < WORK_LANES ? parts[lane] : STRIP_COMPUTE;
 }
 
-static int add_row(struct strip *strip, struct view *view, const struct view_row *row, int64_t from_ns, int64_t to_ns)
+static int add_row(struct strip *strip, const struct view_row *row, int64_t from_ns, int64_t to_ns)
 {
     const struct view_events *events = &row->events;
 
@@ -52,7 +52,7 @@ static int add_row(struct strip *strip, struct view *view, const struct view_row
             if (array_reserve(&strip->works, &strip->work_room, strip->work_count + 1, sizeof *strip->works) != 0)
                 return ERR_NO_MEMORY;
             strip->works[strip->work_count++] = (struct strip_work){ begin - from_ns, end - from_ns,
-                                                                     part_of(view, row, e) };
+                                                                     part_of(events, e) };
         }
     return 0;
 }
@@ -71,7 +71,7 @@ static enum nearness nearness_of(const struct view_row *steps, const struct view
     return OF_ALL;
 }
 
-static int find_work(struct strip *strip, struct view *view, const struct view_row *steps, int64_t from_ns,
+static int find_work(struct strip *strip, const struct view *view, const struct view_row *steps, int64_t from_ns,
                      int64_t to_ns)
 {
     enum nearness nearest = OF_ANOTHER;
@@ -82,7 +82,7 @@ static int find_work(struct strip *strip, struct view *view, const struct view_r
         nearest = own > nearest ? own : nearest;
     }
     for (size_t r = 0; nearest != OF_ANOTHER && r < view->row_count; r++)
-        if (nearness_of(steps, &view->rows[r]) == nearest && add_row(strip, view, &view->rows[r], from_ns, to_ns) != 0)
+        if (nearness_of(steps, &view->rows[r]) == nearest && add_row(strip, &view->rows[r], from_ns, to_ns) != 0)
             return ERR_NO_MEMORY;
     return 0;
 }
@@ -122,7 +122,7 @@ static void sum_up_to(struct strip *strip, enum strip_part part)
     }
 }
 
-int strip_fill(struct strip *strip, struct view *view, int row, uint32_t event)
+int strip_fill(struct strip *strip, const struct view *view, int row, uint32_t event)
 {
     const struct view_row *steps = &view->rows[row];
     int64_t from = steps->events.start_ns[event];

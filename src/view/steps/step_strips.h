@@ -30,6 +30,6 @@ void strip_free(struct strip *strip);
 
 /* The strip of an event of a row of steps: of the GPU work of its process, and if that has none, of its rank, else of
  * all. ERR_NO_MEMORY or 0. */
-int strip_fill(struct strip *strip, struct view *view, int row, uint32_t event);
+int strip_fill(struct strip *strip, const struct view *view, int row, uint32_t event);
 
 #endif
