@@ -14,7 +14,10 @@
 #define THREAD made_thread(7, 7)
 #define OTHER_THREAD made_thread(7, 9)
 
-static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_t end, const char *text)
+enum { PUSH_POP = 59, DOMAIN_NAME = 75 }; /* types of rows of NVTX_EVENTS */
+
+static void add_range_of(struct writer *writer, int64_t domain, int64_t type, int64_t begin, int64_t end,
+                         const char *text)
 {
     struct row_NVTX_EVENTS row = { 0 };
 
@@ -23,10 +26,25 @@ static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_
         ROW_SET(&row, NVTX_EVENTS, end, end);
     ROW_SET(&row, NVTX_EVENTS, eventType, type);
     ROW_SET(&row, NVTX_EVENTS, globalTid, THREAD);
-    ROW_SET(&row, NVTX_EVENTS, domainId, 0);
+    ROW_SET(&row, NVTX_EVENTS, domainId, domain);
     ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, text));
     writer_append(writer, TABLE_NVTX_EVENTS, &row);
 }
+
+static void add_range(struct writer *writer, int64_t type, int64_t begin, int64_t end, const char *text)
+{
+    add_range_of(writer, 0, type, begin, end, text);
+}
+
+#define ADD_LIBRARY_CALL(writer, table, thread, begin, end_at, name)    \
+    do {                                                                \
+        struct row_##table row = { 0 };                                 \
+        ROW_SET(&row, table, start, begin);                             \
+        ROW_SET(&row, table, end, end_at);                              \
+        ROW_SET(&row, table, globalTid, thread);                        \
+        ROW_SET(&row, table, nameId, made_string(writer, name));        \
+        writer_append(writer, TABLE_##table, &row);                     \
+    } while (0)
 
 static void add_call(struct writer *writer, int64_t begin, int64_t end, int64_t id, int64_t result)
 {
@@ -102,7 +120,7 @@ static void add_step(struct writer *writer, int64_t begin, int64_t end, int64_t 
     writer_append(writer, TABLE_TACHO_TORCH_STEP, &row);
 }
 
-static void add_annotation(struct writer *writer, int64_t begin, int64_t end, const char *text)
+static void add_torch(struct writer *writer, int64_t begin, int64_t end, const char *category, const char *text)
 {
     struct row_TACHO_TORCH_OP row = { 0 };
 
@@ -110,7 +128,7 @@ static void add_annotation(struct writer *writer, int64_t begin, int64_t end, co
     ROW_SET(&row, TACHO_TORCH_OP, end, end);
     ROW_SET(&row, TACHO_TORCH_OP, globalTid, THREAD);
     ROW_SET(&row, TACHO_TORCH_OP, nameId, made_string(writer, text));
-    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, "user_annotation"));
+    ROW_SET(&row, TACHO_TORCH_OP, category, made_string(writer, category));
     writer_append(writer, TABLE_TACHO_TORCH_OP, &row);
 }
 
@@ -119,25 +137,30 @@ static void add_annotation(struct writer *writer, int64_t begin, int64_t end, co
 static struct report *report;
 static struct view *view;
 
-static const struct view_row *row_of(enum row_type type, int64_t last_number)
+static const struct view_row *row_in(const struct view *of, enum row_type type, int64_t last_number)
 {
-    for (size_t i = 0; i < view->row_count; i++) {
-        const struct view_row *row = &view->rows[i];
+    for (size_t i = 0; i < of->row_count; i++) {
+        const struct view_row *row = &of->rows[i];
         if (row->type == type && (last_number == NO_ID || row->cpu == last_number || row->stream == last_number))
             return row;
     }
     return NULL;
 }
 
+static const struct view_row *row_of(enum row_type type, int64_t last_number)
+{
+    return row_in(view, type, last_number);
+}
+
 /* "name from-to", flags as ! (failed) and … (no end), in order of start. */
-static const char *events_of(const struct view_row *row)
+static const char *events_in(struct view *of, const struct view_row *row)
 {
     static struct text text;
 
     text_clear(&text);
     assert_non_null(row);
     for (uint32_t i = 0; i < row->events.count; i++) {
-        text_addf(&text, "%s%s %lld-%lld", i ? ", " : "", view_name(view, row->events.name[i], NULL),
+        text_addf(&text, "%s%s %lld-%lld", i ? ", " : "", view_name(of, row->events.name[i], NULL),
                   (long long)row->events.start_ns[i], (long long)event_end(&row->events, i));
         if (row->events.tag[i] & EVENT_FAILED)
             text_add_char(&text, '!');
@@ -147,18 +170,28 @@ static const char *events_of(const struct view_row *row)
     return text_string(&text);
 }
 
+static const char *events_of(const struct view_row *row)
+{
+    return events_in(view, row);
+}
+
 /* Labels, each level two spaces further in. */
-static const char *tree(void)
+static const char *tree_of(const struct view *of)
 {
     static struct text text;
 
     text_clear(&text);
-    for (size_t i = 0; i < view->row_count; i++) {
-        for (int at = view->rows[i].parent; at >= 0; at = view->rows[at].parent)
+    for (size_t i = 0; i < of->row_count; i++) {
+        for (int at = of->rows[i].parent; at >= 0; at = of->rows[at].parent)
             text_add(&text, "  ");
-        text_addf(&text, "%s\n", view->rows[i].label);
+        text_addf(&text, "%s\n", of->rows[i].label);
     }
     return text_string(&text);
+}
+
+static const char *tree(void)
+{
+    return tree_of(view);
 }
 
 static int open_report(void **state)
@@ -168,11 +201,11 @@ static int open_report(void **state)
     if (make_path(state) != 0)
         return -1;
     struct writer *writer = start();
-    add_range(writer, 59, 0, 100, "outer");
-    add_range(writer, 59, 25, 45, "inner");
+    add_range(writer, PUSH_POP, 0, 100, "outer");
+    add_range(writer, PUSH_POP, 25, 45, "inner");
     add_range(writer, 34, 50, NO_ID, "mark");
     add_range(writer, 60, 700, NO_ID, "open");
-    add_range(writer, 75, 0, NO_ID, "domain");
+    add_range(writer, DOMAIN_NAME, 0, NO_ID, "domain");
     add_call(writer, 10, 20, 1, 0);
     add_call(writer, 30, 40, 2, 600);
     add_call(writer, 60, 130, 3, 2);
@@ -193,7 +226,7 @@ static int open_report(void **state)
     add_memory(writer, 30, 1, 100);
     add_memory(writer, 10, 0, 300);
     add_memory(writer, 20, 0, 50);
-    add_annotation(writer, 0, 35, "forward");
+    add_torch(writer, 0, 35, "user_annotation", "forward");
     add_step(writer, 0, 60, 4);
     add_step(writer, 60, 120, 5);
     report = finish(writer);
@@ -302,6 +335,91 @@ static void memory_is_added_up_in_order_of_time(void **state)
     assert_true(row->points.value[0] == 300 && row->points.value[1] == 350 && row->points.value[2] == 250);
     assert_true(row->points.min == 250 && row->points.max == 350);
     assert_string_equal(row->unit, "bytes");
+}
+
+/* The profiler writes a call into a table of nsys and as a range of the library's domain. An nsys capture has the
+ * table alone. */
+static void calls_of_a_library_are_one_row(void **state)
+{
+    struct writer *writer = start();
+    struct view *shown;
+    struct error err;
+
+    add_range_of(writer, 2, DOMAIN_NAME, 0, NO_ID, "cuBLAS");
+    add_range_of(writer, 3, DOMAIN_NAME, 0, NO_ID, "cuDNN");
+    add_range_of(writer, 2, PUSH_POP, 10, 20, "cublasSgemm_v2");
+    add_range_of(writer, 2, PUSH_POP, 30, 40, "cublasSgemm_v2");
+    add_range_of(writer, 3, PUSH_POP, 50, 60, "cudnnConvolutionForward");
+    ADD_LIBRARY_CALL(writer, CUBLAS_EVENTS, THREAD, 10, 20, "cublasSgemm_v2");
+    ADD_LIBRARY_CALL(writer, CUBLAS_EVENTS, THREAD, 30, 40, "cublasSgemm_v2");
+    ADD_LIBRARY_CALL(writer, CUDNN_EVENTS, THREAD, 50, 60, "cudnnConvolutionForward");
+    ADD_LIBRARY_CALL(writer, CUDNN_EVENTS, OTHER_THREAD, 70, 80, "cudnnPoolingForward");
+    struct report *made = finish(writer);
+    assert_int_equal(view_open(made, &shown, &err), 0);
+    assert_string_equal(tree_of(shown), "Process 7\n"
+                                        "  Thread 7\n"
+                                        "    cuBLAS\n"
+                                        "    cuDNN\n"
+                                        "  Thread 9\n"
+                                        "    cuDNN\n");
+    assert_string_equal(events_in(shown, &shown->rows[2]), "cublasSgemm_v2 10-20, cublasSgemm_v2 30-40");
+    assert_string_equal(events_in(shown, &shown->rows[3]), "cudnnConvolutionForward 50-60");
+    assert_string_equal(events_in(shown, &shown->rows[5]), "cudnnPoolingForward 70-80");
+    view_close(shown);
+    report_close(made);
+}
+
+/* What emit_nvtx, or the profiler in its place, makes of two operators and an annotation; and a range of the
+ * program's own. */
+static void add_emitted_ranges(struct writer *writer)
+{
+    add_range(writer, PUSH_POP, 0, 90, "epoch");
+    add_range(writer, PUSH_POP, 5, 80, "train_step, op_id = 33");
+    add_range(writer, PUSH_POP, 10, 20, "aten::add, seq = 12, op_id = 34, sizes = [[2, 3], [2, 3]]");
+    add_range(writer, PUSH_POP, 30, 40, "aten::add, seq = 13, op_id = 35, sizes = [[4, 5], [4, 5]]");
+}
+
+static void check_operators(struct writer *writer)
+{
+    struct report *made = finish(writer);
+    struct text answer = { 0 };
+    struct view *shown;
+    const char *type;
+    struct error err;
+
+    assert_int_equal(view_open(made, &shown, &err), 0);
+    assert_string_equal(tree_of(shown), "Process 7\n"
+                                        "  Thread 7\n"
+                                        "    NVTX\n"
+                                        "    PyTorch\n");
+    assert_string_equal(events_in(shown, row_in(shown, ROW_NVTX, NO_ID)), "epoch 0-90");
+    assert_string_equal(events_in(shown, row_in(shown, ROW_TORCH, NO_ID)),
+                        "train_step 5-80, aten::add 10-20, aten::add 30-40");
+    assert_int_equal(view_answer(shown, "find?text=aten::add", NULL, 0, &answer, &type, &err), 0);
+    if (!strstr(text_string(&answer), "\"total\":2"))
+        fail_msg("not 2 operators: %s", text_string(&answer));
+    text_free(&answer);
+    view_close(shown);
+    report_close(made);
+}
+
+static void ranges_of_operators_are_the_row_of_pytorch(void **state)
+{
+    struct writer *writer = start();
+
+    add_emitted_ranges(writer);
+    check_operators(writer);
+}
+
+static void operators_of_both_sources_are_shown_once(void **state)
+{
+    struct writer *writer = start();
+
+    add_emitted_ranges(writer);
+    add_torch(writer, 5, 80, "user_annotation", "train_step");
+    add_torch(writer, 10, 20, "cpu_op", "aten::add");
+    add_torch(writer, 30, 40, "cpu_op", "aten::add");
+    check_operators(writer);
 }
 
 /* A small value was rounded: the exact one is a quarter more. */
@@ -455,6 +573,9 @@ int main(void)
         cmocka_unit_test(annotations_on_a_stream_lead_to_those_on_the_thread),
         cmocka_unit_test(calls_and_ranges_are_as_tables_call_them),
         cmocka_unit_test(memory_is_added_up_in_order_of_time),
+        cmocka_unit_test(calls_of_a_library_are_one_row),
+        cmocka_unit_test(ranges_of_operators_are_the_row_of_pytorch),
+        cmocka_unit_test(operators_of_both_sources_are_shown_once),
         cmocka_unit_test(metrics_have_a_unit),
         cmocka_unit_test(about_says_what_there_is),
         cmocka_unit_test(overview_tells_how_busy_all_was),
