@@ -197,6 +197,20 @@ def check_thresholds():
     check("another rule's option", True, "not 'kernels'" in refusal("analyze", "-r", "result_waits:kernels=3", TRAIN))
 
 
+def check_operators():
+    """Advice names an operator of emit_nvtx without the numbers of the call ("aten::conv2d, seq = 720, op_id = 1")."""
+    lib.unpack(os.path.join(lib.HERE, "nsys", "resnet18.sqlite.gz"), "resnet18.sqlite")
+    texts = [text for text, in sqlite3.connect("resnet18.sqlite").execute("SELECT text FROM NVTX_EVENTS WHERE text LIKE '%, op_id = %'")]
+    operators = {text.split(", seq = ")[0].split(", op_id = ")[0] for text in texts}
+    check("ranges of operators", True, len(texts) > 1000 > len(operators) > 50)
+    rows = json.loads(output("analyze", "-r", "slow_operators", "-f", "json", "resnet18.sqlite"))
+    named = [row["Finding"].rsplit(": ", 1)[0] for row in rows]
+    check("advice on operators", True, "conv2d" in named)
+    check("no two lines on one operator of one line", len(rows), len({(row["Finding"].rsplit(": ", 1)[0], row["Where"]) for row in rows}))
+    for name in named:
+        check(f"{name} is an operator", True, name in operators or f"aten::{name}" in operators)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -205,6 +219,7 @@ def main():
         check_paths()
         check_conditions()
         check_thresholds()
+        check_operators()
         os.chdir("/")
     return lib.status()
 

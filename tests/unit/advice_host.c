@@ -167,6 +167,35 @@ static void operators_that_compute_on_the_cpu(void **state)
     done(&adviser, report);
 }
 
+/* emit_nvtx gives each call of an operator a name of its own, with numbers and shapes. */
+static void operators_that_emit_nvtx_named(void **state)
+{
+    enum { AT_ONCE = 5 + 10 * KERNEL + 9 };
+    struct writer *writer = start();
+    struct adviser adviser;
+    struct text name = { 0 };
+
+    launch_rarely(writer);
+    for (int i = 1; i < STEPS; i++) {
+        struct row_NVTX_EVENTS row = { 0 };
+        text_clear(&name);
+        text_addf(&name, "aten::conv2d, seq = %d, op_id = %d, sizes = [[5, 3, %d, 224], [64, 3, 7, 7], []]", i, 7 * i,
+                  i);
+        ROW_SET(&row, NVTX_EVENTS, start, ((OWN + 5) * i - OWN) * US);
+        ROW_SET(&row, NVTX_EVENTS, end, ((OWN + 5) * i + 5) * US);
+        ROW_SET(&row, NVTX_EVENTS, eventType, 59);
+        ROW_SET(&row, NVTX_EVENTS, globalTid, made_thread(1, MAIN));
+        ROW_SET(&row, NVTX_EVENTS, text, made_string(writer, text_string(&name)));
+        writer_append(writer, TABLE_NVTX_EVENTS, &row);
+    }
+    text_free(&name);
+    struct report *report = advise(&adviser, writer, &rule_slow_operators, WITHOUT_STEPS);
+    assert_int_equal(adviser.count, 1);
+    expect(&adviser.causes[0], OWN_RUN - AT_ONCE, OWN_RUN - AT_ONCE, "conv2d: 4.50 ms on the CPU", "");
+    assert_int_equal(adviser.causes[0].count, 9);
+    done(&adviser, report);
+}
+
 /* 199 µs are what some operators take for their launches. */
 static void operators_that_are_fast_enough(void **state)
 {
@@ -603,6 +632,7 @@ int main(void)
         cmocka_unit_test(a_wait_while_the_gpu_has_work_saves_nothing),
         cmocka_unit_test(operators_that_prepare_their_kernels),
         cmocka_unit_test(operators_that_compute_on_the_cpu),
+        cmocka_unit_test(operators_that_emit_nvtx_named),
         cmocka_unit_test(operators_that_are_fast_enough),
         cmocka_unit_test(python_between_launches),
         cmocka_unit_test(code_of_pytorch_is_a_way_to_launches_unless_it_is_long),

@@ -9,12 +9,15 @@
 #include "advice_gil.h"
 #include "advice_groups.h"
 #include "advice_operators.h"
+#include "analyze/model/operator_text.h"
 #include "analyze/registry.h"
 #include "base/human.h"
+#include "base/intern.h"
 
 struct slow {
+    struct advice_groups groups;       /* by name and line; the first member: describe() gets it */
     struct adviser *adviser;
-    struct advice_groups groups;
+    struct intern names;               /* of operators; emit_nvtx names each call of one differently */
     struct advice_operators operators; /* the outermost ones alone */
     struct gil_waits gil_waits;
 };
@@ -61,6 +64,15 @@ static int is_gil_wait(const struct gil_waits *waits, int64_t thread, int64_t fr
     return waited_ns > saturating_duration(from_ns, to_ns) / 2;
 }
 
+static uint32_t group_of(struct slow *slow, const struct thread_span *span, uint32_t place)
+{
+    size_t length;
+    const char *name = report_string(slow->adviser->report, span->name, &length);
+    int64_t number = intern_add(&slow->names, name, operator_name_length(name, length));
+
+    return number < 0 ? NO_KEY : advice_group(&slow->groups, number, place);
+}
+
 /* Adds a time between two calls in an operator. kind: whether the operator calls CUDA. */
 static int add_piece(struct slow *slow, const struct thread_span *span, int64_t from_ns, int64_t to_ns, int has_calls)
 {
@@ -71,7 +83,7 @@ static int add_piece(struct slow *slow, const struct thread_span *span, int64_t 
         is_gil_wait(&slow->gil_waits, span->thread, from_ns, to_ns))
         return 0;
     event.place = places_line(places, places_at(places, span->thread, span->start_ns, span->end_ns));
-    uint32_t group = advice_group(&slow->groups, span->name, event.place);
+    uint32_t group = group_of(slow, span, event.place);
     if (group == NO_KEY || advice_group_note(&slow->groups, group, &event) != 0)
         return ERR_NO_MEMORY;
     struct advice_cause *cause = &slow->groups.list[group].cause;
@@ -118,7 +130,7 @@ static int describe(struct advice_groups *groups, uint32_t group)
 {
     static const char own[] = "aten::";
     struct advice_cause *cause = &groups->list[group].cause;
-    const char *name = report_string(groups->adviser->report, keys_get(&groups->keys, group)[0], NULL);
+    const char *name = ((const struct slow *)groups)->names.strings[keys_get(&groups->keys, group)[0]].bytes;
     int64_t has_calls, total_ns = groups->list[group].total_ns / (int64_t)groups->adviser->step_count;
     uint32_t place;
     size_t kind = 0;
@@ -154,6 +166,7 @@ done:
     gil_waits_free(&slow.gil_waits);
     advice_operators_free(&slow.operators);
     advice_groups_free(&slow.groups);
+    intern_free(&slow.names);
     return code;
 }
 

@@ -25,7 +25,7 @@ int64_t nvtx_fold_name(struct nvtx_fold *fold, int64_t name)
     if (!fold->is_on || name == NVTX_NO_NAME)
         return name;
     const char *text = report_string(fold->report, name, &length);
-    int64_t folded = intern_add(&fold->names, text, operator_text(text, length).name_length);
+    int64_t folded = intern_add(&fold->names, text, operator_name_length(text, length));
     fold->failed |= folded < 0;
     return folded;
 }

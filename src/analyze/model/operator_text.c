@@ -67,3 +67,11 @@ struct operator_text operator_text(const char *bytes, size_t length)
         .is_backward = is_backward(bytes, (size_t)(end - bytes)),
     };
 }
+
+/* What emit_nvtx adds ends with a number or a bracket: most names need no search. */
+size_t operator_name_length(const char *bytes, size_t length)
+{
+    char last = length ? bytes[length - 1] : 0;
+
+    return (last >= '0' && last <= '9') || last == ']' ? operator_text(bytes, length).name_length : length;
+}

@@ -17,4 +17,8 @@ struct operator_text {
 };
 struct operator_text operator_text(const char *bytes, size_t length);
 
+/* The length of the operator's name, "aten::add" of "aten::add, seq = 12, op_id = 34, sizes = [[2]]"; of another text
+ * all of it. Quick for most names. */
+size_t operator_name_length(const char *bytes, size_t length);
+
 #endif

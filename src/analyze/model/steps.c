@@ -185,7 +185,7 @@ void step_label(struct text *out, struct report *report, const struct step *step
         return;
     }
     const char *name = report_string(report, step->name, &length);
-    text_add_bytes(out, name, operator_text(name, length).name_length);
+    text_add_bytes(out, name, operator_name_length(name, length));
 }
 
 /* ---- chosen ---------------------------------------------------------------------------------------------------- */

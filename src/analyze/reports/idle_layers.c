@@ -175,7 +175,7 @@ static void make_text(struct text *out, struct idle_layers *layers, enum idle_te
     else
         text_add_bytes(out, bytes,
                        kind == TEXT_CALL    ? call_name_length(bytes, length)
-                       : kind == TEXT_RANGE ? operator_text(bytes, length).name_length
+                       : kind == TEXT_RANGE ? operator_name_length(bytes, length)
                                             : length);
 }
 

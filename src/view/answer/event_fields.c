@@ -178,7 +178,7 @@ static void add_operator_fields(struct writing *writing, const char *text, size_
     enum { PARTS = sizeof parts / sizeof *parts };
     const char *end = text + length;
 
-    if (operator_text(text, length).name_length == length)
+    if (operator_name_length(text, length) == length)
         return;
     for (size_t i = 0; i < PARTS; i++) {
         const char *at = memmem(text, (size_t)(end - text), parts[i].mark, strlen(parts[i].mark)), *stop = end;

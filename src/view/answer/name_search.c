@@ -151,7 +151,7 @@ static int is_exact(const struct name_search *search, const char *name, size_t l
 {
     struct name_search shown = *search;
 
-    shown.length = operator_text(search->text, search->length).name_length;
+    shown.length = operator_name_length(search->text, search->length);
     const char *colon = memchr(shown.text, ':', shown.length);
     struct name_search behind = shown;
     if (is_equal(search, name, length) || is_equal(&shown, name, length) ||

@@ -127,20 +127,11 @@ static uint32_t call_name(struct view *view, uint32_t name)
     return view_own_name(view, text_string(&view->scratch));
 }
 
-/* The length of the name in "aten::add, seq = 12, op_id = 34, sizes = [[2]]", which emit_nvtx makes; of another text
- * all of it. Most names end with another character, without a search. */
-static size_t operator_length(const char *bytes, size_t length)
-{
-    char last = length ? bytes[length - 1] : 0;
-
-    return (last >= '0' && last <= '9') || last == ']' ? operator_text(bytes, length).name_length : length;
-}
-
 uint32_t view_operator_name(struct view *view, uint32_t name)
 {
     size_t length;
     const char *bytes = view_name(view, name, &length);
-    size_t shown = operator_length(bytes, length);
+    size_t shown = operator_name_length(bytes, length);
 
     if (shown == length)
         return name;
@@ -156,7 +147,7 @@ static int is_operator(const struct view *view, int64_t name)
     size_t length = 0;
     const char *bytes = name < 0 ? "" : report_string(view->report, name, &length);
 
-    return operator_length(bytes, length) < length || text_begins_with(bytes, "aten::");
+    return operator_name_length(bytes, length) < length || text_begins_with(bytes, "aten::");
 }
 
 static int take_nvtx(const struct view *view, const struct report_block *block, size_t row, struct view_taken *event)

@@ -71,7 +71,7 @@ static int find_kind(struct search *search, const char *name, size_t length)
 {
     if (search->pattern)
         return regex_matches(search->pattern, name, length);
-    length = operator_text(name, length).name_length;
+    length = operator_name_length(name, length);
     if (search->op)
         return length == strlen(search->op) && memcmp(name, search->op, length) == 0;
     return kind_of(name, length);

@@ -23,7 +23,7 @@ static int64_t named_number(struct report *report, int64_t name)
 {
     size_t length;
     const char *bytes = report_string(report, name, &length);
-    length = operator_text(bytes, length).name_length;
+    length = operator_name_length(bytes, length);
     size_t at = length;
 
     while (at > 0 && isdigit((unsigned char)bytes[at - 1]))
