@@ -53,6 +53,29 @@ static void expect_sum(const struct table *table, size_t row)
     assert_int_equal(sum, cells[TIME].integer);
 }
 
+/* step_sum and step_breakdown agree on what is communication. */
+static void communication_is_the_same_in_all_tables(void **state)
+{
+    static const char *const kernels[] = { "void ncclKernel_AllReduce<int>(ncclWorkElem)", "nvshmemi_barrier_kernel",
+                                           "void count_nccl_bytes(float*)" };
+    struct writer *writer = start();
+
+    step(writer, 0, 1000, 1);
+    for (int i = 0; i < 3; i++) {
+        call(writer, MAIN, 10 * i, 10 * i + 5, "cudaLaunchKernel", i + 1);
+        made_kernel(writer, (struct made_kernel){ (100 + 200 * i) * US, (200 + 200 * i) * US, 1, i + 1, 0, 8,
+                                                  kernels[i], NULL, NULL });
+    }
+    struct report *report = finish(writer);
+    struct table *breakdown = run(report, &analysis_step_breakdown), *sum = run(report, &analysis_step_sum);
+    assert_int_equal(part(breakdown, 0, "Communication"), 200);
+    assert_int_equal(part(breakdown, 0, "Compute"), 100);
+    assert_int_equal(part(sum, 0, "Communication"), 200);
+    table_delete(breakdown);
+    table_delete(sum);
+    report_close(report);
+}
+
 static void parts_of_two_steps(void **state)
 {
     struct writer *writer = start();
@@ -209,9 +232,8 @@ static void parts_of_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_of_two_steps),
-        cmocka_unit_test(parts_of_anything),
-        cmocka_unit_test(queues_of_streams),
+        cmocka_unit_test(parts_of_two_steps),   cmocka_unit_test(communication_is_the_same_in_all_tables),
+        cmocka_unit_test(parts_of_anything),    cmocka_unit_test(queues_of_streams),
         cmocka_unit_test(sequences_of_kernels),
     };
 

@@ -9,7 +9,7 @@
 #include "advice_gil.h"
 #include "advice_groups.h"
 #include "advice_operators.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/registry.h"
 #include "base/human.h"
 #include "base/intern.h"

@@ -3,8 +3,8 @@
 #include "nvtx_fold.h"
 
 #include "analyze/engine/report_options.h"
+#include "analyze/model/names/operator_text.h"
 #include "nvtx_domains.h"
-#include "operator_text.h"
 
 int nvtx_fold_open(struct nvtx_fold *fold, struct report *report, const struct analysis_request *request,
                    struct error *err)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/names/operator_text.h"
 #include "base/array.h"
-#include "operator_text.h"
 
 void steps_free(struct steps *steps)
 {

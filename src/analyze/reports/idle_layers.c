@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/operators.h"
 #include "analyze/model/torch/python_files.h"
 #include "base/array.h"

@@ -282,8 +282,9 @@ const struct analysis analysis_step_sum = {
     .usage = "",
     .help = "Time of each step, and its parts. Steps are ProfilerStep#N, ranges 'iteration N' or 'step N', or those of "
             "--step-range or --step-op. Of the GPU work that the step launched: GPU Busy, Kernel, Copy, Communication "
-            "(NCCL kernels) and its Overlap with other kernels. Of the step's own time: GPU Idle (no work ran), Data "
-            "Loading, Optimizer, and CPU Only (operators on the CPU, nothing on a GPU). Overlapping work counts once.",
+            "(kernels of NCCL and NVSHMEM) and its Overlap with other kernels. Of the step's own time: GPU Idle (no "
+            "work ran), Data Loading, Optimizer, and CPU Only (operators on the CPU, nothing on a GPU). Overlapping "
+            "work counts once.",
     .needs = { { "steps", steps_tables } },
     .run = step_sum,
 };

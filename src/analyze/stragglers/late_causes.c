@@ -6,6 +6,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/names/communication.h"
 #include "analyze/model/os_calls.h"
 #include "analyze/model/ranks/collective_kinds.h"
 #include "base/array.h"
@@ -96,7 +97,7 @@ static int read_gpu(struct late_causes *causes, enum late_activity activity, enu
     if (code != 0)
         return code;
     for (size_t row = 0; row < ops.count; row++) {
-        if (kind == GPU_KERNEL && strncmp(report_string(causes->report, gpu_extra(&ops, 0, row), NULL), "nccl", 4) == 0)
+        if (kind == GPU_KERNEL && communication_of_kernel(report_string(causes->report, gpu_extra(&ops, 0, row), NULL)))
             continue; /* it waits for other ranks */
         if ((code = add(&causes->of[activity], global_process(ops.process[row]), ops.start[row], ops.end[row])) != 0)
             break;

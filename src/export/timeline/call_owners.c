@@ -9,7 +9,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/launches.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/operators.h"
 
 static uint64_t rows_of(struct report *report, const char *name)

@@ -3,8 +3,8 @@
 #include "trace.h"
 
 #include "analyze/engine/event_columns.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/nvtx_domains.h"
-#include "analyze/model/operator_text.h"
 #include "analyze/model/torch/operators.h"
 #include "forward_arrows.h"
 

@@ -6,7 +6,7 @@
 
 #include "abi/cuda_errors.h"
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "base/json_write.h"
 #include "base/text.h"
 #include "report/schema/enums.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/model/calls.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "base/array.h"
 #include "base/cancel.h"
 #include "base/clock.h"

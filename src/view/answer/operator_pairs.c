@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/engine/event_columns.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/operators.h"
 #include "answer_cache.h"
 #include "base/array.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyze/model/names/communication.h"
 #include "analyze/model/os_calls.h"
 
 const uint8_t work_lanes[WORK_KINDS] = {
@@ -16,19 +17,9 @@ static int contains(const char *name, size_t length, const char *part)
     return memmem(name, length, part, strlen(part)) != NULL;
 }
 
-static int begins_with_any(const char *name, size_t length, const char *const *prefixes)
-{
-    for (; *prefixes; prefixes++)
-        if (length >= strlen(*prefixes) && memcmp(name, *prefixes, strlen(*prefixes)) == 0)
-            return 1;
-    return 0;
-}
-
 enum work_kind work_of_kernel(const char *name, size_t length)
 {
-    static const char *const communication[] = { "nccl", "void nccl", "nvshmem", NULL };
-
-    return begins_with_any(name, length, communication) ? WORK_COMMUNICATION : WORK_KERNEL;
+    return communication_of_kernel(name) ? WORK_COMMUNICATION : WORK_KERNEL;
 }
 
 enum work_kind work_of_copy(const char *name, size_t length)
@@ -52,12 +43,7 @@ enum work_kind work_of_os_call(const char *name, size_t length)
     return waits[os_call_kind(name, length)] ? WORK_WAIT : WORK_CALL;
 }
 
-/* Libraries mark their collectives with ranges, and PyTorch has operators for them. */
 enum work_kind work_of_range(const char *name, size_t length)
 {
-    static const char *const communication[] = {
-        "nccl", "MPI_", "mpi:", "gloo:", "ucc:", "c10d:", "nvshmem", "record_param_comms", NULL
-    };
-
-    return begins_with_any(name, length, communication) ? WORK_COMMUNICATION : WORK_RANGE;
+    return communication_is_range(name) ? WORK_COMMUNICATION : WORK_RANGE;
 }

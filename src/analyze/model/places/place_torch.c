@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/torch/python_files.h"
 #include "analyze/model/torch/torch_stacks.h"
 #include "base/array.h"

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/names/communication.h"
 #include "collective_order.h"
 
 /* Arguments of the kernels in traces of PyTorch. */
@@ -118,7 +119,7 @@ static int is_collective(const struct nccl *nccl, size_t row)
 {
     const char *name = report_string(nccl->all->report, gpu_extra(&nccl->kernels, 0, row), NULL);
 
-    return strncmp(name, "nccl", 4) == 0 && collective_kind_of(name) != COLLECTIVE_OTHER;
+    return communication_of_kernel(name) == COMMUNICATION_NCCL && collective_kind_of(name) != COLLECTIVE_OTHER;
 }
 
 static int note_stream(struct nccl *nccl, size_t row)

@@ -10,7 +10,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/model/calls.h"
 #include "analyze/model/gpu.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* Operators from the NVTX ranges of torch.autograd.profiler.emit_nvtx. Work on GPUs belongs to the innermost range
  * around the call that launched it. */
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "operators_gpu.h"
 

@@ -9,7 +9,8 @@
 #include "analyze/engine/order.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/gpu.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/communication.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/array.h"
 #include "operators.h"
@@ -89,21 +90,12 @@ static enum kind kind_of_annotation(const char *name)
     static const struct {
         const char *begin;
         enum kind kind;
-    } words[] = {
-        { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER },
-        { "nccl:", KIND_CPU_COMMUNICATION },       { "gloo:", KIND_CPU_COMMUNICATION },
-        { "mpi:", KIND_CPU_COMMUNICATION },        { "ucc:", KIND_CPU_COMMUNICATION },
-    };
+    } words[] = { { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER } };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (text_begins_with(name, words[i].begin))
             return words[i].kind;
-    return NO_KIND;
-}
-
-int step_is_communication(const char *kernel)
-{
-    return strstr(kernel, "nccl") != NULL;
+    return communication_is_mark(name) ? KIND_CPU_COMMUNICATION : NO_KIND;
 }
 
 static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
@@ -112,7 +104,7 @@ static enum kind kind_of_name(const char *name, size_t length, enum name_of of)
     enum kind kind = kind_of_annotation(name);
 
     switch (of) {
-    case NAME_OF_KERNEL: return step_is_communication(name) ? KIND_COMMUNICATION : KIND_KERNEL;
+    case NAME_OF_KERNEL: return communication_of_kernel(name) ? KIND_COMMUNICATION : KIND_KERNEL;
     case NAME_OF_ANNOTATION: return kind;
     case NAME_OF_RANGE: return kind == NO_KIND && operator_text(name, length).is_operator ? KIND_OPERATOR : kind;
     case NAME_OF_PYTHON:

@@ -37,7 +37,4 @@ int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, s
                         const struct filter *filter, struct error *err);
 void step_breakdown_free(struct step_breakdown *breakdown);
 
-/* Whether a kernel of this name is one of NCCL. */
-int step_is_communication(const char *kernel);
-
 #endif

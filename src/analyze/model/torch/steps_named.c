@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "analyze/engine/row_cursor.h"
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "analyze/model/ranges.h"
 #include "base/regex/regex.h"
 #include "report/schema/torch_names.h"

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "analyze/model/operator_text.h"
+#include "analyze/model/names/operator_text.h"
 #include "base/array.h"
 #include "base/saturating.h"
 #include "steps_read_state.h"

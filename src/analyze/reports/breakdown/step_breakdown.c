@@ -10,6 +10,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/idle/gap_causes.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/names/communication.h"
 #include "analyze/model/torch/step_times.h"
 #include "analyze/model/torch/steps_read.h"
 #include "analyze/registry.h"
@@ -58,7 +59,7 @@ static int add_works(struct step_sweep *sweep, const char *table, const struct g
             array_reserve(&sweep->works, &sweep->room, sweep->count + 1, sizeof *sweep->works) != 0)
             return ERR_NO_MEMORY;
         int is_communication = is_kernel &&
-                               step_is_communication(report_string(sweep->report, gpu_extra(ops, 0, row), NULL));
+                               communication_of_kernel(report_string(sweep->report, gpu_extra(ops, 0, row), NULL));
         sweep->works[sweep->count++] = (struct step_work){
             .start_ns = ops->start[row],
             .end_ns = ops->end[row],
@@ -344,9 +345,9 @@ const struct analysis analysis_step_breakdown = {
     .title = "Step Breakdown",
     .usage = "",
     .help = "The time of each step, split into parts that add up to it. Compute: a kernel runs on a GPU of the "
-            "process; Exposed Communication: only kernels of NCCL; Exposed Copies: only copies and fills. The other "
-            "parts are idle time of the GPUs by its cause, as in gpu_idle_sum. Communication, which is no part, is "
-            "all time in which a kernel of NCCL ran.",
+            "process; Exposed Communication: only kernels of NCCL or NVSHMEM; Exposed Copies: only copies and fills. "
+            "The other parts are idle time of the GPUs by its cause, as in gpu_idle_sum. Communication, which is no "
+            "part, is all time in which a kernel of NCCL or NVSHMEM ran.",
     .needs = { { "steps", steps_tables }, { "GPU trace data", gpu_busy_tables } },
     .is_of_gpus = 1,
     .run = step_breakdown,

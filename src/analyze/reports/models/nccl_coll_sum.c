@@ -10,6 +10,7 @@
 #include "analyze/engine/order.h"
 #include "analyze/model/filter.h"
 #include "analyze/model/gpu.h"
+#include "analyze/model/names/communication.h"
 #include "analyze/registry.h"
 #include "base/array.h"
 #include "base/map.h"
@@ -75,9 +76,7 @@ free_comms:
 
 static int is_nccl_kernel(struct report *report, int64_t name)
 {
-    const char *text = report_string(report, name, NULL);
-    return strncmp(text, "ncclDevKernel", 13) == 0 || strncmp(text, "ncclKernel", 10) == 0 ||
-           strncmp(text, "ncclSymk", 8) == 0 || strncmp(text, "ncclSymDevKernel", 16) == 0;
+    return communication_of_kernel(report_string(report, name, NULL)) == COMMUNICATION_NCCL;
 }
 
 /* The launches of NCCL's kernels, by thread and time. */

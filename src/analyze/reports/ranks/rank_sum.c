@@ -6,6 +6,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/filter.h"
+#include "analyze/model/names/communication.h"
 #include "analyze/model/ranks/rank_index.h"
 #include "analyze/registry.h"
 #include "base/array.h"
@@ -92,7 +93,7 @@ static int add_work(struct works *works, int64_t start, int64_t end)
 
 static int is_nccl(struct report *report, int64_t name)
 {
-    return strncmp(report_string(report, name, NULL), "nccl", 4) == 0;
+    return communication_of_kernel(report_string(report, name, NULL)) == COMMUNICATION_NCCL;
 }
 
 static int64_t value_or(const struct report_block *block, size_t column, size_t row, int64_t fallback)

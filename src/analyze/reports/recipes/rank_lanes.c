@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/model/gpu.h"
+#include "analyze/model/names/communication.h"
 #include "base/array.h"
 
 const struct lane_source lane_kernels = {
@@ -182,17 +183,14 @@ void lanes_free(struct lanes *lanes)
 
 /* ---- use --------------------------------------------------------------------------------------------------------*/
 
-static int begins_with_nccl(struct report *report, int64_t id)
+static int is_of_nccl(struct report *report, int64_t id)
 {
-    const char *name = report_string(report, id, NULL);
-
-    name += strncmp(name, "void ", 5) == 0 ? 5 : 0;
-    return strncmp(name, "nccl", 4) == 0;
+    return communication_of_kernel(report_string(report, id, NULL)) == COMMUNICATION_NCCL;
 }
 
 int lane_is_nccl_kernel(struct report *report, const struct lane_event *event)
 {
-    return begins_with_nccl(report, event->name) || begins_with_nccl(report, event->full_name);
+    return is_of_nccl(report, event->name) || is_of_nccl(report, event->full_name);
 }
 
 int lanes_cover(const struct lanes *lanes, uint32_t lane, unsigned kinds, size_t least, struct coverage *out)

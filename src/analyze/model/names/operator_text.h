@@ -1,6 +1,6 @@
 /* The names of the NVTX ranges that torch.autograd.profiler.emit_nvtx makes of operators. */
-#ifndef TACHO_ANALYZE_MODEL_OPERATOR_TEXT_H
-#define TACHO_ANALYZE_MODEL_OPERATOR_TEXT_H
+#ifndef TACHO_ANALYZE_MODEL_NAMES_OPERATOR_TEXT_H
+#define TACHO_ANALYZE_MODEL_NAMES_OPERATOR_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
