@@ -2,9 +2,11 @@
 // by readers with normal sight, with protanopia and with deuteranopia. The matrices are those of Machado, Oliveira and Fernandes (2009)
 // for a severity of 1, applied to linear RGB; differences are distances in OKLab.
 
+import { readFileSync } from "node:fs";
 import { assert, finish, loadSource, test } from "./lib.mjs";
 
-const { Palette, BRIGHT, COLOURS, DIM, keyOf, STATE_COUNT } = await loadSource("timeline/palette.ts");
+const { Palette, BRIGHT, COLOURS, DIM, keyOf } = await loadSource("timeline/palette.ts");
+const { FIRST_CAUSE, PART_TONES, STATE_TONES, partColour, setToneVariables } = await loadSource("ui/tones.ts");
 const { KINDS } = await loadSource("timeline/kinds.ts");
 
 const SIGHTS = {
@@ -14,9 +16,13 @@ const SIGHTS = {
 };
 /** How far kinds are apart at least; 0.02 is about what can just be seen. */
 const LEAST = { normal: 0.1, protanopia: 0.06, deuteranopia: 0.06 };
+/** Of the causes for which a GPU is idle, which are many, and of the work in a step, which lies beside them in a bar. */
+const LEAST_CAUSES = { normal: 0.07, protanopia: 0.04, deuteranopia: 0.04 };
 const SHADES = 256;
 /** Threads that wait are pale on purpose. */
 const BLOCKED = 2;
+/** As many as the names in src/analyze/idle/gap_causes.c. */
+const CAUSES = [...readFileSync(new URL("../../src/analyze/idle/gap_causes.c", import.meta.url), "utf8").matchAll(/^ {4}\[GAP_\w+\] = "/gm)].length;
 
 function linear(css) {
   const values = css.startsWith("#") ? [1, 3, 5].map((at) => parseInt(css.slice(at, at + 2), 16)) : css.match(/\d+/g).slice(0, 3).map(Number);
@@ -54,7 +60,7 @@ await test("every colour of an event has a contrast of 3 to the paper, and text 
         }
       }
     }
-    for (let number = 0; number < STATE_COUNT; number++) {
+    for (let number = 0; number < STATE_TONES.length; number++) {
       const { css, ink } = palette.state(number);
       if (number !== BLOCKED) assert.ok(contrast(css, palette.paper) >= 3, `${word}: state ${number}: ${contrast(css, palette.paper).toFixed(2)} to the paper`);
       assert.ok(contrast(css, ink) >= 4.5, `${word}: state ${number}: ${contrast(css, ink).toFixed(2)} of the text`);
@@ -74,6 +80,36 @@ await test("kinds can be told apart, also without red or green", () => {
         }
       }
     }
+  }
+});
+
+const WORK_PARTS = ["compute", "communication", "copies"];
+
+await test("causes of idle time and the work of a step can be told apart, also without red or green", () => {
+  for (const { word, palette } of themes) {
+    const parts = WORK_PARTS.map((part) => [part, partColour(part, word === "dark")]);
+    const causes = STATE_TONES.map((_, state) => [`state ${state}`, palette.state(state).css]).slice(FIRST_CAUSE);
+    assert.equal(causes.length, CAUSES);
+    for (const [sight, matrix] of Object.entries(SIGHTS)) {
+      const colours = [...parts, ...causes].map(([name, css]) => [name, oklab(css, matrix)]);
+      colours.forEach(([a, x], i) => colours.slice(0, i).forEach(([b, y]) => {
+        assert.ok(apart(x, y) >= LEAST_CAUSES[sight], `${word}, ${sight}: ${a} and ${b} are ${apart(x, y).toFixed(3)} apart`);
+      }));
+    }
+  }
+});
+
+await test("the parts of a step have the colours of their kinds of work, in canvases and style sheets", () => {
+  const kindOf = (name) => KINDS.findIndex((kind) => kind.name === name);
+  for (const { word, palette } of themes) {
+    const set = new Map();
+    setToneVariables({ style: { setProperty: (name, value) => set.set(name, value) } }, word === "dark");
+    for (const [part, kind] of [["compute", "Kernel"], ["communication", "Communication"], ["copies", "Copy H2D"]]) {
+      assert.equal(partColour(part, word === "dark"), palette.kind(kindOf(kind)));
+      assert.equal(set.get(`--part-${part}`), palette.kind(kindOf(kind)));
+    }
+    STATE_TONES.forEach((_, state) => assert.equal(set.get(`--state-${state}`), palette.state(state).css));
+    assert.equal(set.size, Object.keys(PART_TONES).length + STATE_TONES.length);
   }
 });
 

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, openPage, report, scratch, settled, shot, test, until, view } from "./lib.mjs";
+import { assert, finish, loadSource, openPage, report, scratch, settled, shot, test, until, view } from "./lib.mjs";
 
 const stats = (name, file) => JSON.parse(execFileSync(process.env.TACHO, ["stats", "-q", "-f", "json", "-r", name, file], { maxBuffer: 1 << 26 }));
 const isDone = (page) => page.waitForFunction(() => document.querySelector("#panel-summary:not([aria-busy]) .summary-cards") && !/Checking the rules/.test(document.querySelector("#panel-summary").textContent));
@@ -12,6 +12,7 @@ const card = (page, title) => page.locator("#panel-summary .summary-card").filte
 const hashOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 const viewOf = async (page) => (await settled(page)).view;
 
+const { Palette } = await loadSource("timeline/palette.ts");
 const file = report("nsys/resnet18.sqlite.gz");
 const shown = await view(file, { summary: true });
 const { page } = shown;
@@ -32,6 +33,26 @@ await test("it is open at the start, with the figures of the command line", asyn
   assert.equal(advice.length, Math.min(5, expected.length));
   const causes = await card(page, "Why the GPU was idle").locator(".summary-line .line:first-child").allTextContents();
   assert.deepEqual(causes, stats("gpu_idle_sum", file).slice(0, 6).map((row) => row["Cause"]));
+});
+
+await test("a cause of idle time has the colour that it has in the row Why idle", async () => {
+  const ask = (request) => page.evaluate((what) => fetch(`api/${what}`, { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()), request);
+  const { rows: [{ causes }] } = await ask("idle");
+  const states = new Map(causes.map(({ cause, state }) => [cause, state]));
+  const { parts } = await ask("summary");
+  const causeOf = new Map(parts.filter(({ cause }) => cause).map(({ name, cause }) => [name.replace("Idle: ", ""), cause]));
+  const linesOf = (title) => card(page, title).locator(".summary-line").evaluateAll((all) => all.map((one) => [one.querySelector(".line").textContent, getComputedStyle(one.querySelector(".swatch")).backgroundColor]));
+  for (const theme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.waitForFunction((wanted) => document.documentElement.dataset.theme === wanted, theme);
+    const palette = new Palette(theme === "dark");
+    const plain = (css) => css.match(/\d+/g).join();
+    const idle = await linesOf("Why the GPU was idle");
+    const step = (await linesOf("Time of a step")).filter(([name]) => causeOf.has(name)).map(([name, colour]) => [causeOf.get(name), colour]);
+    assert.ok(idle.length >= 3 && step.length >= 2, `${idle.length} and ${step.length} causes`);
+    for (const [cause, colour] of [...idle, ...step]) assert.equal(plain(colour), plain(palette.state(states.get(cause)).css), `${theme}: ${cause}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
 });
 
 await test("a kernel leads to its longest instance, and the summary stays", async () => {

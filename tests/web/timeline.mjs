@@ -2,8 +2,10 @@
 // with what SQL says of the same file.
 
 import { execFileSync } from "node:child_process";
-import { assert, finish, inFirefox, report, settled as pictured, shot, test, until, view } from "./lib.mjs";
+import { assert, finish, inFirefox, loadSource, report, settled as pictured, shot, test, until, view } from "./lib.mjs";
 
+const { Palette } = await loadSource("timeline/palette.ts");
+const { KINDS } = await loadSource("timeline/kinds.ts");
 const file = report("nsys/resnet18.sqlite.gz");
 const sql = (statement) => JSON.parse(execFileSync(process.env.TACHO, ["sql", "-f", "json", file, statement], { encoding: "utf8", maxBuffer: 1 << 28 }));
 const shown = await view(file, { hasTouch: !inFirefox });
@@ -183,6 +185,19 @@ await test("Shift and a drag move the picture", async () => {
   const after = await drag([box.x + 600, box.y + 300], [box.x + 400, box.y + 300], "Shift");
   near(after.view.from - before.view.from, (200 / box.width) * length(before), length(before) * 0.01, "moved by");
   assert.ok(!/[#&]s=/.test(await page.evaluate(() => location.hash)), "no span is made");
+});
+
+await test("the minimap has the colours of kinds: kernels for GPUs, running for threads", async () => {
+  const painted = () => page.evaluate(() => {
+    const canvas = document.querySelector(".minimap canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const counts = new Map();
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) counts.set(data.slice(at, at + 3).join(), (counts.get(data.slice(at, at + 3).join()) ?? 0) + 1);
+    return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
+  });
+  const palette = new Palette(false);
+  const colours = ["Kernel", "Running"].map((name) => palette.kind(KINDS.findIndex((kind) => kind.name === name)).match(/\d+/g).join());
+  await until(painted, (most) => colours.every((colour) => most.slice(0, 2).includes(colour)), `${colours} to be the colours of the minimap`);
 });
 
 await test("the minimap's window follows the view and moves it", async () => {

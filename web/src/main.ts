@@ -9,9 +9,11 @@ import { openFile } from "./engine/files";
 import { ranks } from "./engine/http";
 import { openEngine } from "./engine/open";
 import { listen, on } from "./keys";
+import { isDark } from "./ui/colour";
 import { make } from "./ui/dom";
 import { listenForFiles, Welcome } from "./panels/drop";
 import { isText, recall, remember } from "./ui/memory";
+import { setToneVariables } from "./ui/tones";
 import { mountPanels } from "./panels/panels";
 import { opensAtStart } from "./panels/summary/summary_panel";
 import { provideCommands } from "./timeline/commands";
@@ -57,6 +59,7 @@ async function stateOf(engine: Engine): Promise<State> {
 
 function paintTheme(theme: State["theme"]): void {
   document.documentElement.dataset["theme"] = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
+  setToneVariables(document.documentElement, isDark());
 }
 
 async function show(engine: Engine): Promise<void> {

@@ -14,6 +14,7 @@
 #include "view/answer/event_fields.h"
 #include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
+#include "view/load/derived.h"
 
 /* ---- parts ----------------------------------------------------------------------------------------------------- */
 
@@ -130,22 +131,24 @@ static void add_step_parts(struct text *out, const struct table *table, const st
         text_add(out, i ? ",{" : "{");
         json_string(out, "column", step_parts[i].column);
         json_string(out, "name", step_parts[i].name);
-        json_string(out, "kind", step_parts[i].kind);
-        if (step_parts[i].cause != STEP_PART_BUSY)
+        if (step_parts[i].cause == STEP_PART_BUSY) {
+            json_string(out, "kind", step_parts[i].kind);
+        } else {
             json_string(out, "cause", gap_cause_names[step_parts[i].cause]);
+            json_int(out, "state", STATE_FIRST_CAUSE + step_parts[i].cause);
+        }
         text_add(out, "\"mean\":");
         json_add_real(out, means[i]);
         text_add_char(out, '}');
     }
 }
 
-/* The kind, and with it the colour, of each cause for which a GPU is idle. */
+/* The number of the state, and with it the colour, of each cause for which a GPU is idle. */
 static void add_causes(struct text *out)
 {
     text_add(out, "\"causes\":{");
-    for (int i = 0; i < STEP_PARTS; i++)
-        if (step_parts[i].cause != STEP_PART_BUSY)
-            json_string(out, gap_cause_names[step_parts[i].cause], step_parts[i].kind);
+    for (int i = 0; i < GAP_CAUSES; i++)
+        json_int(out, gap_cause_names[i], STATE_FIRST_CAUSE + i);
     json_end(out, "},");
 }
 

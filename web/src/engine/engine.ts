@@ -329,9 +329,9 @@ export interface Summary {
   figures: { step: number; steps: number; words: string; busy: number | null; mfu: number | null; peak: number | null; tensor: number | null; unknown: number | null } | null;
   memory: { bytes: number; device: string } | null;
   /** Of a step: they add up to it. */
-  parts: { column: string; name: string; kind: string; cause?: string; mean: number }[];
-  /** The kind of each cause for which a GPU is idle. */
-  causes: Record<string, string>;
+  parts: { column: string; name: string; kind?: "compute" | "communication" | "copies"; cause?: string; state?: number; mean: number }[];
+  /** The number of the state of each cause for which a GPU is idle. */
+  causes: Record<string, number>;
   tables: (Table & { places: (Event | null)[] })[];
   /** The next part may take seconds. */
   long: boolean;

@@ -4,15 +4,15 @@
 import type { Change, State } from "../app";
 import type { Row, Steps, StepsBy, StepsQuery, Strip } from "../engine/engine";
 import { addressOfRun } from "../engine/http";
-import { partColours, isDark } from "../ui/colour";
 import { choice, make, textbox } from "../ui/dom";
 import { isText, recall, remember } from "../ui/memory";
+import { partVariable, type PartName } from "../ui/tones";
 import { count, duration } from "../units";
 import { Panel } from "./panel";
 import { pathOf } from "./parts";
 import { StripList } from "./strip_list";
 
-const PARTS = ["Computing", "Communication", "Copies", "Idle"] as const;
+const PARTS: readonly (readonly [part: PartName, words: string])[] = [["compute", "Computing"], ["communication", "Communication"], ["copies", "Copies"], ["idle", "Idle"]];
 /** Steps are fetched in pages of this size. */
 const PAGE = 50;
 const BINS = 200;
@@ -73,14 +73,14 @@ export class StepsPanel extends Panel {
     const number = textbox("Step", (text) => /^\d{1,9}$/.test(text) && again(() => (this.step = Number(text))));
     number.value = String(this.step);
     number.classList.add("small");
-    const legend = make("span", { class: "steps-legend" }, ...PARTS.map((part, at) => this.sign(part, at)), make("span", { class: "steps-ghost" }, "Median step"));
+    const legend = make("span", { class: "steps-legend" }, ...PARTS.map(([part, words]) => this.sign(part, words)), make("span", { class: "steps-ghost" }, "Median step"));
     this.bar.replaceChildren(...(ways.length > 1 ? [by] : []), ...(this.by === "steps" && steps.length > 1 ? [which] : []), ...(this.by === "ranks" ? [number] : []), order, this.facts, make("span", { class: "spacer" }), legend);
   }
 
-  private sign(part: string, at: number): HTMLElement {
+  private sign(part: PartName, words: string): HTMLElement {
     const mark = make("span", { class: "note-mark", "aria-hidden": "true" });
-    mark.style.backgroundColor = partColours(isDark())[at]!;
-    return make("span", { class: "steps-sign" }, mark, part);
+    mark.style.backgroundColor = partVariable(part);
+    return make("span", { class: "steps-sign" }, mark, words);
   }
 
   private restart(): void {
@@ -130,11 +130,10 @@ export class StepsPanel extends Panel {
     const median = this.median ? this.median.to - this.median.from : length;
     const share = median > 0 ? (100 * (length - median)) / median : 0;
     const off = Math.abs(share) < 0.05 ? "as long as the median" : `${Math.abs(share).toFixed(1)} % ${share > 0 ? "longer" : "shorter"} than the median`;
-    const parts = [strip.compute, strip.communication, strip.copies, strip.idle];
     const where = this.by === "runs" ? `${strip.run === 0 ? about.name : (about.other ?? "")}: ` : this.by === "ranks" && strip.rank !== undefined ? `rank ${strip.rank}: ` : "";
     return {
       title: `${where}${strip.name}`,
-      main: `${duration(length)}, ${off}; ${parts.map((ns, at) => `${PARTS[at]!.toLowerCase()} ${duration(ns)}`).join(", ")}`,
+      main: `${duration(length)}, ${off}; ${PARTS.map(([part, words]) => `${words.toLowerCase()} ${duration(strip[part])}`).join(", ")}`,
     };
   }
 

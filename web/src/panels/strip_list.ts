@@ -2,9 +2,10 @@
 // tells what lies under the pointer; what the strips are of is its owner's business.
 
 import type { Steps, Strip } from "../engine/engine";
-import { isDark, partColours } from "../ui/colour";
+import { isDark } from "../ui/colour";
 import { make } from "../ui/dom";
 import { cut } from "../ui/text";
+import { partColour, type PartName } from "../ui/tones";
 import { duration } from "../units";
 
 const NAMES = 168;
@@ -16,7 +17,9 @@ const WRITTEN = 14;
 const LOW = 7;
 const MANY = 500;
 const FONT = "11px system-ui, sans-serif";
-const PARTS = 3;
+/** In the order of the bins. */
+const STRIP_PARTS: readonly PartName[] = ["compute", "communication", "copies"];
+const PARTS = STRIP_PARTS.length;
 
 export class StripList {
   readonly element = make("div", { class: "strips", tabindex: 0, role: "application", "aria-label": "Steps. Arrow keys move, Enter goes to the step", "data-own-keys": "" });
@@ -124,19 +127,20 @@ export class StripList {
   }
 
   private drawStrip(context: CanvasRenderingContext2D, item: Strip, steps: Steps, box: { top: number; height: number; perNs: number; width: number }): void {
-    const colours = partColours(isDark());
+    const dark = isDark();
+    const colours = STRIP_PARTS.map((part) => partColour(part, dark));
     const { top, height, perNs } = box;
     const wide = steps.bin * perNs;
     const most = box.width - RIGHT;
     const end = Math.min(most, NAMES + (item.to - item.from) * perNs);
-    context.fillStyle = colours[3];
+    context.fillStyle = partColour("idle", dark);
     context.fillRect(NAMES, top, Math.max(1, end - NAMES), height);
     for (let bin = 0; bin * PARTS < item.bins.length; bin++) {
       let foot = top + height;
       for (let part = 0; part < PARTS; part++) {
         const share = item.bins[bin * PARTS + part]! / steps.bin;
         if (share <= 0) continue;
-        context.fillStyle = colours[part as 0 | 1 | 2];
+        context.fillStyle = colours[part]!;
         context.fillRect(NAMES + bin * wide, foot - share * height, wide + 0.25, share * height);
         foot -= share * height;
       }

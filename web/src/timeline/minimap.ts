@@ -5,6 +5,7 @@ import type { App } from "../app";
 import type { Overview, Span } from "../engine/engine";
 import { duration } from "../units";
 import { make } from "../ui/dom";
+import { KERNEL, RUNNING } from "../ui/tones";
 import { hatch, outlined } from "./cut";
 import { confined, Lens, whole } from "./lens";
 import type { Palette } from "./palette";
@@ -86,8 +87,8 @@ export class Minimap {
     const { gpu, cpu } = this.overview;
     const both = gpu.some((share) => share > 0) && cpu.some((share) => share > 0);
     const half = both ? MINIMAP / 2 - 6 : MINIMAP - 10;
-    if (gpu.some((share) => share > 0)) this.area(context, gpu, 4 + half, half, palette.accent);
-    if (!gpu.some((share) => share > 0) || both) this.area(context, cpu, MINIMAP - 4, half, palette.dimInk);
+    if (gpu.some((share) => share > 0)) this.area(context, gpu, 4 + half, half, palette.kind(KERNEL));
+    if (!gpu.some((share) => share > 0) || both) this.area(context, cpu, MINIMAP - 4, half, palette.kind(RUNNING));
     this.ticks(context, palette);
   }
 
@@ -109,7 +110,6 @@ export class Minimap {
     const first = ((from - report.from) / length) * this.width;
     const step = (((to - from) / length) * this.width) / values.length;
     context.fillStyle = colour;
-    context.globalAlpha = 0.55;
     context.beginPath();
     context.moveTo(first, bottom);
     // One value per pixel is the most that can be seen; the largest of those that share it stands for them.
@@ -123,7 +123,6 @@ export class Minimap {
     context.lineTo(first + values.length * step, bottom);
     context.closePath();
     context.fill();
-    context.globalAlpha = 1;
   }
 
   private timeAt(x: number): number {

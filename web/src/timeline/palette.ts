@@ -1,8 +1,9 @@
-// Colours of events. The hue tells the kind of work, the shade the name: names differ a little in lightness and hue. Every colour has a
-// contrast of at least 3 to the paper, and kinds differ in lightness too, so that colour-blind readers can tell them apart;
-// tests/web/colours.mjs computes all of that. Text on a colour is white or black, whichever can be read better.
+// Colours of events, from the table ui/tones.ts. The hue tells the kind of work, the shade the name: names differ a little in lightness and
+// hue. Every colour has a contrast of at least 3 to the paper, and kinds differ in lightness too, so that colour-blind readers can tell them
+// apart; tests/web/colours.mjs computes all of that. Text on a colour is white or black, whichever can be read better.
 
-import { heatColours, oklch, type Rgb } from "../ui/colour";
+import { css, heatColours, oklch, type Rgb } from "../ui/colour";
+import { rgbOf, STATE_TONES, WORK_TONES } from "../ui/tones";
 
 const PLAIN = 0;
 export const DIM = 256;
@@ -10,30 +11,13 @@ export const BRIGHT = 512;
 const GREY = 768;
 export const TICK = 769;
 
-type Tone = readonly [lightness: number, chroma: number, hue: number];
-
-/** By the number of the kind: in light and in dark colours. */
-const TONES: readonly (readonly [light: Tone, dark: Tone])[] = [
-  [[0.64, 0.012, 260], [0.75, 0.003, 260]],
-  [[0.53, 0.18, 262], [0.548, 0.185, 263]],
-  [[0.48, 0.205, 326], [0.56, 0.205, 331]],
-  [[0.62, 0.15, 150], [0.7, 0.155, 150]],
-  [[0.65, 0.16, 52], [0.705, 0.155, 61]],
-  [[0.476, 0.093, 102], [0.84, 0.125, 104]],
-  [[0.533, 0.09, 20], [0.86, 0.066, 2]],
-  [[0.415, 0.145, 21], [0.55, 0.175, 33]],
-  [[0.42, 0.06, 250], [0.65, 0.075, 250]],
-  [[0.648, 0.115, 288], [0.757, 0.12, 298]],
-  [[0.53, 0.082, 198], [0.603, 0.1, 177]],
-  [[0.64, 0.012, 260], [0.5, 0.01, 260]],
-];
 /** The shades of a kind: changes of lightness and hue. */
 const SHADES: readonly (readonly [lightness: number, hue: number])[] = [[0, 0], [0.02, 5], [-0.022, -5], [0.02, -6], [-0.022, 6], [-0.01, 9], [0.01, -9]];
-export const COLOURS = TONES.length * SHADES.length;
+export const COLOURS = WORK_TONES.length * SHADES.length;
 
 /** The colour of an event, by its kind of work and the byte of its name: an index of `fill` and `word`. */
 export function keyOf(work: number, colour: number): number {
-  return (work < TONES.length ? work : 0) * SHADES.length + (colour % SHADES.length);
+  return (work < WORK_TONES.length ? work : 0) * SHADES.length + (colour % SHADES.length);
 }
 
 interface Look {
@@ -60,37 +44,6 @@ function mix(a: Rgb, b: Rgb, share: number): Rgb {
   const at = (i: 0 | 1 | 2): number => Math.round(a[i] + (b[i] - a[i]) * share);
   return [at(0), at(1), at(2)];
 }
-
-const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
-
-/** What a thread does; the same in every report. One that waits is pale on purpose. */
-const RUNS = [oklch(...TONES[10]![0]), oklch(...TONES[10]![1])] as const;
-const COULD = [oklch(0.65, 0.13, 78), oklch(0.72, 0.13, 80)] as const;
-const WAITS = [oklch(0.9, 0.015, 260), oklch(0.36, 0.015, 260)] as const;
-const both = (chroma: number, hue: number, lighter = 0): readonly [light: Rgb, dark: Rgb] => [oklch(0.65 + lighter, chroma, hue), oklch(0.55 - lighter, chroma, hue)];
-/** By the number of a state: running, runnable, blocked; holds the GIL, waits for it; a GPU without work, then the causes of that in the
- * order of gap_causes.h. */
-const STATES: readonly (readonly [light: Rgb, dark: Rgb])[] = [
-  RUNS, COULD, WAITS, RUNS, COULD,
-  both(0.01, 260), // idle, and it is not known yet why
-  both(0.13, 62), // launch-bound
-  both(0.12, 95), // Python between launches
-  both(0.11, 108), // CPU code between launches
-  both(0.15, 25), // wait for results
-  both(0.11, 150), // data loading
-  both(0.09, 200), // copies
-  both(0.13, 330), // allocation
-  both(0.12, 295), // code loading
-  both(0.11, 120), // garbage collection
-  both(0.12, 275), // compilation
-  both(0.12, 78), // GIL held by another thread
-  both(0.04, 260), // nothing to do: blocked
-  both(0.12, 0), // preempted
-  both(0.05, 225), // launched, not begun
-  both(0.03, 90), // profiler
-  both(0, 0), // unknown
-];
-export const STATE_COUNT = STATES.length;
 
 /** The colours of one theme: COLOURS each plain, dimmed and bright, and two greys. */
 export class Palette {
@@ -123,7 +76,7 @@ export class Palette {
       this.inks[key] = key >= DIM && key < BRIGHT ? (dark ? "#7d8594" : "#8a93a1") : inkOn(colour);
       this.word[key] = colour[0] | (colour[1] << 8) | (colour[2] << 16);
     };
-    TONES.forEach((tones, work) => {
+    WORK_TONES.forEach((tones, work) => {
       const [lightness, chroma, hue] = tones[dark ? 1 : 0];
       SHADES.forEach(([lighter, turn], shade) => {
         const key = keyOf(work, shade);
@@ -147,8 +100,8 @@ export class Palette {
     this.band = dark ? "rgb(124 176 255 / 0.28)" : "rgb(31 95 208 / 0.20)";
     this.shade = dark ? "rgb(0 0 0 / 0.38)" : "rgb(70 80 100 / 0.12)";
     this.heat = heatColours(dark);
-    this.states = STATES.map(([light, night]) => {
-      const colour = dark ? night : light;
+    this.states = STATE_TONES.map((tones) => {
+      const colour = rgbOf(tones, dark);
       return { css: css(colour), ink: inkOn(colour), pixel: colour[0] | (colour[1] << 8) | (colour[2] << 16) };
     });
   }

@@ -1,6 +1,7 @@
 // Colours that more than one part of the page makes: evenly spaced for the eye, in light and dark.
 
 export type Rgb = readonly [number, number, number];
+export const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
 /** OKLCH to sRGB; what the screen cannot show is cut. */
 export function oklch(lightness: number, chroma: number, hue: number): Rgb {
@@ -27,8 +28,7 @@ const HEATS = 24;
 export function heatColours(dark: boolean): readonly string[] {
   return Array.from({ length: HEATS + 1 }, (_, step) => {
     const share = step / HEATS;
-    const [r, g, b] = dark ? oklch(0.25 + 0.6 * share, 0.02 + 0.11 * share, 255 - 150 * share) : oklch(0.965 - 0.6 * share, 0.01 + 0.13 * share, 230 + 50 * share);
-    return `rgb(${r} ${g} ${b})`;
+    return css(dark ? oklch(0.25 + 0.6 * share, 0.02 + 0.11 * share, 255 - 150 * share) : oklch(0.965 - 0.6 * share, 0.01 + 0.13 * share, 230 + 50 * share));
   });
 }
 
@@ -38,18 +38,9 @@ export function heatOf(colours: readonly string[], share: number): string {
   return colours[share > 0 ? Math.max(1, Math.min(last, Math.round(share * last))) : 0]!;
 }
 
-/** What a GPU does in a step: computing, communication, copies, nothing. Lightness tells them apart as well as hue. */
-export function partColours(dark: boolean): readonly [compute: string, communication: string, copies: string, idle: string] {
-  const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
-  return dark
-    ? [css(oklch(0.68, 0.12, 255)), css(oklch(0.8, 0.13, 75)), css(oklch(0.56, 0.1, 165)), css(oklch(0.33, 0.01, 260))]
-    : [css(oklch(0.55, 0.14, 255)), css(oklch(0.68, 0.15, 60)), css(oklch(0.46, 0.09, 165)), css(oklch(0.92, 0.01, 260))];
-}
-
 /** The colour of the n-th bookmark. */
 export function noteColour(colour: number, dark: boolean): string {
-  const [r, g, b] = oklch(dark ? 0.74 : 0.58, 0.14, (colour * 67 + 20) % 360);
-  return `rgb(${r} ${g} ${b})`;
+  return css(oklch(dark ? 0.74 : 0.58, 0.14, (colour * 67 + 20) % 360));
 }
 
 /** Whether the page is in its dark colours now. */

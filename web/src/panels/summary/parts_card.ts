@@ -5,6 +5,7 @@ import type { App } from "../../app";
 import type { Event, Summary } from "../../engine/engine";
 import { count } from "../../units";
 import { make } from "../../ui/dom";
+import { partVariable, stateVariable, UNKNOWN_CAUSE } from "../../ui/tones";
 import { card, goTo, line, list, numberOf, percent, rowsOf, tableOf, textOf, time, type Line } from "./summary_lines";
 
 interface Part {
@@ -19,7 +20,8 @@ const LEAST_SHARE = 0.005;
 /** Of the height of a bar: longer steps are cut. */
 const MOST_OF_MEDIAN = 3;
 
-const colourOf = (kind: string): string => `var(--part-${kind})`;
+/** Of work, or of the cause for which a GPU is idle, as in the row "Why idle". */
+const colourOf = ({ kind, state }: Summary["parts"][number]): string => (kind ? partVariable(kind) : stateVariable(state ?? UNKNOWN_CAUSE));
 
 /** Where a cause took the most time at once. */
 function placeOf(summary: Summary, cause: string | undefined): Event | null {
@@ -28,7 +30,7 @@ function placeOf(summary: Summary, cause: string | undefined): Event | null {
 
 function stepParts(summary: Summary): Part[] {
   const kernel = tableOf(summary, "cuda_gpu_kern_sum")?.places[0] ?? null;
-  return summary.parts.map(({ name, kind, mean, cause }) => ({ name: name.replace(/^Idle: /, ""), colour: colourOf(kind), ns: mean, place: kind === "compute" ? kernel : placeOf(summary, cause) }));
+  return summary.parts.map((part) => ({ name: part.name.replace(/^Idle: /, ""), colour: colourOf(part), ns: part.mean, place: part.kind === "compute" ? kernel : placeOf(summary, part.cause) }));
 }
 
 /** Of a run without steps. */
@@ -38,11 +40,11 @@ function runParts(summary: Summary): Part[] {
   const byCause = new Map<string, Part>();
   for (const { cells, place } of rowsOf(tableOf(summary, "gpu_idle_sum"))) {
     const cause = textOf(cells["Cause"]);
-    const part = byCause.get(cause) ?? { name: cause, colour: colourOf(summary.causes[cause] ?? "other"), ns: 0, place };
+    const part = byCause.get(cause) ?? { name: cause, colour: stateVariable(summary.causes[cause] ?? UNKNOWN_CAUSE), ns: 0, place };
     part.ns += numberOf(cells["Total Time"]);
     byCause.set(cause, part);
   }
-  return busy > 0 ? [{ name: "Busy", colour: colourOf("compute"), ns: busy, place: gpus[0]?.place ?? null }, ...byCause.values()] : [];
+  return busy > 0 ? [{ name: "Busy", colour: partVariable("compute"), ns: busy, place: gpus[0]?.place ?? null }, ...byCause.values()] : [];
 }
 
 function stack(parts: readonly Part[], whole: number): HTMLElement {
@@ -66,7 +68,7 @@ function stepBars(app: App, summary: Summary): HTMLElement | null {
   const median = [...times].sort((a, b) => a - b)[times.length >> 1]!;
   const highest = Math.min(Math.max(...times), MOST_OF_MEDIAN * median); // a first step that loads everything must not hide the others
   const longer = times.filter((ns) => ns > highest).length;
-  const colours = summary.parts.map(({ kind }) => colourOf(kind));
+  const colours = summary.parts.map(colourOf);
   const bars = make("div", { class: "step-bars", role: "group", "aria-label": "Steps" });
   steps.forEach(({ cells, place }, index) => {
     const words = `Step ${textOf(cells["Step"])}: ${time(numberOf(cells["Time"]))}`;

@@ -4,6 +4,7 @@ import type { App } from "../../app";
 import type { Cell, Summary } from "../../engine/engine";
 import { bytes, count } from "../../units";
 import { make } from "../../ui/dom";
+import { stateVariable, UNKNOWN_CAUSE } from "../../ui/tones";
 import { card, line, list, numberOf, percent, rowsOf, tableOf, textOf, time, type Line } from "./summary_lines";
 
 type Cells = Record<string, Cell>;
@@ -12,7 +13,7 @@ interface Top {
   report: string;
   title: string;
   rows: number;
-  line: (cells: Cells) => Omit<Line, "place">;
+  line: (cells: Cells, summary: Summary) => Omit<Line, "place">;
   /** Rows that say nothing are left out. */
   tells?: (cells: Cells) => boolean;
 }
@@ -37,7 +38,16 @@ const TOPS: readonly Top[] = [
     report: "gpu_idle_sum",
     title: "Why the GPU was idle",
     rows: 6,
-    line: (cells) => ({ figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Total Time"]))], share: share(cells, "Time"), name: textOf(cells["Cause"]), where: textOf(cells["Where"]) }),
+    line: (cells, { causes }) => {
+      const cause = textOf(cells["Cause"]);
+      return {
+        figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Total Time"]))],
+        share: share(cells, "Time"),
+        colour: stateVariable(causes[cause] ?? UNKNOWN_CAUSE),
+        name: cause,
+        where: textOf(cells["Where"]),
+      };
+    },
   },
   {
     report: "cuda_gpu_kern_sum",
@@ -98,9 +108,11 @@ const TOPS: readonly Top[] = [
 
 function topCard(app: App, summary: Summary, { report, title, rows, line: words, tells }: Top): HTMLElement | null {
   const all = rowsOf(tableOf(summary, report)).filter(({ cells }) => tells?.(cells) ?? true);
-  const shown = all.slice(0, rows).map(({ cells, place }): Line => ({ ...words(cells), place }));
+  const shown = all.slice(0, rows).map(({ cells, place }): Line => ({ ...words(cells, summary), place }));
   if (shown.length === 0) return null;
-  const element = card(title, list(shown.map((one) => line(app, one)), "auto ".repeat(shown[0]!.figures.length).trim()));
+  const [{ colour, figures }] = shown as [Line];
+  const columns = [...(colour === undefined ? [] : ["12px"]), ...figures.map(() => "auto")].join(" ");
+  const element = card(title, list(shown.map((one) => line(app, one)), columns));
   element.dataset["report"] = report;
   element.querySelector("h3")?.append(make("span", { class: "muted", title: "The table of `tacho stats` with all rows" }, report));
   return element;
