@@ -56,7 +56,7 @@ static void open_one(void *argument, int worker, size_t i)
 
     cancel_watch(opening->stop);
     opening->code[i] = i ? read_steps(adviser, opening->request, &opening->err[i])
-                         : replay_read_events(&adviser->replay, adviser->report, &opening->err[i]);
+                         : replay_events_read(&adviser->replay.events, adviser->report, &opening->err[i]);
     cancel_watch(stop);
 }
 

@@ -53,7 +53,7 @@ static enum gap_cause cause_of_call(const struct gap_causes *causes, const struc
         return GAP_CODE;
     if (cause != GAP_COPY || !has_waited(call))
         return cause;
-    return causes->replay->events.works[call->waits_for].end_ns <= gap->start_ns ? GAP_WAIT : cause;
+    return causes->events->works[call->waits_for].end_ns <= gap->start_ns ? GAP_WAIT : cause;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static int add_between(struct explanation *of, int layer, int64_t from, int64_t 
 /* The profiler's part of a call is its own. */
 static int add_call(struct explanation *of, int64_t from, int64_t to)
 {
-    const struct replay_call *call = &of->causes->replay->events.calls[of->link->call];
+    const struct replay_call *call = &of->causes->events->calls[of->link->call];
     const struct thread_spans *spans = &of->causes->layers[LAYER_PROFILER];
     enum gap_cause cause = cause_of_call(of->causes, call, of->gap);
     uint32_t place = line_at(of, call->start_ns, call->end_ns);
@@ -222,7 +222,7 @@ static int add_call(struct explanation *of, int64_t from, int64_t to)
  * is due to the wait, and not to the code on the way to the next launch. */
 static void find_wait(struct explanation *of, int64_t launched_ns)
 {
-    const struct replay_events *events = &of->causes->replay->events;
+    const struct replay_events *events = of->causes->events;
     const struct gap_link *first = &of->causes->links[of->causes->link_count - 1];
     const struct replay_call *call = first->call == NO_CALL ? NULL : &events->calls[first->call];
 
@@ -239,7 +239,7 @@ static void find_wait(struct explanation *of, int64_t launched_ns)
 /* Explains what no stretch covers: the launch has returned. */
 static int add_latency(struct explanation *of, uint32_t launch, int64_t from)
 {
-    const struct replay_events *events = &of->causes->replay->events;
+    const struct replay_events *events = of->causes->events;
     const struct replay_call *call = launch == NO_CALL ? NULL : &events->calls[launch];
     const struct gap_link behind = { .thread = call ? events->threads[call->thread].id : of->gap->thread };
 
@@ -264,7 +264,7 @@ int gap_causes_explain(struct gap_causes *causes, const struct gap *gap, gap_vis
         return code;
     of.has_launch = launch != NO_CALL;
     if (causes->link_count && of.has_launch)
-        find_wait(&of, causes->replay->events.calls[launch].end_ns);
+        find_wait(&of, causes->events->calls[launch].end_ns);
     for (size_t i = causes->link_count; i-- > 0;) {
         of.link = &causes->links[i];
         int64_t from = of.link->start_ns > until ? of.link->start_ns : until;
@@ -449,7 +449,7 @@ static int read_layers(struct gap_causes *causes, struct error *err)
 /* Numbers the work by its rows, and finds the causes of calls by their names. */
 static int index_events(struct gap_causes *causes)
 {
-    const struct replay_events *events = &causes->replay->events;
+    const struct replay_events *events = causes->events;
     size_t rows = events->first_at[REPLAY_TABLES], names = events->names.count;
 
     causes->work_of = malloc((rows + 1) * sizeof *causes->work_of);
@@ -465,10 +465,17 @@ static int index_events(struct gap_causes *causes)
     return 0;
 }
 
-int gap_causes_open(struct gap_causes *causes, struct report *report, struct replay *replay, struct places *places,
-                    struct error *err)
+int gap_causes_open(struct gap_causes *causes, struct report *report, const struct replay_events *events,
+                    struct places *places, struct error *err)
 {
-    *causes = (struct gap_causes){ .report = report, .replay = replay, .places = places };
+    int code;
+
+    *causes = (struct gap_causes){ .report = report };
+    causes->events = events ? events : &causes->own_events;
+    causes->places = places ? places : &causes->own_places;
+    if ((!events && (code = replay_events_read(&causes->own_events, report, err)) != 0) ||
+        (!places && (code = places_open(&causes->own_places, report, err)) != 0))
+        return code;
     if (index_events(causes) != 0)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
     return read_layers(causes, err);
@@ -478,6 +485,8 @@ void gap_causes_close(struct gap_causes *causes)
 {
     for (int layer = 0; layer < GAP_LAYERS; layer++)
         thread_spans_free(&causes->layers[layer]);
+    replay_events_free(&causes->own_events);
+    places_close(&causes->own_places);
     free(causes->work_of);
     free(causes->call_causes);
     free(causes->links);

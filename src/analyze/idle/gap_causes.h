@@ -1,11 +1,11 @@
 /* Why a GPU had no work: each moment of a gap gets one cause and the line of the program that it lies at.
  *
  *     struct gap_causes causes;
- *     int code = gap_causes_open(&causes, report, &replay, &places, err);
+ *     int code = gap_causes_open(&causes, report, NULL, NULL, err);
  *     code = gap_causes_explain(&causes, &gap, visit, context);      (for each gap)
  *     gap_causes_close(&causes);
  *
- * The graph of the replay says what the work that ends a gap waited for: its launch, what the thread did before that,
+ * The events of the replay say what the work that ends a gap waited for: its launch, what the thread did before that,
  * and if another thread handed over to it, what that one did. So the causes are those of the advice (advice/), and what
  * a cause takes here is what the rules remove there. Time between two CUDA calls is taken apart further, by what the
  * report knows of the thread. */
@@ -15,7 +15,7 @@
 #include "analyze/advice/advice_gil.h"
 #include "analyze/model/places/places.h"
 #include "analyze/model/stacks/thread_spans.h"
-#include "analyze/replay/replay.h"
+#include "analyze/replay/replay_events.h"
 
 enum gap_cause {
     GAP_LAUNCH,     /* launches, and the way from one to the next */
@@ -75,18 +75,21 @@ struct gap_link {
 /* Starts from {0}. */
 struct gap_causes {
     struct report *report;
-    struct replay *replay;      /* not owned */
-    struct places *places;      /* not owned */
+    const struct replay_events *events;
+    struct places *places;
+    struct replay_events own_events; /* these two: unless the caller has them */
+    struct places own_places;
     struct thread_spans layers[GAP_LAYERS];
-    uint32_t *work_of;          /* owned; by row, counted over all tables of work */
-    unsigned char *call_causes; /* owned; by name of a call */
-    struct gap_link *links;     /* owned; of the gap that is being explained, the last first */
+    uint32_t *work_of;               /* owned; by row, counted over all tables of work */
+    unsigned char *call_causes;      /* owned; by name of a call */
+    struct gap_link *links;          /* owned; of the gap that is being explained, the last first */
     size_t link_count, link_room;
 };
 
-/* replay and places are of the same report, and must outlive this. gap_causes_close() is safe after an error. */
-int gap_causes_open(struct gap_causes *causes, struct report *report, struct replay *replay, struct places *places,
-                    struct error *err);
+/* events and places are of the same report, and must outlive this; NULL: it reads its own. gap_causes_close() is safe
+ * after an error. The struct must not be moved in between. */
+int gap_causes_open(struct gap_causes *causes, struct report *report, const struct replay_events *events,
+                    struct places *places, struct error *err);
 void gap_causes_close(struct gap_causes *causes);
 
 /* Visits the pieces of a gap. They do not overlap, and cover it. A visit that returns non-zero ends it. */

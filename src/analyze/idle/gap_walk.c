@@ -1,4 +1,4 @@
-/* The way back from the work that ends a gap, along the edges of the replay's graph: see gap_causes.h. */
+/* The way back from the work that ends a gap, along the calls of the replay's events: see gap_causes.h. */
 #include "analyze/engine/keys.h"
 #include "base/array.h"
 #include "gap_causes.h"
@@ -26,7 +26,7 @@ static uint32_t call_before(const struct replay_events *events, uint32_t at)
 /* Adds calls and the times between them, from this call back to the start of the gap. */
 static int walk_from(struct gap_causes *causes, uint32_t at, const struct gap *gap)
 {
-    const struct replay_events *events = &causes->replay->events;
+    const struct replay_events *events = causes->events;
 
     for (;;) {
         const struct replay_call *call = &events->calls[at];
@@ -66,7 +66,7 @@ static uint32_t last_call(const struct replay_events *events, int64_t thread, in
 /* No work ended the gap: what the thread did counts. */
 static int walk_thread(struct gap_causes *causes, const struct gap *gap)
 {
-    const struct replay_events *events = &causes->replay->events;
+    const struct replay_events *events = causes->events;
     uint32_t call = last_call(events, gap->thread, gap->end_ns);
     int64_t from = call == NO_CALL ? gap->start_ns : events->calls[call].end_ns;
 
@@ -78,7 +78,7 @@ static int walk_thread(struct gap_causes *causes, const struct gap *gap)
 /* The work that ended the gap, or NO_WORK. */
 static uint32_t work_of(const struct gap_causes *causes, const struct gap *gap)
 {
-    const struct replay_events *events = &causes->replay->events;
+    const struct replay_events *events = causes->events;
     int table = 0;
 
     while (table < REPLAY_TABLES && gpu_busy_tables[table] != gap->table)
@@ -98,7 +98,7 @@ static int64_t main_thread(const struct replay_events *events, uint32_t work)
 
 int gap_walk(struct gap_causes *causes, const struct gap *gap, uint32_t *launch)
 {
-    const struct replay_events *events = &causes->replay->events;
+    const struct replay_events *events = causes->events;
     uint32_t work = gap->table ? work_of(causes, gap) : NO_WORK;
 
     *launch = work == NO_WORK ? NO_CALL : events->works[work].call;

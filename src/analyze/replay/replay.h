@@ -1,8 +1,9 @@
 /* The replay of a capture: how long would it have taken, had something been different?
  *
- *     struct replay replay;
+ *     struct replay replay = { 0 };
  *     struct replay_edits edits = { 0 };
- *     int code = replay_read(&replay, report, err);
+ *     int code = replay_events_read(&replay.events, report, err);
+ *     code = replay_build(&replay, report, err);
  *     …
  *     code = replay_drop_waits(&replay, is_concerned, context, &edits, err);
  *     code = replay_run(&replay, REPLAY_EDITS(&edits), &result, err);
@@ -29,12 +30,8 @@ struct replay {
     uint32_t *step_of; /* owned; by call: its step, or NO_STEP; NULL before replay_steps(), and without steps */
 };
 
-/* Builds the graph. A report without CUDA calls and GPU work has one without points. After an error there is nothing to
- * free. */
-int replay_read(struct replay *replay, struct report *report, struct error *err);
-/* Its two parts. The first runs on the thread of its caller, but for the decoding of columns; the second on all workers
- * of the report. */
-int replay_read_events(struct replay *replay, struct report *report, struct error *err);
+/* Builds the graph from the events, which replay_events_read() has read, on all workers of the report. A report without
+ * CUDA calls and GPU work has one without points. After an error there is nothing to free. */
 int replay_build(struct replay *replay, const struct report *report, struct error *err);
 void replay_free(struct replay *replay);
 

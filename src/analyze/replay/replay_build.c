@@ -475,33 +475,12 @@ static int build_graph(struct replay *replay, const struct report *report)
     return code;
 }
 
-int replay_read_events(struct replay *replay, struct report *report, struct error *err)
-{
-    int code;
-
-    *replay = (struct replay){ 0 };
-    if ((code = replay_calls_read(&replay->events, report, err)) != 0 ||
-        (code = replay_works_read(&replay->events, report, err)) != 0 ||
-        (code = replay_waits_find(&replay->events, report, err)) != 0 ||
-        (code = replay_handovers_find(&replay->events, report, err)) != 0)
-        replay_free(replay);
-    replay_rows_free(&replay->events);
-    return code;
-}
-
 int replay_build(struct replay *replay, const struct report *report, struct error *err)
 {
     if (build_graph(replay, report) == 0)
         return 0;
     replay_free(replay);
     return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
-}
-
-int replay_read(struct replay *replay, struct report *report, struct error *err)
-{
-    int code = replay_read_events(replay, report, err);
-
-    return code != 0 ? code : replay_build(replay, report, err);
 }
 
 void replay_free(struct replay *replay)

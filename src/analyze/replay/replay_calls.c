@@ -204,6 +204,21 @@ void replay_events_free(struct replay_events *events)
     *events = (struct replay_events){ 0 };
 }
 
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+int replay_events_read(struct replay_events *events, struct report *report, struct error *err)
+{
+    int code;
+
+    *events = (struct replay_events){ 0 };
+    if ((code = replay_calls_read(events, report, err)) != 0 || (code = replay_works_read(events, report, err)) != 0 ||
+        (code = replay_waits_find(events, report, err)) != 0 ||
+        (code = replay_handovers_find(events, report, err)) != 0)
+        replay_events_free(events);
+    replay_rows_free(events);
+    return code;
+}
+
 /* ---- found ----------------------------------------------------------------------------------------------------- */
 
 const struct replay_thread *replay_thread_of(const struct replay_events *events, int64_t id)

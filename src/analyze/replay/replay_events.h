@@ -115,7 +115,10 @@ enum replay_purpose {
     PURPOSES,      /* another one, or part of another call */
 };
 
-/* Reads the calls, and then the work. replay_events_free() is safe after an error. */
+/* Reads all of them, on the thread of its caller but for the decoding of columns. After an error there is nothing to
+ * free. */
+int replay_events_read(struct replay_events *events, struct report *report, struct error *err);
+/* Its parts: reads the calls, and then the work. replay_events_free() is safe after an error. */
 int replay_calls_read(struct replay_events *events, struct report *report, struct error *err);
 int replay_works_read(struct replay_events *events, struct report *report, struct error *err);
 /* Frees what replay_call_take() needs. */

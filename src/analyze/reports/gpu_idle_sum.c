@@ -24,8 +24,6 @@ struct cause_sum {
 };
 
 struct idle_sums {
-    struct replay replay; /* read here, unless the caller has them, as the places */
-    struct places places;
     struct gap_causes causes;
     struct gpu_busy busy;
     struct keys keys;
@@ -156,19 +154,6 @@ free_where:
     return code;
 }
 
-/* Reads the causes from the replay and the places that the caller has; NULL: from its own. */
-static int open_causes(struct idle_sums *idle, struct report *report, struct replay *replay, struct places *places,
-                       struct error *err)
-{
-    int code;
-
-    if (!replay && ((code = replay_read(&idle->replay, report, err)) != 0 ||
-                    (code = places_open(&idle->places, report, err)) != 0))
-        return code;
-    return gap_causes_open(&idle->causes, report, replay ? replay : &idle->replay, replay ? places : &idle->places,
-                           err);
-}
-
 static int sums_read(struct idle_sums *idle, struct report *report, const struct analysis_request *request,
                      struct error *err)
 {
@@ -185,7 +170,7 @@ static int sums_read(struct idle_sums *idle, struct report *report, const struct
     return 0;
 }
 
-int gpu_idle_sum_of(struct report *report, const struct analysis_request *request, struct replay *replay,
+int gpu_idle_sum_of(struct report *report, const struct analysis_request *request, const struct replay_events *events,
                     struct places *places, struct table **out, struct error *err)
 {
     static const struct table_column columns[IDLE_COLUMNS] = {
@@ -198,15 +183,13 @@ int gpu_idle_sum_of(struct report *report, const struct analysis_request *reques
     struct table *table = NULL;
     int code = sums_read(&idle, report, request, err);
 
-    if (code != 0 || (idle.busy.gap_count && (code = open_causes(&idle, report, replay, places, err)) != 0))
+    if (code != 0 || (idle.busy.gap_count && (code = gap_causes_open(&idle.causes, report, events, places, err)) != 0))
         goto done;
     table = table_new(columns, IDLE_COLUMNS);
     if (!table || fill(table, &idle) != 0)
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the causes");
 done:
     gap_causes_close(&idle.causes);
-    places_close(&idle.places);
-    replay_free(&idle.replay);
     gpu_busy_free(&idle.busy);
     keys_free(&idle.keys);
     free(idle.sums);

@@ -94,6 +94,7 @@ int run_table_read(struct table **out, struct report *report, enum run_table whi
 
 int run_table_read_replayed(struct table **out, struct adviser *adviser, enum run_table which, struct error *err)
 {
+    const struct replay_events *events = &adviser->replay.events;
     const struct analysis_request all = { 0 };
     struct places *places;
     int code;
@@ -103,8 +104,8 @@ int run_table_read_replayed(struct table **out, struct adviser *adviser, enum ru
         return 0;
     if ((code = adviser_places(adviser, &places, err)) != 0)
         return code;
-    code = which == RUN_TABLE_IDLE ? gpu_idle_sum_of(adviser->report, &all, &adviser->replay, places, out, err)
-                                   : step_breakdown_of(adviser->report, &all, &adviser->replay, places, out, err);
+    code = which == RUN_TABLE_IDLE ? gpu_idle_sum_of(adviser->report, &all, events, places, out, err)
+                                   : step_breakdown_of(adviser->report, &all, events, places, out, err);
     return drop_empty(code, out, err);
 }
 

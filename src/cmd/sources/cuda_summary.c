@@ -51,7 +51,7 @@ static struct table *read_idle(struct summary *summary)
     struct error err;
 
     if (!adviser->report || adviser_places(adviser, &places, &err) != 0 ||
-        gpu_idle_sum_of(adviser->report, &all, &adviser->replay, places, &table, &err) != 0)
+        gpu_idle_sum_of(adviser->report, &all, &adviser->replay.events, places, &table, &err) != 0)
         return NULL;
     return table;
 }

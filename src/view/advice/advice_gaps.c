@@ -162,7 +162,7 @@ static int add_all(struct gap_search *search, const struct gpu_busy *busy, struc
     int code;
 
     if ((code = adviser_places(adviser, &places, err)) != 0 ||
-        (code = gap_causes_open(&search->causes, adviser->report, &adviser->replay, places, err)) != 0)
+        (code = gap_causes_open(&search->causes, adviser->report, &adviser->replay.events, places, err)) != 0)
         return code;
     for (; rule.count < busy->gap_count && busy->gaps[rule.count].length_ns >= LEAST_NS; rule.count++)
         if ((code = add_gap(search, &busy->gaps[rule.count], err)) != 0)

@@ -42,8 +42,6 @@ void idle_causes_free(struct idle_causes *causes)
 struct explaining {
     struct idle_causes *causes;
     struct view *view;
-    struct replay replay;
-    struct places places;
     struct gap_causes gaps;
     size_t first;      /* of the parts of the gap that is being explained */
     uint32_t *line_of; /* owned; by place, and one for none: its text + 1; 0: not known yet */
@@ -60,7 +58,7 @@ static uint32_t line_of(struct explaining *explaining, uint32_t place)
         return UINT32_MAX;
     if (!explaining->line_of[at]) {
         text_clear(&explaining->text);
-        place_text(&explaining->text, &explaining->places, place);
+        place_text(&explaining->text, explaining->gaps.places, place);
         int64_t id = intern_add(&explaining->causes->lines, text_string(&explaining->text), explaining->text.length);
         if (id < 0)
             return UINT32_MAX;
@@ -208,9 +206,7 @@ static int find_causes(struct idle_causes *causes, struct view *view, struct err
     causes->is_known = !causes->row_count;
     if (causes->is_known)
         return 0;
-    if ((code = replay_read(&explaining.replay, view->report, err)) != 0 ||
-        (code = places_open(&explaining.places, view->report, err)) != 0 ||
-        (code = gap_causes_open(&explaining.gaps, view->report, &explaining.replay, &explaining.places, err)) != 0)
+    if ((code = gap_causes_open(&explaining.gaps, view->report, NULL, NULL, err)) != 0)
         goto done;
     if ((code = explain_rows(&explaining)) != 0) {
         error_set(err, code, code == ERR_CANCELLED ? "cancelled" : "not enough memory for the gaps");
@@ -220,8 +216,6 @@ static int find_causes(struct idle_causes *causes, struct view *view, struct err
     causes->is_known = 1;
 done:
     gap_causes_close(&explaining.gaps);
-    places_close(&explaining.places);
-    replay_free(&explaining.replay);
     free(explaining.line_of);
     text_free(&explaining.text);
     return code;

@@ -37,8 +37,6 @@ struct step_sweep {
     struct report *report;
     struct steps found;       /* owned, unless the request brought its own */
     const struct steps *steps;
-    struct replay replay;     /* read here, unless the caller has them, as the places */
-    struct places places;
     struct gap_causes causes;
     struct step_work *works;  /* owned, as all below */
     uint32_t *order;          /* of the works: by process, then by start */
@@ -221,20 +219,8 @@ static int sweep_all(struct step_sweep *sweep)
     return 0;
 }
 
-/* Reads the causes from the replay and the places that the caller has; NULL: from its own. */
-static int open_causes(struct step_sweep *sweep, struct replay *replay, struct places *places, struct error *err)
-{
-    int code;
-
-    if (!replay && ((code = replay_read(&sweep->replay, sweep->report, err)) != 0 ||
-                    (code = places_open(&sweep->places, sweep->report, err)) != 0))
-        return code;
-    return gap_causes_open(&sweep->causes, sweep->report, replay ? replay : &sweep->replay,
-                           replay ? places : &sweep->places, err);
-}
-
-static int sweep_read(struct step_sweep *sweep, const struct analysis_request *request, struct replay *replay,
-                      struct places *places, struct error *err)
+static int sweep_read(struct step_sweep *sweep, const struct analysis_request *request,
+                      const struct replay_events *events, struct places *places, struct error *err)
 {
     const struct steps_request automatic = { .may_guess = 1 };
     int code;
@@ -242,7 +228,8 @@ static int sweep_read(struct step_sweep *sweep, const struct analysis_request *r
     sweep->steps = request->filter && request->filter->steps ? request->filter->steps : &sweep->found;
     if (sweep->steps == &sweep->found && (code = steps_read(&sweep->found, sweep->report, &automatic, err)) != 0)
         return code;
-    if ((code = read_works(sweep, err)) != 0 || (code = open_causes(sweep, replay, places, err)) != 0)
+    if ((code = read_works(sweep, err)) != 0 ||
+        (code = gap_causes_open(&sweep->causes, sweep->report, events, places, err)) != 0)
         return code;
     return sweep_all(sweep) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
 }
@@ -311,12 +298,12 @@ static struct table *new_table(void)
     return table_new(columns, CELLS);
 }
 
-int step_breakdown_of(struct report *report, const struct analysis_request *request, struct replay *replay,
+int step_breakdown_of(struct report *report, const struct analysis_request *request, const struct replay_events *events,
                       struct places *places, struct table **out, struct error *err)
 {
     struct step_sweep sweep = { .report = report };
     struct table *table = new_table();
-    int code = table ? sweep_read(&sweep, request, replay, places, err) : ERR_NO_MEMORY;
+    int code = table ? sweep_read(&sweep, request, events, places, err) : ERR_NO_MEMORY;
 
     if (code != 0)
         goto done;
@@ -325,8 +312,6 @@ int step_breakdown_of(struct report *report, const struct analysis_request *requ
             goto done;
 done:
     gap_causes_close(&sweep.causes);
-    places_close(&sweep.places);
-    replay_free(&sweep.replay);
     steps_free(&sweep.found);
     free(sweep.works);
     free(sweep.order);
