@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -65,11 +66,15 @@ static void answer(struct workers *work, struct job *job)
     job->reply = reply_make(code, type, &out, &err, job->asked.packs);
 }
 
+enum { BACKGROUND_NICE = 10 };
+
 static void *lane_main(void *argument)
 {
     struct lane *lane = argument;
     struct workers *work = lane->work;
 
+    if (view_lane_is_background((enum view_lane)(lane - work->lanes)))
+        setpriority(PRIO_PROCESS, (id_t)gettid(), BACKGROUND_NICE); /* of this thread alone; may fail */
     pthread_mutex_lock(&work->lock);
     for (;;) {
         while (!lane->first && !work->quit)

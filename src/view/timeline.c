@@ -286,6 +286,11 @@ enum view_lane view_lane(const char *request)
     return is_of_ranks(request) ? known->lane_of_ranks : known->lane;
 }
 
+int view_lane_is_background(enum view_lane lane)
+{
+    return lane == VIEW_LANE_ADVICE || lane == VIEW_LANE_IDLE;
+}
+
 /* Answers for the whole report, or for the ranks that the request names. */
 static int answer(struct view *view, const struct request *known, const struct arguments *arguments, struct text *out,
                   struct error *err)

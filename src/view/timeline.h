@@ -49,6 +49,8 @@ enum view_lane {
 };
 /* The lane of a request such as "tile?rows=3"; an unknown request is in VIEW_LANE_NOW. */
 enum view_lane view_lane(const char *request);
+/* Whether a page asks the requests of a lane by itself, behind the picture: tiles should not wait for them. */
+int view_lane_is_background(enum view_lane lane);
 
 /* Answers one request; body is the body of the request (NULL without one), content_type is static. 0, or an ERR_ code
  * with a sentence for the user: ERR_NOT_FOUND for a request, row or event that does not exist, ERR_BAD_ARGUMENT for
