@@ -273,27 +273,33 @@ static int add_kernels(struct advice_kernels *kernels, const struct gpu_ops *ops
     return 0;
 }
 
-static int read_kernels(struct advice_kernels *kernels, struct error *err)
+/* The columns are freed at once: of millions of kernels they take hundreds of MB, and so do the operators. */
+static int list_kernels(struct advice_kernels *kernels, struct error *err)
 {
     struct gpu_ops ops = { 0 };
+    int code = gpu_read(&ops, kernels->adviser->report, GPU_KERNEL, tensor_kernel_columns, err);
+
+    if (code == 0)
+        code = add_kernels(kernels, &ops);
+    gpu_free(&ops);
+    return code;
+}
+
+static int read_kernels(struct advice_kernels *kernels, struct error *err)
+{
     int code;
 
     if ((code = tensor_kernels_read(&kernels->cores, kernels->adviser->report, err)) != 0 ||
         (code = gpu_peaks_read(&kernels->peaks, kernels->adviser->report, NULL, err)) != 0 ||
-        (code = gpu_read(&ops, kernels->adviser->report, GPU_KERNEL, tensor_kernel_columns, err)) != 0 ||
-        (code = add_kernels(kernels, &ops)) != 0 || (code = read_operators(kernels, err)) != 0)
-        goto free_ops;
-    if (kernels->operators->count)
-        code = find_operators(kernels);
-    for (size_t i = 0; i < kernels->count && code == 0; i++) {
-        if (kernels->operators->count)
-            code = use_operator(kernels, &kernels->list[i]);
-        if (code == 0)
-            classify(kernels, &kernels->list[i]);
+        (code = list_kernels(kernels, err)) != 0 || (code = read_operators(kernels, err)) != 0 ||
+        (kernels->operators->count && (code = find_operators(kernels)) != 0))
+        return code;
+    for (size_t i = 0; i < kernels->count; i++) {
+        if (kernels->operators->count && (code = use_operator(kernels, &kernels->list[i])) != 0)
+            return code;
+        classify(kernels, &kernels->list[i]);
     }
-free_ops:
-    gpu_free(&ops);
-    return code;
+    return 0;
 }
 
 static void free_kernels(struct advice_kernels *kernels)
