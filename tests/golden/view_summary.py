@@ -106,14 +106,18 @@ def check_places(timeline, answer):
 
 
 def check_idle(timeline, answer, file):
-    """Nothing runs on the GPU where it is said to be idle."""
+    """A cause leads to a gap in the row "Why idle" that holds its longest time. Nothing runs on the GPU from its begin to its end, when work begins."""
     part, origin = tables_of(answer)["gpu_idle_sum"], int(timeline.ask("about")["origin"])
     database = sqlite3.connect(file)
     work = [name for name in ("KERNEL", "MEMCPY", "MEMSET") if database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (f"CUPTI_ACTIVITY_KIND_{name}",)).fetchone()]
-    for cause, longest, place in zip(cells(part, "Cause"), cells(part, "Max"), part["places"]):
-        begin = place["from"] + origin
-        busy = [row for name in work for row in database.execute(f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{name} WHERE start < ? AND end > ?", (begin + 1, begin))]
-        check(f"{cause}: the GPU has nothing to do when it begins", ([], longest), (busy, place["to"] - place["from"]))
+    types = {row["id"]: row["type"] for row in timeline.ask("rows")["rows"]}
+    starts = {start for name in work for start, in database.execute(f"SELECT start FROM CUPTI_ACTIVITY_KIND_{name}")}
+    for cause, start, longest, place in zip(cells(part, "Cause"), cells(part, "Start"), cells(part, "Max"), part["places"]):
+        begin, end = place["from"] + origin, place["to"] + origin
+        busy = [row for name in work for row in database.execute(f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{name} WHERE start < ? AND end > ?", (end, begin))]
+        check(f"{cause}: it is an event of the row Why idle", "idle", types.get(place["row"]))
+        check(f"{cause}: the GPU has nothing to do in the gap, and then it has", ([], True), (busy, end in starts))
+        check(f"{cause}: the gap holds its longest time", True, place["from"] <= start and start + longest <= place["to"])
 
 
 def captures():

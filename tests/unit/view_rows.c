@@ -508,6 +508,25 @@ static void overview_tells_how_busy_all_was(void **state)
     text_free(&answer);
 }
 
+/* The thread waits for a CPU from 200 to 250, and for something else from 300 to 400, in no call that is recorded. */
+static void preemption_leads_to_the_state_of_the_thread(void **state)
+{
+    struct text answer = { 0 }, wanted = { 0 };
+    const char *type;
+    struct error err;
+
+    text_addf(&wanted, "{\"row\":%d,\"event\":1,\"name\":\"Runnable\",\"from\":200,\"to\":250}",
+              (int)(row_of(ROW_STATE, NO_ID) - view->rows));
+    assert_int_equal(view_answer(view, "summary", NULL, 0, &answer, &type, &err), 0);
+    const char *waits = strstr(text_string(&answer), "\"thread_wait_sum\"");
+    assert_non_null(waits);
+    assert_non_null(strstr(waits, "[preempted]"));
+    if (!strstr(waits, text_string(&wanted)))
+        fail_msg("%s is not in %s", text_string(&wanted), waits);
+    text_free(&answer);
+    text_free(&wanted);
+}
+
 /* Tables with times that tell of no events: lives, settings, clocks, ties between events, and what
  * other tables are made of. */
 static const char *const no_events[] = { "TACHO_PROCESS",      "TACHO_THREAD",   "TACHO_MODULE",
@@ -579,6 +598,7 @@ int main(void)
         cmocka_unit_test(metrics_have_a_unit),
         cmocka_unit_test(about_says_what_there_is),
         cmocka_unit_test(overview_tells_how_busy_all_was),
+        cmocka_unit_test(preemption_leads_to_the_state_of_the_thread),
         cmocka_unit_test(every_table_of_events_is_shown),
     };
     return cmocka_run_group_tests(tests, open_report, close_report);

@@ -39,7 +39,7 @@ static const struct summary_part {
     { RUN_TABLE_MEMORY, 1, 0, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Peak", NULL, 0 } },
     { RUN_TABLES, 1, 0, 0, { 0 } },
     { RUN_TABLE_STEP_PARTS, 1, 1, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
-    { RUN_TABLE_IDLE, 1, 1, TOP_ROWS, { SUMMARY_BY_TIME, 0, "Start", "Max", 0 } },
+    { RUN_TABLE_IDLE, 1, 1, TOP_ROWS, { SUMMARY_BY_GAP, ROW_IDLE, "Start", "Max", 0 } },
     { RUN_TABLE_STEPS, 1, 0, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
 };
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -9,6 +9,7 @@
 #include "analyze/model/calls.h"
 #include "analyze/summary/run_figures.h"
 #include "base/array.h"
+#include "view/load/derived.h"
 #include "view/load/event_search.h"
 
 enum { LINE_UNKNOWN, LINE_NONE, LINE_FIRST }; /* LINE_FIRST + i: the i-th row of the table */
@@ -117,9 +118,40 @@ static int take_events(struct name_lines *lines)
     return 0;
 }
 
+/* The longest time in which the thread of a line was runnable. */
+static void take_runnable(struct name_lines *lines, size_t line, const struct view_row *of)
+{
+    uint32_t runnable = derived_state_find(lines->view, STATE_RUNNABLE);
+    struct summary_found *found = &lines->out[line];
+
+    if (of->type != ROW_STATE || !is_of_thread(lines, line, of))
+        return;
+    for (uint32_t event = 0; event < of->events.count; event++) {
+        int64_t from_ns = of->events.start_ns[event], length_ns = event_length(&of->events, event);
+        if (of->events.name[event] == runnable && is_earlier(found, from_ns, length_ns))
+            *found = (struct summary_found){
+                { (int)(of - lines->view->rows), event }, from_ns, from_ns + length_ns, 1
+            };
+    }
+}
+
+/* Preemption is no call: the row of states shows it. */
+static void find_preempted(struct name_lines *lines)
+{
+    static const char preempted[] = "[preempted]";
+
+    for (size_t line = 0; line < lines->rows; line++)
+        for (size_t row = 0; has_name(lines, line, preempted, sizeof preempted - 1) && row < lines->view->row_count;
+             row++)
+            take_runnable(lines, line, &lines->view->rows[row]);
+}
+
 static int find_names(struct name_lines *lines, struct error *err)
 {
     int code = take_events(lines);
+
+    if (lines->places->how == SUMMARY_BY_THREAD)
+        find_preempted(lines);
 
     free(lines->lines[0]);
     free(lines->lines[1]);
@@ -139,6 +171,23 @@ static void find_step(struct summary_found *found, const struct view *view, int6
                 *found = (struct summary_found){ { (int)row, event }, start_ns, event_end(&of->events, event), 1 };
                 return;
             }
+        }
+    }
+}
+
+/* The gap of a GPU that holds a time. */
+static void find_gap(struct summary_found *found, const struct view *view, int64_t gpu, int64_t time_ns)
+{
+    for (size_t row = 0; row < view->row_count; row++) {
+        const struct view_row *of = &view->rows[row];
+        if (of->type != ROW_IDLE || of->device != gpu)
+            continue;
+        for (uint32_t lane = 0; lane < of->events.lane_count; lane++) {
+            uint32_t event = events_reaching(&of->events, lane, time_ns);
+            if (event < of->events.lanes[lane + 1] && of->events.start_ns[event] <= time_ns)
+                *found = (struct summary_found){
+                    { (int)row, event }, of->events.start_ns[event], event_end(&of->events, event), 1
+                };
         }
     }
 }
@@ -173,8 +222,10 @@ int summary_places_find(struct summary_found *out, struct view *view, const stru
             const struct table_cell *start = table_cell_at(table, row, "Start");
             if (start && start->kind == CELL_INT)
                 find_step(&out[row], view, start->integer, (int64_t)table_number_at(table, row, "PID"));
-        } else if (places->how == SUMMARY_BY_TIME) {
+        } else if (places->how == SUMMARY_BY_TIME || places->how == SUMMARY_BY_GAP) {
             find_time(&out[row], table, row, places);
+            if (places->how == SUMMARY_BY_GAP && out[row].is_found)
+                find_gap(&out[row], view, (int64_t)table_number_at(table, row, "GPU"), out[row].from_ns);
         }
     return 0;
 }

@@ -9,8 +9,9 @@
 enum summary_place {
     SUMMARY_NOWHERE,
     SUMMARY_BY_NAME,   /* the longest event of the name in a column; of equal ones the first */
-    SUMMARY_BY_THREAD, /* the same on the thread of the column TID */
+    SUMMARY_BY_THREAD, /* the same on the thread of the column TID; "[preempted]": when it was runnable */
     SUMMARY_BY_STEP,   /* the step of the columns Start and PID */
+    SUMMARY_BY_GAP,    /* the gap of the GPU in the column GPU that holds the time; without one, as SUMMARY_BY_TIME */
     SUMMARY_BY_TIME    /* the time from the column `name` on, as long as the column `length` says */
 };
 
