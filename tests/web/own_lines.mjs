@@ -40,7 +40,7 @@ await test("of a kernel, the line of the program is bold, and the frames of torc
   assert.equal(await hidden.isVisible(), true);
 });
 
-await test("a step shows its figures, those of step_sum and step_breakdown", async () => {
+await test("a step shows its figures, those of step_sum, step_breakdown and step_flops", async () => {
   await select("ProfilerStep#3");
   await page.locator("canvas.tracks").focus();
   const { rows } = await settled(page);
@@ -50,7 +50,7 @@ await test("a step shows its figures, those of step_sum and step_breakdown", asy
   const { events } = await settled(page, ({ events: list }) => list.some(({ row }) => row === steps.id), "named");
   const step = events.filter(({ row }) => row === steps.id).at(-1);
   await page.mouse.click(Math.min(step.x + step.w / 2, box.x + box.width - 20), step.y + 6);
-  await details.locator(".step-figures").nth(1).waitFor();
+  await details.locator(".step-figures").nth(2).waitFor();
   await shot(page, "step-figures");
   const [, sum] = stats("step_sum", file);
   const names = await details.locator(".step-figures").nth(1).locator("dt").allTextContents();
@@ -59,6 +59,13 @@ await test("a step shows its figures, those of step_sum and step_breakdown", asy
   const [, parts] = stats("step_breakdown", file);
   const compute = await details.locator(".step-figures").first().locator("dt:text-is('Compute') + dd").textContent();
   assert.ok(compute.startsWith(`${(parts["Compute (ns)"] / 1e6).toPrecision(3)} ms (`), compute);
+  const [, operations] = stats("step_flops", file);
+  const texts = await details.locator(".step-figures").nth(2).locator("dd").allTextContents();
+  const all = Object.fromEntries((await details.locator(".step-figures").nth(2).locator("dt").allTextContents()).map((name, at) => [name, texts[at]]));
+  assert.deepEqual(all, {
+    "Model FLOPs": `${(operations["Model FLOPs"] / 1e9).toPrecision(4)} GFLOP`, "Hardware FLOPs": `${(operations["Hardware FLOPs"] / 1e9).toPrecision(4)} GFLOP`,
+    MFU: `${operations["MFU (%)"].toFixed(1)} %`, HFU: `${operations["HFU (%)"].toFixed(1)} %`, "Peak TFLOP/s": String(operations["Peak TFLOP/s"]), "Peak Type": operations["Peak Type"],
+  });
 });
 
 await test("where no stack was recorded, the option that records it", async () => {

@@ -2,7 +2,7 @@
 // capture is compared with `tacho stats`.
 
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert, finish, loadSource, openPage, report, scratch, settled, shot, test, until, view } from "./lib.mjs";
 
@@ -16,6 +16,8 @@ const { Palette } = await loadSource("timeline/palette.ts");
 const file = report("nsys/resnet18.sqlite.gz");
 const shown = await view(file, { summary: true });
 const { page } = shown;
+const detailsOf = (place) =>
+  page.evaluate(([row, event]) => fetch(`api/event?row=${row}&event=${event}`, { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()), place.split("."));
 
 await test("it is open at the start, with the figures of the command line", async () => {
   await isDone(page);
@@ -59,22 +61,52 @@ await test("a kernel leads to its longest instance, and the summary stays", asyn
   const [longest] = stats("cuda_gpu_kern_sum", file);
   await card(page, "Top kernels").locator("button").first().click();
   await until(() => hashOf(page).get("e"), (event) => event !== null, "an event in the link");
-  const [row, event] = hashOf(page).get("e").split(".");
-  const details = await page.evaluate(([r, e]) => fetch(`api/event?row=${r}&event=${e}`, { headers: { "X-Tacho-Token": new URLSearchParams(location.search).get("token") } }).then((answer) => answer.json()), [row, event]);
+  const details = await detailsOf(hashOf(page).get("e"));
   assert.deepEqual([details.name, details.to - details.from], [longest["Name"], longest["Max (ns)"]]);
   assert.equal(hashOf(page).get("p"), "summary");
 });
 
-await test("an idle cause leads to its longest time, and a step to itself", async () => {
+await test("an idle cause leads to its longest gap in the row Why idle, and a step to itself", async () => {
   const [cause] = stats("gpu_idle_sum", file);
+  const before = hashOf(page).get("e");
   await card(page, "Why the GPU was idle").locator("button").first().click();
-  await until(() => hashOf(page).get("s"), (span) => span !== null, "a span in the link");
-  const [from, to] = hashOf(page).get("s").split("-").map(Number);
-  assert.equal(to - from, cause["Max (ns)"]);
+  await until(() => hashOf(page).get("e"), (event) => event !== null && event !== before, "another event in the link");
+  const gap = await detailsOf(hashOf(page).get("e"));
+  assert.equal(hashOf(page).get("s"), null);
+  const { rows } = await settled(page);
+  assert.equal(rows.find(({ id }) => id === gap.row).label, "Why idle");
+  assert.ok(gap.to - gap.from >= cause["Max (ns)"], `${gap.to - gap.from} ns`);
   const [, second] = stats("step_breakdown", file);
   await page.locator("#panel-summary .step-bar").nth(1).click();
   const now = await viewOf(page);
   assert.ok(now.to - now.from >= second["Time (ns)"], JSON.stringify(now));
+});
+
+await test("of many steps, a bar is the longest of its neighbours, and leads to it; all of them are a click away", async () => {
+  const [STEPS, SLOW] = [450, 137];
+  const events = [{ ph: "M", name: "process_name", pid: 1, tid: 0, args: { name: "train" } }];
+  for (let i = 0, ts = 1000; i < STEPS; i++) {
+    const dur = i === SLOW ? 190 : 90 + (i % 7);
+    events.push({ ph: "X", cat: "user_annotation", name: `ProfilerStep#${i}`, pid: 1, tid: 1, ts, dur, args: {} });
+    events.push({ ph: "X", cat: "kernel", name: "gemm", pid: 0, tid: 7, ts: ts + 10, dur: 40, args: { device: 0, stream: 7, correlation: i + 1 } });
+    ts += dur + 5;
+  }
+  const many = join(scratch(), "many.json");
+  writeFileSync(many, JSON.stringify({ schemaVersion: 1, deviceProperties: [{ id: 0, name: "GPU" }], traceEvents: events }));
+  const other = await view(many, { summary: true });
+  await isDone(other.page);
+  const bars = other.page.locator("#panel-summary .step-bar");
+  assert.equal(await bars.count(), 100);
+  assert.ok((await bars.first().evaluate((bar) => bar.getBoundingClientRect().width)) >= 2, "wide enough to see");
+  assert.equal(await other.page.locator("#panel-summary figcaption").textContent(), "first 300 of 450 steps, each bar is the longest of 3, up to 190 µs All steps");
+  const slow = bars.filter({ has: other.page.locator(".tower") }).nth(Math.floor(SLOW / 3));
+  assert.equal(await slow.getAttribute("aria-label"), `Steps 135 to 137: mean ${((90 + (135 % 7) + 90 + (136 % 7) + 190) / 3).toPrecision(3)} µs, longest 190 µs (step ${SLOW})`);
+  await shot(other.page, "summary-many-steps");
+  await slow.click();
+  await other.page.locator("#timeline-live").filter({ hasText: `ProfilerStep#${SLOW}` }).waitFor({ state: "attached" });
+  await other.page.getByRole("button", { name: "All steps" }).click();
+  await other.page.locator("#panel-steps").waitFor();
+  assert.deepEqual(other.complaints, []);
 });
 
 await test("the keyboard reaches every line and goes through the steps", async () => {

@@ -22,6 +22,15 @@ const HERTZ_UNITS: readonly [unit: string, hertz: number][] = [
   ["Hz", 1],
 ];
 
+const FLOP_UNITS: readonly [unit: string, operations: number][] = [
+  ["PFLOP", 1e15],
+  ["TFLOP", 1e12],
+  ["GFLOP", 1e9],
+  ["MFLOP", 1e6],
+  ["kFLOP", 1e3],
+  ["FLOP", 1],
+];
+
 /** Four significant digits, whole where the unit is the smallest one. What would be rounded up to the next unit is given in it. */
 function scaled(value: number, units: readonly [string, number][]): string {
   const size = Math.abs(value);
@@ -46,6 +55,11 @@ export function moment(ns: number): string {
   const fraction = String(whole % 1e9).padStart(9, "0");
   const groups = [0, 3, 6].map((at) => fraction.slice(at, at + 3)).join("\u202f");
   return `${ns < 0 ? "-" : ""}${Math.floor(whole / 1e9)}.${groups} s`;
+}
+
+/** Floating-point operations: "170.4 GFLOP". */
+export function flops(value: number): string {
+  return scaled(value, FLOP_UNITS);
 }
 
 export function bytes(value: number): string {

@@ -6,6 +6,7 @@ import "./contents.css";
 
 import type { App } from "../app";
 import { ServerLost } from "../engine/http";
+import { isMade } from "../engine/made_rows";
 import { on } from "../keys";
 import { AdvicePanel } from "./advice";
 import { askAtStart } from "./ask";
@@ -74,7 +75,8 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   new CommandPalette(app, workspace, (report) => tables.choose(report));
   on("copy-link", () => {
     const link = `${location.href.replace(/#.*/, "")}#${app.linkOf(app.state)}`;
-    copy(link).then(() => app.say("Copied the link to this view."), (error: Error) => app.fail(error));
+    const made = app.state.rows.some(({ id }) => isMade(id)) ? " Rows made from queries are not part of it." : "";
+    copy(link).then(() => app.say(`Copied the link to this view.${made}`), (error: Error) => app.fail(error));
   });
 }
 
