@@ -288,7 +288,7 @@ enum view_lane view_lane(const char *request)
 
 int view_lane_is_background(enum view_lane lane)
 {
-    return lane == VIEW_LANE_ADVICE || lane == VIEW_LANE_IDLE;
+    return lane == VIEW_LANE_IDLE;
 }
 
 /* Answers for the whole report, or for the ranks that the request names. */
