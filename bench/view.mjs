@@ -89,26 +89,14 @@ function* walk(steps) {
   for (let i = 0; i < steps; i++) yield "wwwwaaddddsss"[next(13)];
 }
 
-/** Since the page was asked for, in ms, once the panel Summary has something to say; undefined in a page without one. */
-async function summaryAt(page) {
-  const has = await page.evaluate(() => document.querySelector("#panel-summary") !== null);
-  if (!has) return undefined;
-  const said = () => (document.querySelector("#panel-summary:not([hidden]):not([aria-busy])")?.textContent.length ?? 0) > 40 && performance.now();
-  return safeAsync(async () => (await page.waitForFunction(said, undefined, { polling: 10, timeout: 60_000 })).jsonValue());
-}
-async function safeAsync(body) {
-  try {
-    return await body();
-  } catch {
-    return undefined;
-  }
-}
+/** Since the page was asked for, in ms, once the panel Summary shows how busy the GPU was and the top kernels. Runs in the page. */
+const summarised = () => document.querySelector("#panel-summary .tile") && document.querySelector("#panel-summary .summary-line") && performance.now();
 
 async function measurePage(address, steps) {
-  const opened = await openPage(address);
+  const opened = await openPage(address, { summary: true });
   const first = await (await opened.page.waitForFunction(settled, undefined, { polling: 10, timeout: 120_000 })).jsonValue();
   const cpu = Math.max(...renderers().map((pid) => safe(() => cpuOf(pid)) ?? 0)); // of the page's threads and its engine's, until here
-  const summary = await summaryAt(opened.page);
+  const summary = await (await opened.page.waitForFunction(summarised, undefined, { polling: 10, timeout: 60_000 })).jsonValue();
   const session = await opened.context.newCDPSession(opened.page);
   await opened.page.evaluate(() => performance.clearResourceTimings() ?? performance.setResourceTimingBufferSize(10000));
   const whole = [];
@@ -119,7 +107,7 @@ async function measurePage(address, steps) {
   }
   const answers = await opened.page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/tile")).map((entry) => entry.duration));
   await session.send("HeapProfiler.collectGarbage");
-  const figuresOfPage = { first_picture_ms: first, first_picture_cpu_ms: cpu, ...(summary === undefined ? {} : { summary_after_picture_ms: Math.max(0, summary - first) }), step_ms: spread(whole), frame_ms: spread(frames), memory_mb: pageMemory(), complaints: opened.complaints };
+  const figuresOfPage = { first_picture_ms: first, first_picture_cpu_ms: cpu, summary_after_picture_ms: Math.max(0, summary - first), step_ms: spread(whole), frame_ms: spread(frames), memory_mb: pageMemory(), complaints: opened.complaints };
   if (answers.length > 0) figuresOfPage.tile_answer_ms = { ...spread(answers), count: answers.length };
   await opened.context.close();
   return figuresOfPage;
@@ -211,7 +199,7 @@ async function measurePerfetto(events) {
   execFileSync(process.env.TACHO, ["export", "-q", "-f", "true", "--type", "perfetto", "-o", trace, path]);
   const exported = performance.now() - begin;
   const server = await serve(path);
-  const tacho = await openPage(server.address);
+  const tacho = await openPage(server.address, { summary: true });
   const tachoFirst = await (await tacho.page.waitForFunction(settled, undefined, { polling: 10, timeout: 120_000 })).jsonValue();
   await tacho.page.locator("canvas.tracks").focus();
   const ours = { ready_ms: tachoFirst, frame_interval_ms: await heldFrames(tacho.page), memory_mb: pageMemory(), server_memory_mb: memoryOf(server.child.pid, "VmHWM") };
