@@ -64,9 +64,9 @@ await test("Shift and a click measures from the selected event", async () => {
   await page.keyboard.down("Shift");
   await page.mouse.click(b.x + b.w / 2, b.y + b.h / 2);
   await page.keyboard.up("Shift");
-  const words = await until(() => page.locator(".measure").textContent(), (text) => /begin to begin/.test(text));
+  const words = await until(() => page.locator(".measure").textContent(), (text) => /start to start/.test(text));
   const ns = (text) => Number(/^(-?[\d.]+)/.exec(text)[1]) * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[/ns|µs|ms|s/.exec(text)[0]];
-  const [, begins, gap] = /begin to begin (-?[\d.]+ \S+?)end to begin (-?[\d.]+ (?:ns|µs|ms|s))/.exec(words);
+  const [, begins, gap] = /start to start (-?[\d.]+ \S+?)end to start (-?[\d.]+ (?:ns|µs|ms|s))/.exec(words);
   assert.ok(Math.abs(ns(begins) - (b.from - a.from)) <= Math.abs(b.from - a.from) / 1000 + 1, words);
   assert.ok(Math.abs(ns(gap) - (b.from - a.to)) <= Math.abs(b.from - a.to) / 1000 + 1, words);
   await shot(page, "measure");

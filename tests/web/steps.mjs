@@ -64,7 +64,7 @@ await test("a click on a strip goes to its step, and so do the keys", async () =
   const { strip, axis, left } = await listed(page, ({ total }) => Number(total) === 2);
   const box = await page.locator("#panel-steps .strips").boundingBox();
   await page.mouse.move(box.x + Number(left) + 50, box.y + Number(axis) + Number(strip) * 1.5);
-  await page.locator("#panel-steps .tip").filter({ hasText: "iteration11" }).filter({ hasText: "computing" }).waitFor();
+  await page.locator("#panel-steps .tip").filter({ hasText: "iteration11" }).filter({ hasText: "compute" }).waitFor();
   await shot(page, "steps");
   await page.mouse.click(box.x + Number(left) + 50, box.y + Number(axis) + Number(strip) * 1.5);
   await page.locator("#timeline-live").filter({ hasText: "iteration11" }).waitFor({ state: "attached" });
@@ -123,7 +123,7 @@ if (existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) {
     await page.keyboard.press("ArrowDown");
     const { strips } = await ask(one.page, "steps?bins=1");
     const words = await until(() => page.locator("#panel-steps [role=status].offscreen").textContent(), (text) => text !== "");
-    assert.ok(words.includes(`computing ${(strips[0].items[0].compute / 1e6).toPrecision(4)} ms`), words);
+    assert.ok(words.includes(`compute ${(strips[0].items[0].compute / 1e6).toPrecision(4)} ms`), words);
     assert.deepEqual(complaints, []);
   });
 }

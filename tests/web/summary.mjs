@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { assert, finish, loadSource, openPage, report, scratch, settled, shot, test, until, view } from "./lib.mjs";
 
 const stats = (name, file) => JSON.parse(execFileSync(process.env.TACHO, ["stats", "-q", "-f", "json", "-r", name, file], { maxBuffer: 1 << 26 }));
-const isDone = (page) => page.waitForFunction(() => document.querySelector("#panel-summary:not([aria-busy]) .summary-cards") && !/Checking the rules/.test(document.querySelector("#panel-summary").textContent));
+const isDone = (page) => page.waitForFunction(() => document.querySelector("#panel-summary:not([aria-busy]) .summary-cards") && !/Running the rules/.test(document.querySelector("#panel-summary").textContent));
 const card = (page, title) => page.locator("#panel-summary .summary-card").filter({ has: page.locator(`h3:text("${title}")`) });
 const hashOf = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 const viewOf = async (page) => (await settled(page)).view;
@@ -50,7 +50,7 @@ await test("a cause of idle time has the colour that it has in the row Why idle"
     const palette = new Palette(theme === "dark");
     const plain = (css) => css.match(/\d+/g).join();
     const idle = await linesOf("Why the GPU was idle");
-    const step = (await linesOf("Time of a step")).filter(([name]) => causeOf.has(name)).map(([name, colour]) => [causeOf.get(name), colour]);
+    const step = (await linesOf("Step time breakdown")).filter(([name]) => causeOf.has(name)).map(([name, colour]) => [causeOf.get(name), colour]);
     assert.ok(idle.length >= 3 && step.length >= 2, `${idle.length} and ${step.length} causes`);
     for (const [cause, colour] of [...idle, ...step]) assert.equal(plain(colour), plain(palette.state(states.get(cause)).css), `${theme}: ${cause}`);
   }
@@ -145,7 +145,7 @@ await test("a click on the timeline opens the details; who closes the summary do
 await test("of a run without steps it shows the time of the GPU; at 900 px nothing is cut off sideways", async () => {
   const other = await view(report("nsys/wait_stream.sqlite.gz"), { summary: true, viewport: { width: 900, height: 800 }, colorScheme: "dark" });
   await isDone(other.page);
-  await card(other.page, "Time of the GPU").locator(".summary-line").first().waitFor();
+  await card(other.page, "GPU time breakdown").locator(".summary-line").first().waitFor();
   await shot(other.page, "summary-narrow");
   const [inner, outer] = await other.page.locator("#panel-summary").evaluate((element) => [element.scrollWidth, element.clientWidth]);
   assert.ok(inner <= outer, `${inner} px in ${outer} px`);
@@ -159,8 +159,8 @@ await test("of a CPU program it tells who waited for whom, where, and what the C
   await isDone(other.page);
   await shot(other.page, "summary-lock");
   assert.match(await card(other.page, "What to change first").textContent(), /lock queue_lock .*take_turn \(contended\.c:\d+\)/);
-  assert.match(await card(other.page, "Threads that waited").textContent(), /worker\d: pthread_mutex_lockheld by worker\d/);
-  await card(other.page, "Threads that waited").locator("button").filter({ hasText: "pthread_mutex_lock" }).first().click();
+  assert.match(await card(other.page, "Longest waits of threads").textContent(), /worker\d: pthread_mutex_lockheld by worker\d/);
+  await card(other.page, "Longest waits of threads").locator("button").filter({ hasText: "pthread_mutex_lock" }).first().click();
   await until(() => hashOf(other.page).get("e"), (event) => event !== null, "an event in the link");
   assert.deepEqual(other.complaints, []);
 });

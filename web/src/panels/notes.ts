@@ -120,21 +120,21 @@ export class NotesPanel extends Panel {
     const down = button("", move(1), { icon: "down", title: "Move this bookmark down", class: "quiet" });
     up.disabled = index === 0;
     down.disabled = index === notes.length - 1;
-    const keep = button("", () => this.keep(note.id), { icon: "picture", title: "Replace its view and table by the present ones", class: "quiet" });
+    const keep = button("", () => this.keep(note.id), { icon: "picture", title: "Replace the view and table with the current ones", class: "quiet" });
     const remove = button("", () => this.save(this.app.state.notes.filter((other) => other.id !== note.id)), { icon: "remove", title: "Delete this bookmark", class: "quiet" });
     return [up, down, keep, remove];
   }
 
   private keep(id: string): void {
     this.change(id, this.seenNow());
-    this.app.say("The bookmark shows the present view.");
+    this.app.say("The bookmark now shows the current view.");
   }
 
   /** The table that a bookmark shows. */
   private kept({ id, table }: Note): HTMLElement[] {
     if (!table) return [];
     const name = "report" in table ? (this.app.state.about.reports.find(({ name: report }) => report === table.report)?.title ?? table.report) : table.statement;
-    const drop = button("", () => this.change(id, { table: null }), { icon: "close", title: "Show this bookmark without the table", class: "quiet" });
+    const drop = button("", () => this.change(id, { table: null }), { icon: "close", title: "Remove the table from this bookmark", class: "quiet" });
     return [make("span", { class: "note-table", title: name.slice(0, 1_000) }, "Table: ", make("bdi", { dir: "auto" }, name.slice(0, 60)), drop)];
   }
 

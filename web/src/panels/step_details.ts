@@ -8,9 +8,9 @@ import { make } from "../ui/dom";
 import { percent, time } from "./summary/summary_lines";
 
 const REPORTS = [
-  { report: "step_breakdown", title: "Where its time went", left: ["Communication"] },
-  { report: "step_sum", title: "Figures of the step", left: [] },
-  { report: "step_flops", title: "Floating-point operations", left: ["Time"] },
+  { report: "step_breakdown", title: "Step time breakdown", left: ["Communication"] },
+  { report: "step_sum", title: "Step metrics", left: [] },
+  { report: "step_flops", title: "FLOPs and utilization", left: ["Time"] },
 ] as const;
 /** Columns that say which step it is, not how it went. */
 const PLACE = new Set(["Step", "Start", "PID", "Rank", "Name"]);

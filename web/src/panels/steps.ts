@@ -12,7 +12,7 @@ import { Panel } from "./panel";
 import { pathOf } from "./parts";
 import { StripList } from "./strip_list";
 
-const PARTS: readonly (readonly [part: PartName, words: string])[] = [["compute", "Computing"], ["communication", "Communication"], ["copies", "Copies"], ["idle", "Idle"]];
+const PARTS: readonly (readonly [part: PartName, words: string])[] = [["compute", "Compute"], ["communication", "Communication"], ["copies", "Copies"], ["idle", "Idle"]];
 /** Steps are fetched in pages of this size. */
 const PAGE = 50;
 const BINS = 200;
@@ -56,15 +56,15 @@ export class StepsPanel extends Panel {
     const { about, rows } = this.app.state;
     const steps = rowsOfSteps(rows);
     const ways: (readonly [StepsBy, string])[] = [["steps", "Steps of one process"]];
-    if (steps.length > 1) ways.push(["ranks", "One step of all ranks"]);
+    if (steps.length > 1) ways.push(["ranks", "One step across ranks"]);
     if (about.other !== undefined) ways.push(["runs", "Both runs"]);
     const again = (change: () => void): void => {
       change();
       this.fillBar();
       this.restart();
     };
-    const by = choice("What is compared", ways, this.by, (value) => again(() => (this.by = value)));
-    const orders = [["time", "In order of time"], ["duration", this.by === "runs" ? "Largest slowdown first" : "Longest first"]] as const;
+    const by = choice("Compare", ways, this.by, (value) => again(() => (this.by = value)));
+    const orders = [["time", "By start time"], ["duration", this.by === "runs" ? "Largest slowdown first" : "Longest first"]] as const;
     const order = choice("Order", orders, this.order, (value) => again(() => {
       this.order = value;
       remember("steps.order", value);

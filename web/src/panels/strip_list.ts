@@ -227,7 +227,7 @@ export class StripList {
     this.tip.hidden = !strip;
     if (!strip) return;
     const { title, main } = this.words(strip);
-    this.tip.replaceChildren(make("div", { class: "tip-name" }, cut(title, 200)), make("div", { class: "tip-main" }, main), make("div", { class: "tip-rest" }, "click to go there"));
+    this.tip.replaceChildren(make("div", { class: "tip-name" }, cut(title, 200)), make("div", { class: "tip-main" }, main), make("div", { class: "tip-rest" }, "Click to go to the step"));
     const box = this.element.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const left = x + 16 + this.tip.offsetWidth > box.width ? x - this.tip.offsetWidth - 12 : x + 16;

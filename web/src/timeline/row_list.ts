@@ -195,7 +195,7 @@ export class RowList {
     const tall = line.drawn === row && line.lanes > FEW_LANES;
     item.lanes.hidden = line.drawn !== row || (line.hidden === 0 && !tall);
     item.lanes.textContent = tall ? "fewer lanes" : `+${line.hidden} lanes`;
-    item.lanes.title = tall ? "Show few lanes (E)" : "Show all lanes (E); Alt and the wheel scroll them";
+    item.lanes.title = tall ? "Collapse the lanes (E)" : "Expand the lanes (E); Alt + wheel scrolls them";
     item.pin.title = line.pinned ? "Unpin (P)" : "Pin to the top (P)";
     item.pin.setAttribute("aria-label", item.pin.title);
     item.pin.classList.toggle("on", line.pinned);

@@ -32,7 +32,7 @@ export class LostBanner {
     const answer = await engine.retry();
     if (answer === null || this.element.isConnected === false) return;
     if (answer instanceof Error) {
-      this.words.textContent = `Another server answers here: ${answer.message}`;
+      this.words.textContent = `A different server answers at this address: ${answer.message}`;
       return;
     }
     const { about, event } = this.app.state;

@@ -1,4 +1,4 @@
-// The distance between two events: from begin to begin, and from the end of the first to the begin of the second.
+// The distance between two events: from start to start, and from the end of the first to the start of the second.
 
 import type { App } from "../../app";
 import { button, make } from "../../ui/dom";
@@ -22,6 +22,6 @@ export class MeasureBox {
     const { from, to } = measure;
     const fact = (words: string, ns: number): HTMLElement => make("span", { class: "number" }, `${words} `, make("strong", {}, duration(ns)));
     const close = button("", () => this.app.set({ measure: null }), { icon: "close", title: "Close (Escape)", class: "quiet" });
-    this.element.replaceChildren(line(from.name), " → ", line(to.name), fact("begin to begin", to.from - from.from), fact("end to begin", to.from - from.to), close);
+    this.element.replaceChildren(line(from.name), " → ", line(to.name), fact("start to start", to.from - from.from), fact("end to start", to.from - from.to), close);
   }
 }

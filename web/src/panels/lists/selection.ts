@@ -66,7 +66,7 @@ export class SelectionPanel extends Panel {
     const { span, about, rows } = this.app.state;
     const length = span ? span.to - span.from : about.to - about.from;
     const share = length > 0 ? ` (${((100 * known.busy) / length).toFixed(1)} %)` : "";
-    this.facts.replaceChildren(make("strong", {}, `${count(known.count)} events`), `, ${duration(known.total)} in total; at least one ran for `, make("strong", {}, `${duration(known.busy)}${share}`));
+    this.facts.replaceChildren(make("strong", {}, `${count(known.count)} events`), `, ${duration(known.total)} in total; at least one event active for `, make("strong", {}, `${duration(known.busy)}${share}`));
     const longest = Math.max(1, ...(this.by === "name" ? known.names : known.rows).map(({ total }) => total));
     const figures = [
       { title: "Total", copied: "Total (ns)", numeric: true, words: (cell: unknown) => duration(Number(cell)), bar: (cell: unknown) => Number(cell) / longest },

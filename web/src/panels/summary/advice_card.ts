@@ -28,13 +28,13 @@ function linesOf(app: App, advice: Advice, whole: number): HTMLElement[] {
 export function adviceCard(app: App, { figures }: Summary): HTMLElement {
   const { advice, about } = app.state;
   if (!advice) {
-    const words = isAsked(about) ? make("p", { class: "muted", role: "status" }, "Checking the rules …") : make("p", { class: "muted" }, "The report is large: the timeline waits while it is worked out. ", button("Work it out", () => askForAll(app)));
+    const words = isAsked(about) ? make("p", { class: "muted", role: "status" }, "Running the rules …") : make("p", { class: "muted" }, "This report is large. The timeline does not respond while the rules run. ", button("Run the rules", () => askForAll(app)));
     return card(TITLE, words);
   }
   const found = linesOf(app, advice, figures?.step ?? 0);
-  if (found.length === 0) return card(TITLE, make("p", { class: "muted" }, "No rule found anything to improve."));
+  if (found.length === 0) return card(TITLE, make("p", { class: "muted" }, "The rules found nothing to improve."));
   const all = button("All advice", () => app.set({ panel: "advice" }), { class: "link" });
   const lines = list(found, "auto");
   lines.classList.add("wrapping");
-  return card(TITLE, lines, make("p", { class: "more" }, figures && figures.steps > 0 ? "Saved per step, about. " : "", all));
+  return card(TITLE, lines, make("p", { class: "more" }, figures && figures.steps > 0 ? "Estimated saving per step. " : "", all));
 }

@@ -34,7 +34,7 @@ function tilesOf(summary: Summary): Tile[] {
   const { figures, memory } = summary;
   const list = busy(summary);
   if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: figures.words });
-  if (figures && figures.mfu !== null) list.push({ name: "MFU", figure: percent(figures.mfu), note: `of ${Math.round((figures.peak ?? 0) / 1e12)} TFLOP/s`, meter: figures.mfu });
+  if (figures && figures.mfu !== null) list.push({ name: "MFU", figure: percent(figures.mfu), note: `of ${Math.round((figures.peak ?? 0) / 1e12)} TFLOP/s peak`, meter: figures.mfu });
   if (figures && figures.tensor !== null) {
     const unknown = (figures.unknown ?? 0) > 1 ? `; ${percent(figures.unknown!)} unknown` : "";
     list.push({ name: "Tensor cores", figure: percent(figures.tensor), note: `of kernel time${unknown}`, meter: figures.tensor });

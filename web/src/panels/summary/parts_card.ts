@@ -63,5 +63,5 @@ export function partsCard(app: App, summary: Summary): HTMLElement | null {
     .filter(({ ns }) => ns / whole >= LEAST_SHARE)
     .map(({ name, colour, ns, place }): Line => ({ figures: [time(ns), percent((100 * ns) / whole)], colour, name, place }));
   const bars = hasSteps ? stepBars(app, summary) : null;
-  return card(hasSteps ? "Time of a step" : "Time of the GPU", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
+  return card(hasSteps ? "Step time breakdown" : "GPU time breakdown", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
 }

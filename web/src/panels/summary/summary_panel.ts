@@ -47,7 +47,7 @@ export class SummaryPanel extends Panel {
     const { summary, about } = this.app.state;
     const held = this.element.contains(document.activeElement) ? this.focused() : -1;
     if (about.events === 0) this.element.replaceChildren(make("p", { class: "empty" }, "The report has no events."));
-    else if (!summary) this.element.replaceChildren(make("p", { class: "empty", role: "status" }, "Working out the summary …"));
+    else if (!summary) this.element.replaceChildren(make("p", { class: "empty", role: "status" }, "Computing the summary …"));
     else this.element.replaceChildren(...this.content(summary));
     if (about.events > 0 && !summary?.complete && isAsked(about)) this.element.setAttribute("aria-busy", "true");
     else this.element.removeAttribute("aria-busy");

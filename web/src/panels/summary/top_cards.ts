@@ -64,13 +64,13 @@ const TOPS: readonly Top[] = [
   },
   {
     report: "torch_memory_peak",
-    title: "Memory at the peak",
+    title: "Allocations at the memory peak",
     rows: 6,
     line: (cells) => ({ figures: [percent(numberOf(cells["Share"])), bytes(numberOf(cells["Bytes"]))], share: share(cells, "Share"), name: textOf(cells["Operator"]) || "allocations", where: textOf(cells["Line"]) || textOf(cells["Module"]) }),
   },
   {
     report: "thread_wait_sum",
-    title: "Threads that waited",
+    title: "Longest waits of threads",
     rows: 6,
     tells: (cells) => !textOf(cells["Waited For"]).startsWith("[off CPU"),
     line: (cells) => {
@@ -114,7 +114,7 @@ function topCard(app: App, summary: Summary, { report, title, rows, line: words,
   const columns = [...(colour === undefined ? [] : ["12px"]), ...figures.map(() => "auto")].join(" ");
   const element = card(title, list(shown.map((one) => line(app, one)), columns));
   element.dataset["report"] = report;
-  element.querySelector("h3")?.append(make("span", { class: "muted", title: "The table of `tacho stats` with all rows" }, report));
+  element.querySelector("h3")?.append(make("span", { class: "muted", title: `All rows: tacho stats -r ${report}` }, report));
   return element;
 }
 
