@@ -159,8 +159,8 @@ await test("of a CPU program it tells who waited for whom, where, and what the C
   await isDone(other.page);
   await shot(other.page, "summary-lock");
   assert.match(await card(other.page, "What to change first").textContent(), /lock queue_lock .*take_turn \(contended\.c:\d+\)/);
-  assert.match(await card(other.page, "Longest waits of threads").textContent(), /worker\d: pthread_mutex_lockheld by worker\d/);
-  await card(other.page, "Longest waits of threads").locator("button").filter({ hasText: "pthread_mutex_lock" }).first().click();
+  assert.match(await card(other.page, "Thread waits").textContent(), /worker\d: pthread_mutex_lockheld by worker\d/);
+  await card(other.page, "Thread waits").locator("button").filter({ hasText: "pthread_mutex_lock" }).first().click();
   await until(() => hashOf(other.page).get("e"), (event) => event !== null, "an event in the link");
   assert.deepEqual(other.complaints, []);
 });

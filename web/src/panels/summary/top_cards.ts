@@ -70,7 +70,7 @@ const TOPS: readonly Top[] = [
   },
   {
     report: "thread_wait_sum",
-    title: "Longest waits of threads",
+    title: "Thread waits",
     rows: 6,
     tells: (cells) => !textOf(cells["Waited For"]).startsWith("[off CPU"),
     line: (cells) => {
