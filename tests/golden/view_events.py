@@ -10,7 +10,7 @@ import sqlite3
 import sys
 import tempfile
 
-from lib import HERE, KINETO, Timeline, check, status, table, trace_events, trace_span, unpack
+from lib import HERE, KINETO, Timeline, check, output, status, table, trace_events, trace_span, unpack
 
 WORK = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 FURTHEST = 1 << 53
@@ -142,6 +142,29 @@ def kernels(capture):
         fields = {field["name"]: field["value"] for field in details["fields"]}
         truth, = capture.query("SELECT registersPerThread, gridX, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start = ?", start)
         check("fields", truth, (fields["registersPerThread"], fields["gridX"], fields["correlationId"]))
+
+
+def unrecorded(capture):
+    """Without a stack stands the option that records it: one that `tacho profile` has. With a stack stands none."""
+    options = {option for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", output("help", "profile"), flags=re.M)}
+    is_python = any(row["type"] == "process" and row["label"].startswith("python") for row in capture.rows)
+    stacks = {"cuda-api": "SELECT start FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE callchainId IN (SELECT id FROM CUDA_CALLCHAINS)",
+              "osrt": "SELECT start FROM OSRT_API WHERE callchainId IN (SELECT id FROM OSRT_CALLCHAINS)"}
+    expected = {"cuda-api": "--cudabacktrace=all:0", "osrt": "--osrt-backtrace-threshold=0"}
+    seen = set()
+    for kind, sql in stacks.items():
+        there = {capture.since(start) for start, in capture.query(sql)} if sql.split()[-1].strip(")") in capture.tables else set()
+        for row in [row for row in capture.rows if row["type"] == kind]:
+            for number in range(0, row["events"], max(1, row["events"] // 40)):
+                event = capture.event({"row": row["id"], "event": number})
+                option = (event["unrecorded"] or {}).get("option", "")
+                check(f"{kind} {number} of row {row['id']}: stack, and what would record it", (event["from"] in there, not (event["from"] in there)),
+                      (event["stack"] is not None, expected[kind] in option.split()))
+                check(f"{option}: of a program in Python", is_python and option != "", "--python-backtrace=cuda" in option)
+                seen.add(option)
+    for option in seen - {""}:
+        check(f"options of tacho profile: {option}", [], [word for word in option.split() if word.split("=")[0] not in options])
+    check("options that were seen", True, len(seen) > 2)
 
 
 def waits(capture):
@@ -394,7 +417,7 @@ def losses():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        parts = {"resnet18": (operators, kernels, search, tables, flame, advice, statements, refusals, clocks), "wait_stream": (waits,), "mix": (samples,)}
+        parts = {"resnet18": (operators, kernels, unrecorded, search, tables, flame, advice, statements, refusals, clocks), "wait_stream": (waits,), "mix": (samples, unrecorded)}
         for name, checks in parts.items():
             unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
             with Timeline(f"{name}.sqlite") as timeline:

@@ -11,6 +11,7 @@
 #include "operator_pairs.h"
 #include "related_events.h"
 #include "row_answers.h"
+#include "unrecorded.h"
 #include "view/idle/gap_details.h"
 #include "view/links/rank_links.h"
 
@@ -407,7 +408,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     size_t length;
     const char *name = view_name(view, place_name(view, asking->self), &length),
                *table = place_table(view, asking->self);
-    int code;
+    int has_frames = 0, code;
 
     text_add_char(out, '{');
     view_add_event_members(view, out, asking->self.row, asking->self.event);
@@ -420,12 +421,18 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
         return code;
     add_around(asking, out);
     text_add(out, ",\"python\":");
-    if ((code = event_frames_add_python(view, out, &wanted, err)) != 0)
+    if ((code = event_frames_add_python(view, out, &wanted, &has_frames, err)) != 0)
         return code;
     text_add(out, ",\"stack\":");
     if ((code = event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self,
-                                       err)) != 0)
+                                       &has_frames, err)) != 0)
         return code;
+    text_add(out, ",\"unrecorded\":");
+    if (has_frames)
+        text_add(out, "null");
+    else
+        unrecorded_add(view, out, asking->self.row,
+                       asking->thread >= 0 ? global_process(asking->thread) : view->rows[asking->self.row].process);
     add_collective(asking, out);
     text_addf(out, ",\"gap\":%s,\"links\":[%s]}", asking->gap.length ? text_string(&asking->gap) : "null",
               text_string(&asking->links));

@@ -153,14 +153,15 @@ static int add_recorded(struct view *view, struct text *out, struct view_place p
     return 0;
 }
 
-int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err)
+int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, int *found, struct error *err)
 {
     struct text frames = { 0 };
-    int found = 0, code;
+    int has_stack = 0, code;
 
-    if (place.row != VIEW_NO_ROW && (code = add_recorded(view, &frames, place, 0, &found, err)) != 0)
+    if (place.row != VIEW_NO_ROW && (code = add_recorded(view, &frames, place, 0, &has_stack, err)) != 0)
         goto free_frames;
-    if (found)
+    *found |= has_stack;
+    if (has_stack)
         text_addf(out, "{\"frames\":[%s]}", text_string(&frames));
     else
         text_add(out, "null");
@@ -422,7 +423,7 @@ free_around:
     return code;
 }
 
-int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted,
+int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted, int *found,
                             struct error *err)
 {
     static look_at *const ways[] = { look_at_self,    look_at_call,    look_at_operators, look_at_functions,
@@ -432,6 +433,7 @@ int event_frames_add_python(struct view *view, struct text *out, const struct ev
 
     if ((code = try_ways(ways, &lines, wanted, err)) != 0)
         goto free_lines;
+    *found |= lines.found;
     if (lines.found) {
         text_addf(out, "{\"frames\":[%s],\"from\":", text_string(&lines.frames));
         json_add_text(out, text_string(&lines.from), lines.from.length);

@@ -16,8 +16,8 @@ void event_frame_add(struct text *out, const struct event_frame *frame, int is_f
 /* A string of the report's pool; "" for an id below 0. */
 const char *event_frame_string(struct view *view, int64_t id, size_t *length);
 
-/* Adds {"frames": […]}, or null for an event without a stack. */
-int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, struct error *err);
+/* Adds {"frames": […]}, or null for an event without a stack; sets *found to 1 if there are some. */
+int event_frames_add_stack(struct view *view, struct text *out, struct view_place place, int *found, struct error *err);
 
 /* The event whose lines are looked for. */
 struct event_frames_wanted {
@@ -27,8 +27,8 @@ struct event_frames_wanted {
     const struct event_list *around; /* outermost first */
     int64_t thread, from_ns, to_ns;  /* of the call, if there is one */
 };
-/* Adds {"frames": […], "from": "sentence"}, or null. */
-int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted,
+/* Adds {"frames": […], "from": "sentence"}, or null; sets *found to 1 if there are some. */
+int event_frames_add_python(struct view *view, struct text *out, const struct event_frames_wanted *wanted, int *found,
                             struct error *err);
 
 #endif

@@ -110,6 +110,8 @@ export interface EventDetails extends Event {
   operator: Event | null;
   python: { frames: Frame[]; from: string } | null;
   stack: { frames: Frame[] } | null;
+  /** Without either of them: the data that the report lacks, and the option of `tacho profile` that records it. */
+  unrecorded: { data: string; option: string } | null;
   /** The instance of a collective on all ranks; last: the one to come last, where that can be told. */
   collective: { ranks: number; last: (Event & { rank: number; lateness: number }) | null } | null;
   /** Of a gap of a GPU: its causes, the largest first, and what led to it, the nearest first. */

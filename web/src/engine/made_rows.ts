@@ -128,7 +128,7 @@ export class MadeRows {
       return value === null ? [] : [{ name, label: "", value, kind: (typeof value === "string" ? "text" : (kinds[at] ?? "int")) as Field["kind"] }];
     });
     const { name, from, to } = found;
-    return { row, event, name, from, to, text: name, table: "SQL", rowid: event + 1, fields, around: [], operator: null, python: null, stack: null, collective: null, gap: null, links: [] };
+    return { row, event, name, from, to, text: name, table: "SQL", rowid: event + 1, fields, around: [], operator: null, python: null, stack: null, unrecorded: null, collective: null, gap: null, links: [] };
   }
 
   at(row: number, time: number, lane: number, slack: number): Event | null {

@@ -118,8 +118,7 @@ export class DetailsPanel extends Panel {
     if (details.operator) parts.push(section("Operator", this.eventButton(details.operator, details.operator.name)));
     if (details.python) parts.push(section("Python", make("p", { class: "muted" }, details.python.from), frameList(details.python.frames)));
     if (details.stack) parts.push(section("Backtrace", frameList(details.stack.frames)));
-    const hint = parts.length > 0 && (details.python || details.stack) ? null : recordHint(this.app.state, details.row);
-    if (hint) parts.push(section("Call stack", hint));
+    if (details.unrecorded) parts.push(section("Call stack", recordHint(details.unrecorded)));
     return parts.length > 0 ? make("div", {}, ...parts) : null;
   }
 

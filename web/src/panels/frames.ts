@@ -1,7 +1,6 @@
 // The frames of a stack with the program's own lines in front: frames of libraries are folded, and the first line outside of them is
 // bold. Where nothing was recorded, the option that records it.
 
-import type { State } from "../app";
 import type { Frame } from "../engine/engine";
 import { count } from "../units";
 import { make } from "../ui/dom";
@@ -45,19 +44,6 @@ export function frameList(frames: readonly Frame[]): HTMLElement {
   return make("ol", { class: "frames" }, ...items);
 }
 
-/** By the type of a row: what `tacho profile` needs to record the call stacks of its events, in a program of Python and in others. */
-const OPTIONS: Readonly<Record<string, readonly [python: string, native: string]>> = {
-  torch: ["--pytorch-stacks=true", "--pytorch-stacks=true"],
-  stream: ["--python-backtrace=cuda", "--cudabacktrace=all"],
-  "gpu-nvtx": ["--python-backtrace=cuda", "--cudabacktrace=all"],
-  "cuda-api": ["--python-backtrace=cuda", "--cudabacktrace=all"],
-  library: ["--python-backtrace=cuda", "--cudabacktrace=all"],
-  osrt: ["--osrt-backtrace-threshold=0", "--osrt-backtrace-threshold=0"],
-};
-
-export function recordHint({ rows }: Pick<State, "rows">, row: number): HTMLElement | null {
-  const options = OPTIONS[rows.find(({ id }) => id === row)?.type ?? ""];
-  if (!options) return null;
-  const isPython = rows.some(({ type, label }) => type === "torch" || type === "python" || type === "python-samples" || (type === "process" && /\bpython/i.test(label)));
-  return make("p", { class: "muted" }, "None was recorded. ", make("code", {}, `tacho profile ${options[isPython ? 0 : 1]}`), " records it.");
+export function recordHint({ data, option }: { data: string; option: string }): HTMLElement {
+  return make("p", { class: "muted" }, `Not recorded: ${data}. `, make("code", {}, `tacho profile ${option}`), " records it.");
 }
