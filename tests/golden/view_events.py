@@ -144,6 +144,29 @@ def kernels(capture):
         check("fields", truth, (fields["registersPerThread"], fields["gridX"], fields["correlationId"]))
 
 
+def brief(capture):
+    """What a tooltip asks for: the operator around the launch, as the ranges say, and all that the full answer has but links."""
+    ranges = [one for one in capture.ranges() if one[2].startswith("aten::") or ", op_id = " in one[2]]
+    rows = capture.query("SELECT k.start, s.value, r.start, r.end, r.globalTid FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = demangledName "
+                         "JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId ORDER BY k.start")
+    for start, name, call_start, call_end, thread in rows[::37]:
+        found = capture.find_event(name, start)
+        answer = capture.timeline.ask("event", row=found["row"], event=found["event"], brief=1)
+        around = [one for one in ranges if one[3] == thread and one[0] <= call_start and one[1] >= call_end]
+        innermost = max(around, key=lambda one: (one[0], -one[1]))[2] if around else None
+        check(f"operator of the kernel at {start}, in brief", innermost and shown(innermost), answer["operator"] and answer["operator"]["name"])
+        check(f"ranges around the kernel at {start}, in brief", [shown(innermost)] if around else [], [event["name"] for event in answer["around"]])
+        full = capture.event(found)
+        for event in (full, answer):
+            event.pop("links"), event.pop("around")
+        check(f"the kernel at {start}, in full and in brief", full, answer)
+    idle = next(row for row in capture.rows if row["type"] == "idle")
+    gap = {"row": idle["id"], "event": 0}
+    check("a gap in brief, before its causes are known", None, capture.timeline.ask("event", brief=1, **gap)["gap"])
+    capture.timeline.ask("idle")
+    check("a gap in brief, later", capture.event(gap)["gap"], capture.timeline.ask("event", brief=1, **gap)["gap"])
+
+
 def unrecorded(capture):
     """Without a stack stands the option that records it: one that `tacho profile` has. With a stack stands none."""
     options = {option for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", output("help", "profile"), flags=re.M)}
@@ -417,7 +440,7 @@ def losses():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        parts = {"resnet18": (operators, kernels, unrecorded, search, tables, flame, advice, statements, refusals, clocks), "wait_stream": (waits,), "mix": (samples, unrecorded)}
+        parts = {"resnet18": (brief, operators, kernels, unrecorded, search, tables, flame, advice, statements, refusals, clocks), "wait_stream": (waits,), "mix": (samples, unrecorded)}
         for name, checks in parts.items():
             unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
             with Timeline(f"{name}.sqlite") as timeline:

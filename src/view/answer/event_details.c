@@ -20,6 +20,7 @@ enum { LONGEST_NAME = 1 << 20 };
 struct asking {
     struct view *view;
     struct view_place self;
+    int is_brief;                   /* only what a tooltip shows, and nothing that takes long */
     struct related_correlated ids;  /* its own */
     struct event_list calls;        /* that launched it, if it is work on a GPU */
     struct view_place call;         /* the first of them, or VIEW_NO_PLACE */
@@ -353,10 +354,18 @@ static const struct {
     { ROW_IDLE, link_gap },
 };
 
+/* In a brief answer only the causes of a gap, if they are known already: what finds them takes seconds. */
+static int find_brief(struct asking *asking, struct error *err)
+{
+    return is_gap(asking) && idle_causes_are_known(&asking->view->cache->idle) ? link_gap(asking, err) : 0;
+}
+
 static int find_links(struct asking *asking, struct error *err)
 {
     int code;
 
+    if (asking->is_brief)
+        return find_brief(asking, err);
     for (size_t i = 0; i < sizeof linkers / sizeof *linkers; i++)
         if (asking->view->rows[asking->self.row].type == linkers[i].type && (code = linkers[i].add(asking, err)) != 0)
             return code;
@@ -367,9 +376,11 @@ static int find_links(struct asking *asking, struct error *err)
 
 static void add_around(struct asking *asking, struct text *out)
 {
+    size_t first = asking->is_brief && asking->around.count ? asking->around.count - 1 : 0;
+
     text_add(out, "],\"around\":[");
-    for (size_t i = 0; i < asking->around.count; i++) {
-        text_add(out, i ? "," : "");
+    for (size_t i = first; i < asking->around.count; i++) {
+        text_add(out, i > first ? "," : "");
         view_add_event(asking->view, out, asking->around.list[i].row, asking->around.list[i].event);
     }
     text_add(out, "],\"operator\":");
@@ -435,7 +446,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
                        asking->thread >= 0 ? global_process(asking->thread) : view->rows[asking->self.row].process);
     add_collective(asking, out);
     text_addf(out, ",\"gap\":%s,\"links\":[%s]}", asking->gap.length ? text_string(&asking->gap) : "null",
-              text_string(&asking->links));
+              asking->is_brief ? "" : text_string(&asking->links));
     if (text_failed(&asking->links) || text_failed(&asking->gap))
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the links");
     return 0;
@@ -446,11 +457,12 @@ int view_event(struct view *view, const struct arguments *arguments, struct text
     struct asking asking = {
         .view = view, .self = VIEW_NO_PLACE, .call = VIEW_NO_PLACE, .torch_op = VIEW_NO_PLACE, .forward = VIEW_NO_PLACE
     };
-    int64_t event = 0;
+    int64_t event = 0, brief = 0;
     int code;
 
     if ((code = view_argument_row(view, arguments, "row", &asking.self.row, err)) != 0 ||
-        (code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err)) != 0)
+        (code = argument_int_needed(arguments, "event", 0, UINT32_MAX, &event, err)) != 0 ||
+        (code = argument_int(arguments, "brief", 0, 1, &brief, err)) != 0)
         return code;
     if (event >= view->rows[asking.self.row].events.count)
         return error_set(err, ERR_NOT_FOUND,
@@ -458,6 +470,7 @@ int view_event(struct view *view, const struct arguments *arguments, struct text
                          "%d",
                          (long long)event, asking.self.row);
     asking.self.event = (uint32_t)event;
+    asking.is_brief = (int)brief;
     if ((code = find_call(&asking, err)) != 0 || (code = find_around(&asking, err)) != 0 ||
         (code = find_operator(&asking, err)) != 0 || (code = find_links(&asking, err)) != 0)
         goto free_asking;

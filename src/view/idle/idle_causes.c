@@ -232,6 +232,15 @@ int idle_causes_find(struct idle_causes *causes, struct view *view, struct error
     return code;
 }
 
+int idle_causes_are_known(struct idle_causes *causes)
+{
+    if (pthread_mutex_trylock(&causes->lock) != 0)
+        return 0;
+    int is_known = causes->is_known;
+    pthread_mutex_unlock(&causes->lock);
+    return is_known;
+}
+
 /* ---- answers --------------------------------------------------------------------------------------------------- */
 
 const struct idle_part *idle_causes_of(const struct idle_causes *causes, int row, uint32_t event, size_t *count)

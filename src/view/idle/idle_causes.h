@@ -38,6 +38,9 @@ void idle_causes_free(struct idle_causes *causes);
 /* Finds the causes and names the gaps, unless that is done. A thread waits while another one does it. */
 int idle_causes_find(struct idle_causes *causes, struct view *view, struct error *err);
 
+/* Whether they are found; does not wait for a thread that does it. */
+int idle_causes_are_known(struct idle_causes *causes);
+
 /* The parts of a gap, the largest first; none for an event of another row. Only after idle_causes_find(). */
 const struct idle_part *idle_causes_of(const struct idle_causes *causes, int row, uint32_t event, size_t *count);
 /* "train.py:41 forward", or "" */

@@ -22,6 +22,10 @@ static inline int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     return 0;
 }
+static inline int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    return 0;
+}
 static inline int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
     return 0;

@@ -385,6 +385,8 @@ export interface Engine {
   names(ids: readonly number[]): Promise<string[]>;
   overview(width: number): Promise<Overview>;
   event(row: number, event: number): Promise<EventDetails>;
+  /** The same without its links, and of the ranges around it only the innermost: what a tooltip needs, at once. */
+  brief(row: number, event: number, signal: AbortSignal): Promise<EventDetails>;
   at(row: number, time: number, lane: number, slack: number): Promise<Event | null>;
   find(query: FindQuery, signal?: AbortSignal): Promise<Found>;
   next(query: FindQuery, at: number, back: boolean, after?: Event): Promise<Event | null>;

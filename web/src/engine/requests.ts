@@ -118,6 +118,11 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("event", { row, event }));
   }
 
+  async brief(row: number, event: number, signal: AbortSignal): Promise<EventDetails> {
+    if (isMade(row)) return this.made.details(row, event);
+    return this.json(requestOf("event", { row, event, brief: true }), undefined, Turn.Quick, signal);
+  }
+
   async at(row: number, time: number, lane: number, slack: number): Promise<Event | null> {
     if (isMade(row)) return this.made.at(row, time, lane, slack);
     return this.json(requestOf("at", { row, time: floor(time), lane, slack: ceil(slack) }));

@@ -1,48 +1,28 @@
-// What is under the pointer, in words: a line with the time, and a box with the event's name, length and innermost frames.
-// Nothing is asked of the engine before the pointer rests.
+// What is under the pointer, in words: a line with the time, and a box with the event's name and length, its
+// operator and the program's own line. The engine is asked once the pointer rests on an event, and no more when it leaves.
 
-import { FLAG_FAILED, FLAG_WAITING, type EventDetails, type Frame, type Span } from "../engine/engine";
+import { FLAG_FAILED, FLAG_WAITING, type Span } from "../engine/engine";
 import { make } from "../ui/dom";
 import { cut } from "../ui/text";
-import { gapWords } from "../ui/gap";
 import { count, duration, moment, quantity } from "../units";
 import type { Hit } from "./hit";
 import { KINDS } from "./kinds";
 import { marksAt, marksOn, type Mark } from "./marks";
 import { RULER } from "./ruler";
 import type { Timeline } from "./timeline";
+import { tipElements, tipLines, type TipLines } from "./tip_lines";
 
 const REST_MS = 120;
-const FRAMES = 4;
 const REMEMBERED = 200;
 const NAME_SHOWN = 300;
-/** Where the tables say why a call failed. */
-const REASONS = ["returnValue", "errno"];
-
-interface Known {
-  frames: readonly Frame[];
-  /** What a call that failed returned. */
-  reason: string;
-  /** Of a gap: its causes, and the line of the largest. */
-  causes: string[];
-}
-
-function reasonOf({ fields }: EventDetails): string {
-  const field = fields.find(({ name, value }) => REASONS.includes(name) && value !== 0);
-  if (!field) return "";
-  return field.label === "" ? `${field.name === "errno" ? "errno " : ""}${field.value}` : `${field.label} (${field.value})`;
-}
-
-function causesOf({ gap, from, to }: EventDetails): string[] {
-  return gap ? [gapWords(gap, to - from), gap.chain.find(({ kind }) => kind === "line")?.text ?? ""].filter((words) => words !== "") : [];
-}
 
 export class Tooltip {
   private readonly line = make("div", { class: "cursor", hidden: true }, make("span", { class: "cursor-time" }));
   private readonly box = make("div", { class: "tip", role: "tooltip", hidden: true });
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, TipLines>();
   private shown = "";
   private timer = 0;
+  private asked: AbortController | null = null;
   private x = 0;
   private y = 0;
 
@@ -152,10 +132,7 @@ export class Tooltip {
   }
 
   private open(key: string, title: string, main: string, rest: string): void {
-    if (this.shown !== key) {
-      clearTimeout(this.timer);
-      this.timer = 0;
-    }
+    if (this.shown !== key) this.forget();
     this.shown = key;
     const words = [
       make("bdi", { class: "tip-name", dir: "auto" }, cut(title === "" ? "(no name)" : title, NAME_SHOWN)),
@@ -168,8 +145,7 @@ export class Tooltip {
   }
 
   private close(): void {
-    clearTimeout(this.timer);
-    this.timer = 0;
+    this.forget();
     this.shown = "";
     this.box.hidden = true;
   }
@@ -182,35 +158,37 @@ export class Tooltip {
     this.box.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   }
 
-  /** The frames and the reason, once the pointer rests. */
+  /** What else there is to say, once the pointer rests. */
   private ask(row: number, event: number, key: string): void {
     if (this.timer !== 0) return;
     this.timer = window.setTimeout(() => {
-      this.timeline.app.state.engine.event(row, event).then(
+      const { app, tree } = this.timeline;
+      this.asked = new AbortController();
+      app.state.engine.brief(row, event, this.asked.signal).then(
         (details) => {
-          const { python, stack } = details;
-          const inner = python?.frames.length ? python.frames : (stack?.frames ?? []);
-          const known = { frames: inner.slice(0, FRAMES), reason: reasonOf(details), causes: causesOf(details) };
+          const known = tipLines(details, (of) => tree.byId.get(of)?.type);
           if (this.known.size > REMEMBERED) this.known.clear();
-          this.known.set(key, known);
+          if (details.gap || tree.byId.get(row)?.type !== "idle") this.known.set(key, known); // the causes of gaps come later
           if (this.shown === key) this.append(known);
         },
-        () => {}, // the box says enough without frames; a click tells what is wrong
+        () => {}, // the box says enough without it; a click tells what is wrong
       );
     }, REST_MS);
   }
 
-  private append({ frames, reason, causes }: Known): void {
-    if (!this.box.querySelector(".tip-cause")) this.box.append(...causes.map((words) => make("div", { class: "tip-cause" }, make("bdi", { dir: "auto" }, cut(words, 200)))));
-    if (causes.length > 0) this.place();
+  /** The pointer is elsewhere: what it rested on is of no interest any more. */
+  private forget(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.asked?.abort();
+    this.asked = null;
+  }
+
+  private append(known: TipLines): void {
+    if (this.box.querySelector(".tip-lines")) return;
     const failed = this.box.querySelector(".tip-failed");
-    if (failed && reason !== "") {
-      failed.textContent = `Failed: ${reason}`;
-      this.place();
-    }
-    if (frames.length === 0 || causes.length > 0 || this.box.querySelector(".tip-frames")) return;
-    const rows = frames.map(({ name, file, line }) => make("li", {}, make("bdi", { dir: "auto" }, cut(name, 80)), file ? make("span", {}, ` ${file.split("/").pop() ?? ""}${line ? `:${line}` : ""}`) : ""));
-    this.box.append(make("ol", { class: "tip-frames" }, ...rows));
+    if (failed && known.reason !== "") failed.textContent = `Failed: ${known.reason}`;
+    this.box.append(make("div", { class: "tip-lines" }, ...tipElements(known)));
     this.place();
   }
 }
