@@ -31,6 +31,28 @@ static void add_copy(struct writer *writer, int64_t begin, int64_t end)
     made_copy_on(writer, (struct made_memory){ begin, end, NO_ID, 64, 1, NO_ID, NO_ID }, 9);
 }
 
+static void add_message(struct writer *writer, int64_t begin, int64_t end, const char *name)
+{
+    struct row_MPI_P2P_EVENTS row = { 0 };
+
+    ROW_SET(&row, MPI_P2P_EVENTS, start, begin);
+    ROW_SET(&row, MPI_P2P_EVENTS, end, end);
+    ROW_SET(&row, MPI_P2P_EVENTS, globalTid, made_thread(1, 1));
+    ROW_SET(&row, MPI_P2P_EVENTS, textId, made_string(writer, name));
+    writer_append(writer, TABLE_MPI_P2P_EVENTS, &row);
+}
+
+static void add_switch(struct writer *writer, int64_t at, int is_in)
+{
+    struct row_SCHED_EVENTS row = { 0 };
+
+    ROW_SET(&row, SCHED_EVENTS, start, at);
+    ROW_SET(&row, SCHED_EVENTS, cpu, 0);
+    ROW_SET(&row, SCHED_EVENTS, isSchedIn, is_in);
+    ROW_SET(&row, SCHED_EVENTS, globalTid, made_thread(1, 1));
+    writer_append(writer, TABLE_SCHED_EVENTS, &row);
+}
+
 static void open_run(size_t run, struct writer *writer)
 {
     struct error err;
@@ -41,11 +63,16 @@ static void open_run(size_t run, struct writer *writer)
     view_set_name(views[run], run ? "b.tacho" : "a.tacho");
 }
 
+static int make_new_path(void **state)
+{
+    strcpy(path, "/tmp/tacho-unit-XXXXXX");
+    return make_path(state);
+}
+
 static int make_runs(void **state)
 {
     for (size_t run = 0; run < 2; run++) {
-        strcpy(path, "/tmp/tacho-unit-XXXXXX");
-        make_path(state);
+        make_new_path(state);
         strcpy(paths[run], path);
         struct writer *writer = start();
         if (run == 0) {
@@ -80,17 +107,22 @@ static int close_runs(void **state)
     return remove_path(state);
 }
 
-static void expect(const char *request, const char *expected)
+static void expect_of(struct view *view, const char *request, const char *expected)
 {
     struct text answer = { 0 };
     const char *type;
     struct error err = { 0 };
 
-    view_answer(views[0], request, NULL, 0, &answer, &type, &err);
+    view_answer(view, request, NULL, 0, &answer, &type, &err);
     const char *got = err.code ? err.text : text_string(&answer);
     if (!strstr(got, expected))
         fail_msg("%s: %s is not in %s", request, expected, got);
     text_free(&answer);
+}
+
+static void expect(const char *request, const char *expected)
+{
+    expect_of(views[0], request, expected);
 }
 
 static void each_moment_counts_once(void **state)
@@ -131,6 +163,62 @@ static void differences_are_those_of_both_runs(void **state)
     expect("diff", "\"report\":\"run_sum\"");
 }
 
+/* Three steps of a thread: it computes and receives; a call lies in another one; it does nothing but wait in a call. */
+static struct writer *start_cpu_job(void)
+{
+    struct writer *writer = start();
+
+    add_step(writer, 1000, 2000, "step 1");
+    add_step(writer, 2000, 3000, "step 2");
+    add_step(writer, 3000, 4000, "step 3");
+    add_message(writer, 1500, 1700, "MPI_Recv");
+    add_message(writer, 2200, 2600, "MPI_Waitall");
+    add_message(writer, 2300, 2400, "MPI_Wait");
+    add_message(writer, 2900, 4000, "MPI_Recv");
+    return writer;
+}
+
+static void expect_of_cpu_job(struct writer *writer, const char *const expected[3])
+{
+    struct error err;
+    struct report *report = finish(writer);
+    struct view *view;
+
+    if (view_open(report, &view, &err) != 0)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 3; i++)
+        expect_of(view, "steps?bins=5", expected[i]);
+    view_close(view);
+    report_close(report);
+}
+
+static void threads_compute_and_communicate_without_a_gpu(void **state)
+{
+    struct writer *writer = start_cpu_job();
+
+    add_switch(writer, 1000, 1); /* a thread that waits in MPI spins */
+    add_switch(writer, 1800, 0);
+    add_switch(writer, 2100, 1);
+    add_switch(writer, 4000, 0);
+    expect_of_cpu_job(
+        writer, (const char *const[3]){
+                    "1\",\"from\":1000,\"to\":2000,\"compute\":600,\"communication\":200,\"copies\":0,\"idle\":200,"
+                    "\"bins\":[200,0,0,200,0,0,100,100,0,100,100,0,0,0,0]",
+                    "2\",\"from\":2000,\"to\":3000,\"compute\":400,\"communication\":500,\"copies\":0,\"idle\":100,"
+                    "\"bins\":[100,0,0,0,200,0,0,200,0,200,0,0,100,100,0]",
+                    "3\",\"from\":3000,\"to\":4000,\"compute\":0,\"communication\":1000,\"copies\":0,\"idle\":0,",
+                });
+}
+
+static void a_thread_computes_between_its_calls_if_its_states_are_not_known(void **state)
+{
+    expect_of_cpu_job(start_cpu_job(), (const char *const[3]){
+                                           "\"compute\":800,\"communication\":200,\"copies\":0,\"idle\":0,",
+                                           "\"compute\":500,\"communication\":500,\"copies\":0,\"idle\":0,",
+                                           "\"compute\":0,\"communication\":1000,\"copies\":0,\"idle\":0,",
+                                       });
+}
+
 static void wrong_arguments_are_told(void **state)
 {
     expect("steps?by=color", "by is steps, ranks or runs");
@@ -147,9 +235,14 @@ static void wrong_arguments_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_moment_counts_once),          cmocka_unit_test(they_come_in_the_order_that_is_asked_for),
-        cmocka_unit_test(steps_of_the_same_name_are_pairs), cmocka_unit_test(differences_are_those_of_both_runs),
+        cmocka_unit_test(each_moment_counts_once),
+        cmocka_unit_test(they_come_in_the_order_that_is_asked_for),
+        cmocka_unit_test(steps_of_the_same_name_are_pairs),
+        cmocka_unit_test(differences_are_those_of_both_runs),
         cmocka_unit_test(wrong_arguments_are_told),
+        cmocka_unit_test_setup_teardown(threads_compute_and_communicate_without_a_gpu, make_new_path, remove_path),
+        cmocka_unit_test_setup_teardown(a_thread_computes_between_its_calls_if_its_states_are_not_known, make_new_path,
+                                        remove_path),
     };
 
     return cmocka_run_group_tests(tests, make_runs, close_runs);

@@ -1,18 +1,10 @@
-/* What the GPUs did in a step, as a strip: its time from the step's begin is cut into bins, and each moment of a bin
- * counts once: as computing if a kernel ran, else as communication if one of NCCL did, else as copying if memory was
- * copied or filled, else as idle. */
+/* What a step did, as a strip: its time from the step's begin is cut into bins, and each moment of a bin counts once:
+ * as computing if a kernel ran, else as communication if one of NCCL did, else as copying if memory was copied or
+ * filled, else as idle. Steps without a GPU compute and communicate on threads (step_threads.h). */
 #ifndef TACHO_VIEW_STEPS_STEP_STRIPS_H
 #define TACHO_VIEW_STEPS_STEP_STRIPS_H
 
-#include "view/load/view_state.h"
-
-/* In the order in which they count where several run at the same time. */
-enum strip_part { STRIP_COMPUTE, STRIP_COMMUNICATION, STRIP_COPIES, STRIP_PARTS };
-
-struct strip_work {
-    int64_t from_ns, to_ns; /* since the begin of the step */
-    enum strip_part part;
-};
+#include "strip_works.h"
 
 /* Starts from {0}; one for many strips. */
 struct strip {
@@ -20,8 +12,7 @@ struct strip {
     int64_t *bins;            /* owned; bin_count times STRIP_PARTS: the same of each bin */
     size_t bin_count;
     int64_t bin_ns;
-    struct strip_work *works; /* owned */
-    size_t work_count, work_room;
+    struct strip_works works; /* owned */
 };
 
 /* Makes room for so many bins; ERR_NO_MEMORY or 0. */
@@ -29,7 +20,7 @@ int strip_open(struct strip *strip, size_t bin_count, int64_t bin_ns);
 void strip_free(struct strip *strip);
 
 /* The strip of an event of a row of steps: of the GPU work of its process, and if that has none, of its rank, else of
- * all. ERR_NO_MEMORY or 0. */
+ * all; of the threads of its process if there is no such work. ERR_NO_MEMORY or 0. */
 int strip_fill(struct strip *strip, const struct view *view, int row, uint32_t event);
 
 #endif
