@@ -145,7 +145,7 @@ def check_story(folder):
         check("a cause comes once", False, key in rows)
         rows[key] = row["Total Time (ns)"] // us
     check("why the GPU was idle", {
-        ("launched, not begun", "", ""): 8 * 10,
+        ("launch latency", "", ""): 8 * 10,
         ("CUDA synchronization", "cudaStreamSynchronize", ""): 800,
         ("OS call", "clock_nanosleep", "load (train.py:12)"): 885,
         ("CUDA call", "cudaMalloc", ""): 885,
@@ -153,7 +153,7 @@ def check_story(folder):
         ("range", "shuffle", ""): 685,
         ("off CPU", "blocked", ""): 885,
         ("OS call", "read", ""): 400,
-    }, {key: total for key, total in rows.items() if key[0] in ("launched, not begun", "CUDA synchronization", "range", "off CPU") or
+    }, {key: total for key, total in rows.items() if key[0] in ("launch latency", "CUDA synchronization", "range", "off CPU") or
         key[1] in ("clock_nanosleep", "cudaMalloc", "read")})
     check("Python and native code take what is left of their gaps", (True, True),
           (840 <= rows[("Python", "augment (train.py:40)", "")] <= 885, 840 <= rows[("native code", "memcpy", "shuffle")] <= 885))
@@ -226,7 +226,7 @@ def check_random(folder, seed):
         bounds |= {bound for spans in layers.values() for span in spans for bound in span[:2] if start < bound < end}
         bounds = sorted(bounds)
         for a, b in zip(bounds, bounds[1:]):
-            cause = ("launched, not begun", "") if a >= launched else next(
+            cause = ("launch latency", "") if a >= launched else next(
                 ((kind, span[2]) for kind, spans in layers.items() for span in spans if span[0] <= a and b <= span[1]), ("unknown", ""))
             expected[cause] += b - a
             in_gaps[cause][start] += b - a

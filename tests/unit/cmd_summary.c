@@ -301,8 +301,7 @@ static void what_it_was_idle_for(void **state)
     kernel(writer, 3 * MS, 4 * MS, 1, 0, "a");
     wait_call(writer, 1500 * US, 5 * MS);
     const char *text = close_with(finish(writer), &lines);
-    expect_line(text,
-                "  main cause of idle time: nothing to do: blocked, 75.0 % of 2.00 ms (tacho stats -r gpu_idle_sum)");
+    expect_line(text, "  main cause of idle time: thread blocked, 75.0 % of 2.00 ms (tacho stats -r gpu_idle_sum)");
 }
 
 /* A graph that was traced as a whole is work too. */
@@ -363,9 +362,8 @@ static void what_all_lines_hold(void **state)
     expect_line(text, "     10.7 %     3.00 µs             1 ×  e");
     expect_line(text, "  NVTX ranges: :step 100 µs, :forward 50.0 µs");
     /* of the 282 µs, poll is in 39 + 5 behind the range forward; most of the time nothing is known */
-    expect_line(text,
-                "  main cause of idle time: nothing to do: blocked at range step, 15.6 % of 282 µs (tacho stats -r "
-                "gpu_idle_sum)");
+    expect_line(text, "  main cause of idle time: thread blocked at range step, 15.6 % of 282 µs (tacho stats -r "
+                      "gpu_idle_sum)");
 
     writer = start();
     kernel(writer, 0, MS, 1, 0, "a");

@@ -42,7 +42,7 @@ await test("a cause of idle time has the colour that it has in the row Why idle"
   const { rows: [{ causes }] } = await ask("idle");
   const states = new Map(causes.map(({ cause, state }) => [cause, state]));
   const { parts } = await ask("summary");
-  const causeOf = new Map(parts.filter(({ cause }) => cause).map(({ name, cause }) => [name.replace("Idle: ", ""), cause]));
+  const causeOf = new Map(parts.filter(({ cause }) => cause).map(({ name, cause }) => [name, cause]));
   const linesOf = (title) => card(page, title).locator(".summary-line").evaluateAll((all) => all.map((one) => [one.querySelector(".line").textContent, getComputedStyle(one.querySelector(".swatch")).backgroundColor]));
   for (const theme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme: theme });

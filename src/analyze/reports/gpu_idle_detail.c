@@ -327,16 +327,8 @@ free_names:
 enum { CELL_SHARE, CELL_TOTAL, CELL_GAPS, CELL_MAX, CELL_OWNER, CELL_CAUSE, CELL_WHAT, CELL_WHERE, CELL_AROUND, CELLS };
 
 static const char *const cause_names[IDLE_CAUSES] = {
-    "launched, not begun",
-    "CUDA synchronization",
-    "CUDA call",
-    "OS call",
-    "off CPU",
-    "Python",
-    "Python",
-    "native code",
-    "range",
-    "unknown",
+    "launch latency", "CUDA synchronization", "CUDA call", "OS call", "off CPU", "Python",
+    "Python",         "native code",          "range",     "unknown",
 };
 
 static int set_text(struct table *table, struct table_cell *cell, const struct idle_layers *layers, int64_t text)

@@ -9,12 +9,16 @@
 /* Work on GPUs, then the causes for which they are idle. */
 struct step_part {
     const char *column; /* of step_breakdown */
-    const char *name;   /* in words */
+    const char *name;   /* of work on GPUs; NULL: that of the cause, see step_part_name() */
     const char *kind; /* compute, communication, copies, launch, host, wait, loading, other or idle: one colour each */
     int cause;        /* enum gap_cause, or STEP_PART_BUSY */
 };
 enum { STEP_PARTS = 19, STEP_PART_BUSY = -1 };
 extern const struct step_part step_parts[STEP_PARTS];
+static inline const char *step_part_name(const struct step_part *part)
+{
+    return part->cause == STEP_PART_BUSY ? part->name : gap_cause_names[part->cause];
+}
 
 /* The time of each part in the mean of the steps that count: those of the warm-up do not, unless there are no others,
  * as for the other figures of a mean step (step_figures.h). table: step_breakdown; steps: of the report. */

@@ -30,9 +30,9 @@ void html_add_tensor_cores(struct text *out, struct html_page *page)
     if (!kernels)
         return;
     const struct html_part parts[] = {
-        { "On tensor cores", "compute", tensor_ns(kernels, "yes") },
-        { "Without tensor cores", "other", tensor_ns(kernels, "no") },
-        { "Not known", "idle", tensor_ns(kernels, "unknown") },
+        { "On tensor cores", "compute", tensor_ns(kernels, "yes"), 0 },
+        { "Without tensor cores", "other", tensor_ns(kernels, "no"), 0 },
+        { "Not known", "idle", tensor_ns(kernels, "unknown"), 0 },
     };
     html_add_parts(out, "Time of kernels by their use of tensor cores", parts, sizeof parts / sizeof *parts);
     html_add_table(out, kernels, &products);

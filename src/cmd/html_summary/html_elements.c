@@ -168,6 +168,7 @@ void html_add_table(struct text *out, const struct table *table, const struct ht
 void html_add_parts(struct text *out, const char *title, const struct html_part *parts, size_t count)
 {
     enum { WIDTH = 1000, HEIGHT = 36 };
+    static const char idle[] = "Idle: ";
     double whole = 0, at = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -181,18 +182,19 @@ void html_add_parts(struct text *out, const char *title, const struct html_part 
     for (size_t i = 0; i < count; i++) {
         double width = WIDTH * fmax(parts[i].ns, 0) / whole;
         if (width > 0)
-            text_addf(
-                out,
-                "<rect class=\"%s\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"%d\"><title>%s %.1f %%</title></rect>\n",
-                parts[i].class, at, width, HEIGHT, parts[i].name, 100 * fmax(parts[i].ns, 0) / whole);
+            text_addf(out,
+                      "<rect class=\"%s\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"%d\"><title>%s%s %.1f "
+                      "%%</title></rect>\n",
+                      parts[i].class, at, width, HEIGHT, parts[i].is_idle ? idle : "", parts[i].name,
+                      100 * fmax(parts[i].ns, 0) / whole);
         at += width;
     }
     text_add(out, "</svg>\n<table class=\"legend\"><tbody>\n");
     for (size_t i = 0; i < count; i++) {
         if (parts[i].ns <= 0)
             continue;
-        text_addf(out, "<tr><th scope=\"row\"><span class=\"key %s\"></span>%s</th><td>", parts[i].class,
-                  parts[i].name);
+        text_addf(out, "<tr><th scope=\"row\"><span class=\"key %s\"></span>%s%s</th><td>", parts[i].class,
+                  parts[i].is_idle ? idle : "", parts[i].name);
         html_add_time(out, saturating_from_double(parts[i].ns + 0.5));
         text_add(out, "</td><td>");
         html_add_percent(out, 100 * parts[i].ns / whole, 1);

@@ -234,7 +234,8 @@ static void add_step_parts(struct text *out, const struct html_page *page)
 
     step_parts_mean(means, page->reports[RUN_TABLE_STEP_PARTS], page->adviser.steps ? page->adviser.steps : &none);
     for (size_t i = 0; i < STEP_PARTS; i++)
-        parts[i] = (struct html_part){ step_parts[i].name, step_parts[i].kind, means[i] };
+        parts[i] = (struct html_part){ step_part_name(&step_parts[i]), step_parts[i].kind, means[i],
+                                       step_parts[i].cause != STEP_PART_BUSY };
     html_add_parts(out, "Parts of the mean step", parts, STEP_PARTS);
 }
 

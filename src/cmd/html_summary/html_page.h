@@ -48,6 +48,7 @@ void html_add_table(struct text *out, const struct table *table, const struct ht
 struct html_part {
     const char *name, *class; /* class: of html_style.c */
     double ns;
+    int is_idle;              /* of a step: a cause for which GPUs are idle */
 };
 void html_add_parts(struct text *out, const char *title, const struct html_part *parts, size_t count);
 

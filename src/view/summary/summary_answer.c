@@ -130,7 +130,7 @@ static void add_step_parts(struct text *out, const struct table *table, const st
     for (int i = 0; i < STEP_PARTS; i++) {
         text_add(out, i ? ",{" : "{");
         json_string(out, "column", step_parts[i].column);
-        json_string(out, "name", step_parts[i].name);
+        json_string(out, "name", step_part_name(&step_parts[i]));
         if (step_parts[i].cause == STEP_PART_BUSY) {
             json_string(out, "kind", step_parts[i].kind);
         } else {

@@ -25,7 +25,7 @@ function placeOf(summary: Summary, cause: string | undefined): Event | null {
 
 function stepParts(summary: Summary): Part[] {
   const kernel = tableOf(summary, "cuda_gpu_kern_sum")?.places[0] ?? null;
-  return summary.parts.map((part) => ({ name: part.name.replace(/^Idle: /, ""), colour: colourOf(part), ns: part.mean, place: part.kind === "compute" ? kernel : placeOf(summary, part.cause) }));
+  return summary.parts.map((part) => ({ name: part.name, colour: colourOf(part), ns: part.mean, place: part.kind === "compute" ? kernel : placeOf(summary, part.cause) }));
 }
 
 /** Of a run without steps. */
