@@ -54,28 +54,113 @@ struct projection {
 static const char *const work_tables[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                            "CUPTI_ACTIVITY_KIND_MEMSET", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
 
-static int add_work(struct projection *projection, const struct gpu_ops *ops)
+/* ---- work and the calls that launched it ----------------------------------------------------------------------- */
+
+enum { SLICE_ROWS = 1 << 18 };
+
+/* Some rows of a table of work, for one thread. */
+struct slice {
+    struct keys run_keys; /* numbers of its own, until all slices are done */
+    int code;
+};
+
+struct slices {
+    struct projection *projection;
+    const struct gpu_ops *ops;
+    struct launched *work; /* of the first row */
+    struct slice *list;    /* owned */
+    size_t count;
+};
+
+static size_t slice_end(const struct gpu_ops *ops, size_t number)
 {
+    size_t end = (number + 1) * SLICE_ROWS;
+
+    return end < ops->count ? end : ops->count;
+}
+
+static void take_slice(void *argument, int worker, size_t number)
+{
+    struct slices *slices = argument;
+    struct slice *slice = &slices->list[number];
+    const struct gpu_ops *ops = slices->ops;
+    const struct calls *calls = &slices->projection->calls;
+    size_t from = number * SLICE_ROWS, to = slice_end(ops, number);
     uint32_t run = NO_KEY;
 
-    if (array_reserve(&projection->work, &projection->work_room, projection->work_count + ops->count,
-                      sizeof *projection->work) != 0)
-        return ERR_NO_MEMORY;
-    for (size_t row = 0; row < ops->count; row++) {
-        uint32_t call = calls_find(&projection->calls, ops->process[row], ops->correlation[row]);
-        if (call == NO_CALL)
+    slice->run_keys.width = RUN_PARTS;
+    for (size_t row = from; row < to; row++) {
+        uint32_t call = calls_find(calls, ops->process[row], ops->correlation[row]);
+        if (call == NO_CALL) {
+            slices->work[row].run = NO_KEY;
             continue;
-        int64_t key[RUN_PARTS] = { projection->calls.thread[call], ops->device[row], ops->process[row],
-                                   gpu_extra(ops, 0, row), ops->stream[row] };
-        if (run == NO_KEY || memcmp(keys_get(&projection->run_keys, run), key, sizeof key) != 0)
-            run = keys_add(&projection->run_keys, key);
-        if (run == NO_KEY)
-            return ERR_NO_MEMORY;
-        projection->work[projection->work_count++] = (struct launched){ projection->calls.start[call],
-                                                                        projection->calls.end[call], ops->start[row],
-                                                                        ops->end[row], run };
+        }
+        int64_t key[RUN_PARTS] = { calls->thread[call], ops->device[row], ops->process[row], gpu_extra(ops, 0, row),
+                                   ops->stream[row] };
+        if (run == NO_KEY || memcmp(keys_get(&slice->run_keys, run), key, sizeof key) != 0)
+            run = keys_add(&slice->run_keys, key);
+        if (run == NO_KEY) {
+            slice->code = ERR_NO_MEMORY;
+            return;
+        }
+        slices->work[row] = (struct launched){ calls->start[call], calls->end[call], ops->start[row], ops->end[row],
+                                               run };
     }
+}
+
+/* The numbers that the runs of a slice have among those of all; NULL when memory is short. The caller frees them. */
+static uint32_t *number_runs(struct projection *projection, const struct slice *slice)
+{
+    uint32_t *runs = slice->code != 0 ? NULL : malloc((slice->run_keys.count + 1) * sizeof *runs);
+
+    for (uint32_t i = 0; runs && i < slice->run_keys.count; i++)
+        if ((runs[i] = keys_add(&projection->run_keys, keys_get(&slice->run_keys, i))) == NO_KEY) {
+            free(runs);
+            return NULL;
+        }
+    return runs;
+}
+
+/* Moves the work of a slice up to the work before it, without that which no call launched. */
+static int join_slice(struct slices *slices, size_t number)
+{
+    struct projection *projection = slices->projection;
+    size_t from = number * SLICE_ROWS, to = slice_end(slices->ops, number);
+    uint32_t *runs = number_runs(projection, &slices->list[number]);
+
+    if (!runs)
+        return ERR_NO_MEMORY;
+    for (size_t row = from; row < to; row++) {
+        struct launched *work = &projection->work[projection->work_count];
+        if (slices->work[row].run == NO_KEY)
+            continue;
+        *work = slices->work[row];
+        work->run = runs[work->run];
+        projection->work_count++;
+    }
+    free(runs);
     return 0;
+}
+
+static int add_work(struct projection *projection, const struct gpu_ops *ops)
+{
+    struct slices slices = { projection, ops, NULL, NULL, (ops->count + SLICE_ROWS - 1) / SLICE_ROWS };
+    int code = 0;
+
+    slices.list = calloc(slices.count + 1, sizeof *slices.list);
+    if (!slices.list || array_reserve(&projection->work, &projection->work_room, projection->work_count + ops->count,
+                                      sizeof *projection->work) != 0) {
+        free(slices.list);
+        return ERR_NO_MEMORY;
+    }
+    slices.work = ops->count ? projection->work + projection->work_count : NULL;
+    report_parallel_for(projection->view->report, slices.count, take_slice, &slices);
+    for (size_t i = 0; i < slices.count; i++) {
+        code = code != 0 ? code : join_slice(&slices, i);
+        keys_free(&slices.list[i].run_keys);
+    }
+    free(slices.list);
+    return code;
 }
 
 /* Groups the work by run. */

@@ -68,10 +68,13 @@ struct operator_text operator_text(const char *bytes, size_t length)
     };
 }
 
-/* What emit_nvtx adds ends with a number or a bracket: most names need no search. */
+/* What emit_nvtx adds has an equals sign, and ends with a number or a bracket: most names need no search. Of millions
+ * of events each asks. */
 size_t operator_name_length(const char *bytes, size_t length)
 {
     char last = length ? bytes[length - 1] : 0;
 
-    return (last >= '0' && last <= '9') || last == ']' ? operator_text(bytes, length).name_length : length;
+    return ((last >= '0' && last <= '9') || last == ']') && memchr(bytes, '=', length)
+               ? operator_text(bytes, length).name_length
+               : length;
 }
