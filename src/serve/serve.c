@@ -298,6 +298,7 @@ int serve_has_page(const struct serve *server)
 
 int serve_run(struct serve *server, struct error *err)
 {
+    workers_prepare(server->routes.work, "summary?quick=1"); /* a browser takes a while until its page asks for it */
     return event_base_dispatch(server->base) < 0 ? error_set(err, ERR_IO, "the event loop failed") : 0;
 }
 

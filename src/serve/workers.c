@@ -21,7 +21,7 @@
 struct job {
     struct job *next;               /* in a queue, or in the list of finished jobs */
     struct job *newer, *older;      /* among all; the loop's */
-    struct evhttp_request *request; /* the loop's */
+    struct evhttp_request *request; /* the loop's; NULL: nobody waits for the answer */
     struct event *watch;            /* owned, the loop's: the client sends bytes or disconnects */
     struct workers_asked asked;
     struct reply reply;
@@ -129,7 +129,10 @@ static void send_done(evutil_socket_t fd, short what, void *context)
         struct reply reply = job->reply;
         job->reply.bytes = NULL;
         job_free(work, job); /* its watch first: from here on the connection is libevent's alone */
-        reply_send(request, &reply, work->unsent);
+        if (request)
+            reply_send(request, &reply, work->unsent);
+        else
+            free(reply.bytes);
         job = next;
     }
 }
@@ -170,7 +173,8 @@ static void watch_client(struct workers *work, struct job *job)
         event_add(job->watch, NULL);
 }
 
-void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
+/* Takes over what was asked. ERR_NO_MEMORY or 0. */
+static int queue(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
 {
     struct lane *lane = &work->lanes[view_lane(text_string(&asked->request))];
     struct job *job = start_lane(lane) ? calloc(1, sizeof *job) : NULL;
@@ -179,19 +183,34 @@ void workers_add(struct workers *work, struct evhttp_request *request, struct wo
         free(job);
         text_free(&asked->request);
         text_free(&asked->body);
-        reply_error(request, HTTP_INTERNAL, "out of memory or threads for this request");
-        return;
+        return ERR_NO_MEMORY;
     }
     *job = (struct job){ .request = request, .asked = *asked, .older = work->jobs };
     if (work->jobs)
         work->jobs->newer = job;
     work->jobs = job;
-    watch_client(work, job);
+    if (request)
+        watch_client(work, job);
     pthread_mutex_lock(&work->lock);
     *lane->last = job;
     lane->last = &job->next;
     pthread_cond_signal(&lane->wake);
     pthread_mutex_unlock(&work->lock);
+    return 0;
+}
+
+void workers_add(struct workers *work, struct evhttp_request *request, struct workers_asked *asked)
+{
+    if (queue(work, request, asked) != 0)
+        reply_error(request, HTTP_INTERNAL, "out of memory or threads for this request");
+}
+
+void workers_prepare(struct workers *work, const char *request)
+{
+    struct workers_asked asked = { 0 };
+
+    text_add(&asked.request, request);
+    queue(work, NULL, &asked);
 }
 
 int workers_open(struct workers **out, struct event_base *base, struct view *view, struct reply_unsent *unsent,

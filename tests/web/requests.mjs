@@ -71,20 +71,18 @@ await test("advice waits until nobody moves", async () => {
   assert.equal(engine.requests()[1], "advice?step=1");
 });
 
-await test("a summary is asked for part by part, the quick ones at once, the long ones only if they are wanted and nobody moves", async () => {
+await test("a summary is asked for part by part, after its quick parts, and while nobody moves if they take long", async () => {
   const engine = new Held(9);
   const got = [];
   void engine.tiles([1], 0, 0);
   const [part, long] = [{ long: false, complete: false }, { long: true, complete: false }];
-  const quick = engine.summary((summary) => got.push(summary), false);
-  for (const answer of [part, long]) {
-    await turn();
-    engine.sent.at(-1).answer(answer);
-    await turn();
-  }
-  await quick;
-  assert.deepEqual([got, engine.requests().slice(1)], [[part, long], ["summary?step=1", "summary?step=1"]]);
-  const whole = engine.summary((summary) => got.push(summary), true);
+  const quick = engine.quickSummary();
+  await turn();
+  engine.sent.at(-1).answer(part);
+  assert.deepEqual([await quick, engine.requests().slice(1)], [part, ["summary?quick=1"]]);
+  const whole = engine.summary((summary) => got.push(summary));
+  await turn();
+  engine.sent.at(-1).answer(part);
   await turn();
   engine.sent.at(-1).answer(long);
   await turn();
@@ -95,7 +93,18 @@ await test("a summary is asked for part by part, the quick ones at once, the lon
   });
   engine.sent.at(-1).answer({ long: false, complete: true });
   await whole;
-  assert.equal(got.length, 4);
+  assert.equal(got.length, 3);
+});
+
+await test("the causes of a large report wait until nobody moves, those of a small one do not", async () => {
+  const engine = new Held(9);
+  void engine.tiles([1], 0, 0);
+  void engine.idle(true);
+  await turn();
+  assert.equal(engine.sent.length, 1, "it waits for calm");
+  void engine.idle(false);
+  await turn();
+  assert.equal(engine.requests()[1], "idle");
 });
 
 await test("no more are under way than the engine can do", async () => {

@@ -230,15 +230,20 @@ static int is_missing(struct view *view, const struct summary_part *part)
     return part->table != RUN_TABLES && analysis_missing(run_table_analysis(part->table), view->report);
 }
 
-/* Reads the next part, or all. A map of many ranks has none: its pages of ranks do. */
-static int read_parts(struct view_summary *summary, struct view *view, int is_one_enough, struct error *err)
+enum reading { READ_ALL, READ_ONE, READ_QUICK };
+
+/* Reads all parts, the next one, or those that do not take long. A map of many ranks has none: its pages of ranks do.
+ */
+static int read_parts(struct view_summary *summary, struct view *view, enum reading reading, struct error *err)
 {
     int code = 0, has_read = 0;
 
     while (!view->is_map && summary->read < PARTS) {
         const struct summary_part *part = &parts[summary->read];
+        if (reading == READ_QUICK && part->is_long)
+            return 0;
         if (!is_missing(view, part)) {
-            if (has_read && is_one_enough)
+            if (has_read && reading == READ_ONE)
                 return 0;
             has_read = 1;
             code = part->table == RUN_TABLES ? read_figures(summary, view, err) : read_table(summary, view, part, err);
@@ -266,10 +271,11 @@ static void add_object(struct text *out, const char *member, const struct text *
 int view_summary_answer(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct answer_cache *cache = view->cache;
-    int64_t step = 0;
+    int64_t step = 0, quick = 0;
     int code;
 
-    if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0)
+    if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0 ||
+        (code = argument_int(arguments, "quick", 0, 1, &quick, err)) != 0)
         return code;
     if (!cache->summary) {
         cache->summary = calloc(1, sizeof *cache->summary);
@@ -278,7 +284,7 @@ int view_summary_answer(struct view *view, const struct arguments *arguments, st
     struct view_summary *summary = cache->summary;
     if (!summary)
         return error_set(err, ERR_NO_MEMORY, "not enough memory for the summary");
-    if ((code = read_parts(summary, view, (int)step, err)) != 0)
+    if ((code = read_parts(summary, view, quick ? READ_QUICK : step ? READ_ONE : READ_ALL, err)) != 0)
         return code;
     int is_complete = view->is_map || summary->read == PARTS;
     text_add_char(out, '{');

@@ -403,10 +403,11 @@ export interface Engine {
   diff(report: string | undefined, all: boolean, limit: number, signal?: AbortSignal): Promise<Diff>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
   /** Finds the causes of all gaps; tiles of their rows have the colours of causes from then on. */
-  idle(): Promise<Idle>;
+  idle(isLong: boolean): Promise<Idle>;
   advice(): Promise<Advice>;
   /** Gives what is known after each part; whole: also the parts that take long. */
-  summary(each: (summary: Summary) => void, whole: boolean): Promise<void>;
+  quickSummary(): Promise<Summary>;
+  summary(each: (summary: Summary) => void): Promise<void>;
   /** first: an answer at once, from the first rows of long tables; its `part` says so. */
   sql(statement: string, signal?: AbortSignal, first?: boolean): Promise<SqlResult>;
   notes(): Promise<Note[]>;

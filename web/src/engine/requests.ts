@@ -174,7 +174,9 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long, signal);
   }
 
-  idle(): Promise<Idle> {
+  /** isLong: they take seconds, as a rule of the advice does. */
+  async idle(isLong: boolean): Promise<Idle> {
+    if (isLong && this.stir() > 0) await this.calm();
     return this.json("idle", undefined, Turn.Long);
   }
 
@@ -187,14 +189,19 @@ export abstract class RequestEngine implements Engine {
     }
   }
 
-  /** Part by part; the quick ones at once, those that may take long as advice does. */
-  async summary(each: (summary: Summary) => void, whole: boolean): Promise<void> {
+  /** Its parts that are read quickly. */
+  quickSummary(): Promise<Summary> {
+    return this.json("summary?quick=1", undefined, Turn.Long);
+  }
+
+  /** All of it, part by part; those that may take long as advice does. */
+  async summary(each: (summary: Summary) => void): Promise<void> {
     for (let isLong = false; ; ) {
       if (isLong && this.stir() > 0) await this.calm();
       const summary = await this.json<Summary>("summary?step=1", undefined, Turn.Long);
       each(summary);
+      if (summary.complete) return;
       isLong = summary.long;
-      if (summary.complete || (isLong && !whole)) return;
     }
   }
 

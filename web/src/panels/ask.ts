@@ -17,10 +17,11 @@ async function read(app: App): Promise<void> {
   const { engine, about, rows } = app.state;
   const each = (summary: Summary): void => app.set({ summary });
   try {
-    await engine.summary(each, false);
+    const quick = await engine.quickSummary();
+    each(quick);
     if (!isAsked(about)) return;
-    if (rows.some(({ type }) => type === "idle")) app.set({ idle: await engine.idle() });
-    await engine.summary(each, true);
+    if (rows.some(({ type }) => type === "idle")) app.set({ idle: await engine.idle(quick.long) });
+    await engine.summary(each);
     app.set({ advice: await engine.advice() });
   } catch (error) {
     app.fail(error as Error);
