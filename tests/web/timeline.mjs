@@ -238,6 +238,9 @@ await test("the legend has the kinds of the rows in sight, and highlights one", 
   const shown = lines.filter(({ drawn }) => drawn !== null).flatMap(({ drawn }) => rows.find(({ id }) => id === drawn).kinds);
   const listed = await page.locator(".legend-kind").evaluateAll((chips) => chips.map(({ dataset }) => Number(dataset.kind)));
   assert.deepEqual(listed, [...new Set(shown)].filter((kind) => kind < 11).sort((a, b) => a - b));
+  const types = new Set(lines.filter(({ drawn }) => drawn !== null).map(({ drawn }) => rows.find(({ id }) => id === drawn).type));
+  assert.ok(types.has("state"), "the state of a thread is in sight");
+  assert.deepEqual(await page.locator(".legend-state").allTextContents(), ["Runnable", "Blocked", ...(types.has("gil") ? ["Waits for the GIL"] : [])]);
   const kernel = page.locator(".legend-kind", { hasText: "Kernel" });
   await kernel.click();
   await settled();

@@ -9,6 +9,8 @@ interface Tile {
   name: string;
   figure: string;
   note?: string;
+  /** What exactly is measured, where the name alone may mislead. */
+  what?: string;
   /** 0 … 100 */
   meter?: number;
 }
@@ -33,7 +35,7 @@ function busy(summary: Summary): Tile[] {
 function tilesOf(summary: Summary): Tile[] {
   const { figures, memory } = summary;
   const list = busy(summary);
-  if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: figures.words });
+  if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: figures.words, what: "Mean time from the completion of one step, GPU work included, to the completion of the next" });
   if (figures && figures.mfu !== null) list.push({ name: "MFU", figure: percent(figures.mfu), note: `of ${Math.round((figures.peak ?? 0) / 1e12)} TFLOP/s peak`, meter: figures.mfu });
   if (figures && figures.tensor !== null) {
     const unknown = (figures.unknown ?? 0) > 1 ? `; ${percent(figures.unknown!)} unknown` : "";
@@ -48,8 +50,9 @@ function tilesOf(summary: Summary): Tile[] {
 
 export function tiles(summary: Summary): HTMLElement {
   const list = make("dl", { class: "summary-tiles" });
-  for (const { name, figure, note, meter } of tilesOf(summary)) {
+  for (const { name, figure, note, what, meter } of tilesOf(summary)) {
     const tile = make("div", { class: "tile" }, make("dt", {}, name), make("dd", { class: "figure" }, figure));
+    tile.title = [what, note].filter(Boolean).join("\n"); // the note may be cut off
     if (note) tile.append(make("dd", { class: "note" }, make("bdi", {}, note)));
     if (meter !== undefined) {
       const bar = make("dd", { class: "meter", "aria-hidden": "true" });
