@@ -2,6 +2,7 @@
  * in which order the steps come, and which steps of two runs are the same. */
 #include "made_report.h"
 
+#include "base/cancel.h"
 #include "view/timeline.h"
 
 static struct report *reports[2];
@@ -232,6 +233,16 @@ static void wrong_arguments_are_told(void **state)
     expect("rows?run=2", "run");
 }
 
+static void cancelling(void **state)
+{
+    static const _Atomic int flag = 1;
+
+    cancel_watch(&flag);
+    expect("steps?bins=10", "cancelled");
+    cancel_watch(NULL);
+    expect("steps?bins=10", "\"total\":3,");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +251,7 @@ int main(void)
         cmocka_unit_test(steps_of_the_same_name_are_pairs),
         cmocka_unit_test(differences_are_those_of_both_runs),
         cmocka_unit_test(wrong_arguments_are_told),
+        cmocka_unit_test(cancelling),
         cmocka_unit_test_setup_teardown(threads_compute_and_communicate_without_a_gpu, make_new_path, remove_path),
         cmocka_unit_test_setup_teardown(a_thread_computes_between_its_calls_if_its_states_are_not_known, make_new_path,
                                         remove_path),

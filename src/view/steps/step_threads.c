@@ -54,15 +54,14 @@ static int cut_out_calls(struct strip_works *works, size_t first, size_t behind)
     return 0;
 }
 
-/* state: the row of the states of the thread, or NULL: they were not recorded. */
-static int add_thread(struct strip_works *works, const struct view *view, int64_t thread, const struct view_row *state,
-                      const struct strip_span *span)
+/* thread: the group of its rows. state: the row of its states, or NULL: they were not recorded. */
+static int add_thread(struct strip_works *works, const struct view *view, const struct view_row *thread,
+                      const struct view_row *state, const struct strip_span *span)
 {
     size_t first = works->count;
 
-    for (size_t r = 0; r < view->row_count; r++)
-        if (view->rows[r].type == ROW_THREAD_OTHER && view->rows[r].thread == thread &&
-            strip_works_add_row(works, &view->rows[r], span, WORK_COMMUNICATION) != 0)
+    for (const struct view_row *row = thread + 1; row < view->rows + thread->behind; row++)
+        if (row->type == ROW_THREAD_OTHER && strip_works_add_row(works, row, span, WORK_COMMUNICATION) != 0)
             return ERR_NO_MEMORY;
     join_calls(works, first);
     size_t behind = works->count;
@@ -75,11 +74,11 @@ static int add_thread(struct strip_works *works, const struct view *view, int64_
 
 /* ---- all threads ----------------------------------------------------------------------------------------------- */
 
-static const struct view_row *state_of(const struct view *view, int64_t thread)
+static const struct view_row *state_of(const struct view *view, const struct view_row *thread)
 {
-    for (size_t r = 0; r < view->row_count; r++)
-        if (view->rows[r].type == ROW_STATE && view->rows[r].thread == thread)
-            return &view->rows[r];
+    for (const struct view_row *row = thread + 1; row < view->rows + thread->behind; row++)
+        if (row->type == ROW_STATE)
+            return row;
     return NULL;
 }
 
@@ -98,9 +97,10 @@ int strip_add_threads(struct strip_works *works, const struct view *view, const 
 
     for (size_t r = 0; r < view->row_count; r++) {
         const struct view_row *row = &view->rows[r];
-        const struct view_row *state = is_known ? state_of(view, row->thread) : NULL;
-        if (row->type == ROW_THREAD && row->process == steps->process && (state || !is_known) &&
-            add_thread(works, view, row->thread, state, span) != 0)
+        if (row->type != ROW_THREAD || row->process != steps->process)
+            continue;
+        const struct view_row *state = is_known ? state_of(view, row) : NULL;
+        if ((state || !is_known) && add_thread(works, view, row, state, span) != 0)
             return ERR_NO_MEMORY;
     }
     return 0;

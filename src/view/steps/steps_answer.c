@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "step_strips.h"
 #include "steps_answers.h"
 #include "view/answer/json_parts.h"
@@ -305,6 +306,8 @@ static int add_item(struct text *out, const struct item *item, struct strip *str
 {
     int64_t length = length_of(item), rank = item->view->rows[item->row].rank;
 
+    if (cancel_is_raised(cancel_flag()))
+        return error_set(err, ERR_CANCELLED, "the request was cancelled");
     if (strip_fill(strip, item->view, item->row, item->event) != 0)
         return error_set(err, ERR_NO_MEMORY, "out of memory");
     text_add_char(out, '{');
