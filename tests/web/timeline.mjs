@@ -389,13 +389,14 @@ await test("the neighbours of an event are a key away", async () => {
 
 await test("what is copied from the address bar shows the same spot", async () => {
   const hash = await page.evaluate(() => location.hash);
-  const { view: before, rows: lines } = await press("PageUp", "PageDown", "d", "w");
-  await page.waitForFunction(([old, from]) => location.hash !== old && location.hash.includes(`v=${from}-`) && /[#&]y=/.test(location.hash), [hash, Math.round(before.from)]);
+  const { view: there } = await press("PageUp", "PageDown", "d", "w");
+  await page.waitForFunction(([old, from]) => location.hash !== old && location.hash.includes(`v=${from}-`) && /[#&]y=/.test(location.hash), [hash, Math.round(there.from)]);
   let address; // the view may come to rest before the rows do, and the address is written for both: some time later, by an earlier timer of the page
   do {
     address = page.url();
     await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 500)));
   } while (address !== page.url());
+  const { view: before, rows: lines } = await settled(); // only now: the rows may still have moved after the keys
   await page.goto("about:blank");
   await page.goto(address);
   await page.waitForFunction(() => window.tachoTest !== undefined);
