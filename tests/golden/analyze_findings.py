@@ -211,6 +211,19 @@ def check_operators():
         check(f"{name} is an operator", True, name in operators or f"aten::{name}" in operators)
 
 
+def check_launches():
+    """How many kernels a step launches, how long they run and how long it launches them: from the calls and kernels of the file itself."""
+    file = sqlite3.connect("resnet18.sqlite")
+    steps = file.execute("SELECT start, end FROM NVTX_EVENTS WHERE text LIKE 'iteration%' AND end IS NOT NULL ORDER BY start").fetchall()
+    rows = file.execute("""SELECT r.start, r.end, k.end - k.start FROM CUPTI_ACTIVITY_KIND_KERNEL k
+                           JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId""").fetchall()
+    own = [[row for row in rows if start <= row[0] < end] for start, end in steps]
+    kernels = [row for step in own for row in step]
+    launching = sum(max(end for _, end, _ in step) - min(start for start, _, _ in step) for step in own) / len(own)
+    wanted = f"launch-bound: {len(kernels) // len(own)} kernels of {sum(ns for _, _, ns in kernels) / len(kernels) / 1e3:.1f} µs, launched in {launching / 1e6:.1f} ms"
+    check("launches of a step", [wanted], [row["Finding"] for row in json.loads(output("analyze", "-r", "launch_bound", "-f", "json", "resnet18.sqlite"))])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -220,6 +233,7 @@ def main():
         check_conditions()
         check_thresholds()
         check_operators()
+        check_launches()
         os.chdir("/")
     return lib.status()
 

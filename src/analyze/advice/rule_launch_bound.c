@@ -18,11 +18,12 @@ enum { SHORT_GAP_NS = 20000 };
 struct launches {
     struct adviser *adviser;
     struct advice_cause cause;
-    uint8_t *launches;  /* owned; by call: whether it launches kernels */
-    int64_t kernels;    /* in steps that count */
-    int64_t kernel_ns, host_ns;
+    uint8_t *launches;         /* owned; by call: whether it launches kernels */
+    int64_t kernels;           /* in the steps that the mean is taken of */
+    int64_t kernel_ns;
+    struct report_span *spans; /* owned; by step, and one for calls of no step: from its first launch to its last */
     int64_t longest_host_ns;
-    uint32_t last_step; /* of the last launch */
+    uint32_t last_step;        /* of the last launch */
 };
 
 static int is_kernel(const struct replay_events *events, const struct replay_work *work)
@@ -32,18 +33,51 @@ static int is_kernel(const struct replay_events *events, const struct replay_wor
     return work->call != NO_CALL && (table == REPLAY_KERNEL || table == REPLAY_GRAPH);
 }
 
+/* Steps of the warm-up are changed, but the mean step is taken without them. */
+static int is_of_warm_up(const struct adviser *adviser, const struct replay_call *call)
+{
+    uint32_t step = adviser_step(adviser, call);
+
+    return step != NO_STEP && adviser->steps->list[step].is_warm_up;
+}
+
+static void note_launch(struct launches *launches, const struct replay_call *call)
+{
+    uint32_t step = adviser_step(launches->adviser, call);
+    struct report_span *span = &launches->spans[step == NO_STEP ? launches->adviser->steps->count : step];
+
+    int is_first = span->from_ns == span->to_ns;
+
+    span->from_ns = is_first || call->start_ns < span->from_ns ? call->start_ns : span->from_ns;
+    span->to_ns = is_first || call->end_ns > span->to_ns ? call->end_ns : span->to_ns;
+}
+
+/* How long a step launches: threads may do so at the same time, so that their times do not add up. */
+static int64_t launching_ns(const struct launches *launches)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i <= launches->adviser->steps->count; i++)
+        all = saturating_add(all, saturating_duration(launches->spans[i].from_ns, launches->spans[i].to_ns));
+    return all / (int64_t)launches->adviser->step_count;
+}
+
 static int count_kernels(struct launches *launches)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
     launches->launches = calloc(events->call_count + 1u, 1);
-    if (!launches->launches)
+    launches->spans = calloc(launches->adviser->steps->count + 1, sizeof *launches->spans);
+    if (!launches->launches || !launches->spans)
         return ERR_NO_MEMORY;
     for (uint32_t i = 0; i < events->work_count; i++) {
         const struct replay_work *work = &events->works[i];
         if (!is_kernel(events, work) || !adviser_counts(launches->adviser, &events->calls[work->call]))
             continue;
         launches->launches[work->call] = 1;
+        if (is_of_warm_up(launches->adviser, &events->calls[work->call]))
+            continue;
+        note_launch(launches, &events->calls[work->call]);
         launches->kernels++;
         launches->kernel_ns = saturating_add(launches->kernel_ns, saturating_duration(work->start_ns, work->end_ns));
     }
@@ -55,7 +89,6 @@ static void note_host(struct launches *launches, uint32_t call, int64_t host_ns)
 {
     const struct replay_events *events = &launches->adviser->replay.events;
 
-    launches->host_ns = saturating_add(launches->host_ns, host_ns);
     if (host_ns <= launches->longest_host_ns || host_ns > SHORT_NS)
         return;
     launches->longest_host_ns = host_ns;
@@ -95,7 +128,6 @@ static int cut_call(struct launches *launches, uint32_t call)
         return 0;
     uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
     int64_t call_ns = edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[edge];
-    launches->host_ns = saturating_add(launches->host_ns, call_ns);
     if (replay_edit_cut(&cause->bound, edge, call_ns) != 0 ||
         (!stays && replay_edit_cut(&cause->estimate, edge, call_ns) != 0))
         return ERR_NO_MEMORY;
@@ -172,7 +204,7 @@ static void describe(struct launches *launches)
     text_add(what, " kernels of ");
     human_time(what, launches->kernel_ns / launches->kernels);
     text_add(what, ", launched in ");
-    human_time(what, launches->host_ns / steps);
+    human_time(what, launching_ns(launches));
     launches->cause.count = launches->kernels;
     launches->cause.advice = has_operators(launches->adviser->report) ? for_torch : for_cuda;
 }
@@ -182,7 +214,8 @@ static int is_likely(const struct launches *launches)
 {
     const struct adviser *adviser = launches->adviser;
 
-    return launches->kernels >= adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count &&
+    return launches->kernels > 0 &&
+           launches->kernels >= adviser->thresholds[THRESHOLD_KERNELS] * (int64_t)adviser->step_count &&
            launches->kernel_ns / launches->kernels <= adviser->thresholds[THRESHOLD_MEAN];
 }
 
@@ -208,9 +241,11 @@ static int find_launch_bound(struct adviser *adviser, struct error *err)
         goto free_cause;
     describe(&launches);
     free(launches.launches);
+    free(launches.spans);
     return adviser_add(adviser, &launches.cause, err);
 free_cause:
     free(launches.launches);
+    free(launches.spans);
     advice_cause_free(&launches.cause);
     return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the launches") : code;
 }
