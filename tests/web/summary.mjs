@@ -50,7 +50,7 @@ await test("a cause of idle time has the colour that it has in the row Why idle"
     const palette = new Palette(theme === "dark");
     const plain = (css) => css.match(/\d+/g).join();
     const idle = await linesOf("Why the GPU was idle");
-    const step = (await linesOf("Step time breakdown")).filter(([name]) => causeOf.has(name)).map(([name, colour]) => [causeOf.get(name), colour]);
+    const step = (await linesOf("Time of the mean step")).filter(([name]) => causeOf.has(name)).map(([name, colour]) => [causeOf.get(name), colour]);
     assert.ok(idle.length >= 3 && step.length >= 2, `${idle.length} and ${step.length} causes`);
     for (const [cause, colour] of [...idle, ...step]) assert.equal(plain(colour), plain(palette.state(states.get(cause)).css), `${theme}: ${cause}`);
   }

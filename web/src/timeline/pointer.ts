@@ -288,7 +288,7 @@ export class Pointer {
       const mark = marksAt(timeline.marks, x, timeline.lens)[0];
       if (!mark) app.set({ span: null });
       else if (mark.event >= 0) app.select({ row: mark.row, event: mark.event });
-      else app.set({ span: mark.to > mark.from ? { from: mark.from, to: mark.to } : null });
+      else app.set({ span: mark.to > mark.from ? { from: mark.from, to: mark.to } : null, ...(mark.kind === "advice" ? { panel: "advice" as const } : {}) });
       return;
     }
     const hit = timeline.hit(x, y);

@@ -35,7 +35,7 @@ function busy(summary: Summary): Tile[] {
 function tilesOf(summary: Summary): Tile[] {
   const { figures, memory } = summary;
   const list = busy(summary);
-  if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: figures.words, what: "Mean time from the completion of one step, GPU work included, to the completion of the next" });
+  if (figures && figures.steps > 0) list.push({ name: "Step", figure: time(figures.step), note: `mean ${figures.words}`, what: "Mean time from the completion of one step, GPU work included, to the completion of the next" });
   if (figures && figures.mfu !== null) list.push({ name: "MFU", figure: percent(figures.mfu), note: `of ${Math.round((figures.peak ?? 0) / 1e12)} TFLOP/s peak`, meter: figures.mfu });
   if (figures && figures.tensor !== null) {
     const unknown = (figures.unknown ?? 0) > 1 ? `; ${percent(figures.unknown!)} unknown` : "";
@@ -43,7 +43,7 @@ function tilesOf(summary: Summary): Tile[] {
   }
   const [wall, cpu] = [runTime(summary, "Wall time"), runTime(summary, "CPU time")];
   if (cpu !== null && wall !== null && wall > 0) list.push({ name: "CPU time", figure: time(cpu), note: `${(cpu / wall).toFixed(2)} CPUs busy on average` });
-  if (wall !== null) list.push({ name: "Wall time", figure: time(wall) });
+  if (wall !== null) list.push({ name: "Wall time", figure: time(wall), what: "From the start of the recording to its end. The timeline shows the time in which there are events." });
   if (memory) list.push({ name: "Peak memory", figure: bytes(memory.bytes), note: memory.device });
   return list;
 }

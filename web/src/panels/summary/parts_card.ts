@@ -61,7 +61,7 @@ export function partsCard(app: App, summary: Summary): HTMLElement | null {
   if (whole <= 0) return null;
   const lines = parts
     .filter(({ ns }) => ns / whole >= LEAST_SHARE)
-    .map(({ name, colour, ns, place }): Line => ({ figures: [time(ns), percent((100 * ns) / whole)], colour, name, place }));
+    .map(({ name, colour, ns, place }): Line => ({ figures: [percent((100 * ns) / whole), time(ns)], colour, name, place }));
   const bars = hasSteps ? stepBars(app, summary) : null;
-  return card(hasSteps ? "Step time breakdown" : "GPU time breakdown", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
+  return card(hasSteps ? "Time of the mean step" : "GPU time breakdown", stack(parts, whole), list(lines.map((one) => line(app, one)), "12px auto auto"), ...(bars ? [bars] : []));
 }

@@ -26,6 +26,7 @@ export const textOf = (cell: Cell | undefined): string => (cell === null || cell
 /** Selects the event, or the span of time where there is none. */
 export function goTo(app: App, place: Event): void {
   if (place.row >= 0) {
+    app.set({ span: null }); // what was selected before is not what is meant now
     app.select(place, place);
     return;
   }

@@ -36,7 +36,7 @@ const share = (cells: Cells, column: string): number => numberOf(cells[column]) 
 const TOPS: readonly Top[] = [
   {
     report: "gpu_idle_sum",
-    title: "Why the GPU was idle",
+    title: "Why the GPU was idle, whole run",
     rows: 6,
     line: (cells, { causes }) => {
       const cause = textOf(cells["Cause"]);
@@ -45,7 +45,7 @@ const TOPS: readonly Top[] = [
         share: share(cells, "Time"),
         colour: stateVariable(causes[cause] ?? UNKNOWN_CAUSE),
         name: cause,
-        where: textOf(cells["Where"]),
+        where: textOf(cells["Where"]) || "line not recorded",
       };
     },
   },
@@ -102,7 +102,7 @@ const TOPS: readonly Top[] = [
     title: "OS calls and I/O",
     rows: 6,
     tells: (cells) => numberOf(cells["Time"]) >= 0.05,
-    line: (cells) => ({ figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Total Time"]))], share: share(cells, "Time"), name: textOf(cells["Name"]), where: `${count(numberOf(cells["Num Calls"]))} calls` }),
+    line: (cells) => ({ figures: [percent(numberOf(cells["Time"])), time(numberOf(cells["Total Time"]))], share: share(cells, "Time"), name: textOf(cells["Name"]), where: numberOf(cells["Num Calls"]) === 1 ? "1 call" : `${count(numberOf(cells["Num Calls"]))} calls` }),
   },
 ];
 
