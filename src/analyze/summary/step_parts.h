@@ -10,8 +10,8 @@
 struct step_part {
     const char *column; /* of step_breakdown */
     const char *name;   /* of work on GPUs; NULL: that of the cause, see step_part_name() */
-    const char *kind; /* compute, communication, copies, launch, host, wait, loading, other or idle: one colour each */
-    int cause;        /* enum gap_cause, or STEP_PART_BUSY */
+    const char *kind;   /* of work: compute, communication or copies; of a cause: its colour in html_summary */
+    int cause;          /* enum gap_cause, or STEP_PART_BUSY */
 };
 enum { STEP_PARTS = 19, STEP_PART_BUSY = -1 };
 extern const struct step_part step_parts[STEP_PARTS];

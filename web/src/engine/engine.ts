@@ -117,7 +117,7 @@ export interface EventDetails extends Event {
   /** Of a gap of a GPU: its causes, the largest first, and what led to it, the nearest first. */
   gap: {
     causes: { cause: string; state: number; time: number; line: string; at: Event | null }[];
-    /** So many smaller causes are not listed. */
+    /** The number of smaller causes that are not listed. */
     more: number;
     chain: { kind: "work" | "launch" | "operator" | "line" | "wait"; event?: Event; text?: string }[];
   } | null;

@@ -3,10 +3,8 @@
 
 import { decodeOverview, decodeTiles } from "./decode";
 import type {
-  About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Idle, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Table, Tile,
+  About, Advice, Diff, Engine, Event, EventDetails, EventFilter, EventPage, EventPageWanted, Filter, FindQuery, Flame, Found, Idle, Matrix, MatrixArea, Note, Overview, Row, Selection, Siblings, Span, SqlResult, Steps, StepsQuery, Summary, Table, Tile,
 } from "./engine";
-import type { Summary } from "./engine";
-
 import { isMade, MadeRows } from "./made_rows";
 
 type Value = string | number | boolean | undefined;
@@ -42,7 +40,7 @@ const filterOf = ({ from, to, rows, same, search, least, most }: EventFilter) =>
   most,
 });
 
-/** Who goes first of those that wait: what is answered at once, then pictures, then what takes its time. */
+/** The order of waiting requests: quick answers first, then pictures, then long requests. */
 enum Turn { Quick, Picture, Long }
 
 interface Waiting {
@@ -52,13 +50,13 @@ interface Waiting {
   refuse: (error: Error) => void;
 }
 
-/** So long without a question for a picture: nobody is moving through the report. */
+/** After this time without a request for a tile, the reader does not move through the report. */
 const CALM_MS = 1000;
 
-/** Of those that may be under way, so many are kept for what is answered at once. */
+/** Long requests leave this number of connections free for quick ones and pictures. */
 const KEPT_FREE = 2;
 
-const wasCalledOff = () => new Error("The request was cancelled.");
+const wasCancelled = () => new Error("The request was cancelled.");
 const wasClosed = () => new Error("The report was closed.");
 
 export abstract class RequestEngine implements Engine {
@@ -78,7 +76,7 @@ export abstract class RequestEngine implements Engine {
   readonly made = new MadeRows();
   abstract saveNotes(notes: readonly Note[]): Promise<void>;
 
-  /** It stays what it is; notes are kept under it, and must not wait for an engine that is busy while the page is being closed. */
+  /** Asked once: notes are stored under it, and saving them while the page closes must not wait for a busy engine. */
   about(): Promise<About> {
     return (this.facts ??= this.json("about"));
   }
@@ -174,13 +172,13 @@ export abstract class RequestEngine implements Engine {
     return this.json(requestOf("flame", { source, ...whole(rest), thread: tid, row: filter.row }), undefined, Turn.Long, signal);
   }
 
-  /** isLong: they take seconds, as a rule of the advice does. */
+  /** isLong: the causes take seconds, so they wait until the view rests, as the rules of the advice do. */
   async idle(isLong: boolean): Promise<Idle> {
     if (isLong && this.stir() > 0) await this.calm();
     return this.json("idle", undefined, Turn.Long);
   }
 
-  /** Rule by rule, and none while somebody moves through the report: a rule over millions of events would hold up the picture. */
+  /** Rule by rule, and none while the view moves: a rule over millions of events would delay the picture. */
   async advice(): Promise<Advice> {
     for (;;) {
       if (this.stir() > 0) await this.calm();
@@ -189,12 +187,12 @@ export abstract class RequestEngine implements Engine {
     }
   }
 
-  /** Its parts that are read quickly. */
+  /** The parts of the summary that are read quickly. */
   quickSummary(): Promise<Summary> {
     return this.json("summary?quick=1", undefined, Turn.Long);
   }
 
-  /** All of it, part by part; those that may take long as advice does. */
+  /** The whole summary, part by part; a part that may take seconds waits until the view rests. */
   async summary(each: (summary: Summary) => void): Promise<void> {
     for (let isLong = false; ; ) {
       if (isLong && this.stir() > 0) await this.calm();
@@ -205,7 +203,7 @@ export abstract class RequestEngine implements Engine {
     }
   }
 
-  /** How long it takes at least until nobody moves, in ms. */
+  /** The time in ms until the view counts as resting; 0 or less: it rests. */
   private stir(): number {
     return this.pictureAsked + CALM_MS - performance.now();
   }
@@ -227,7 +225,7 @@ export abstract class RequestEngine implements Engine {
     return JSON.parse(new TextDecoder().decode(await this.ask(request, body, turn, signal))) as Answer;
   }
 
-  /** The same question that is under way already is not asked again, unless one of those who ask may call it off. */
+  /** Equal requests under way share one answer, unless the caller may cancel its own (signal). */
   protected ask(request: string, body?: string, turn = Turn.Quick, signal?: AbortSignal): Promise<ArrayBuffer> {
     if (body !== undefined || signal) return this.queue(turn, () => this.carry(request, body, signal), signal);
     let answer = this.shared.get(request);
@@ -259,7 +257,7 @@ export abstract class RequestEngine implements Engine {
   }
 
   private startNext(): void {
-    for (const { signal, refuse } of this.waiting) if (signal?.aborted) refuse(wasCalledOff());
+    for (const { signal, refuse } of this.waiting) if (signal?.aborted) refuse(wasCancelled());
     this.waiting = this.waiting.filter(({ signal }) => !signal?.aborted);
     const mostLong = Math.max(1, this.atOnce - KEPT_FREE);
     while (this.running < this.atOnce && this.waiting.length > 0) {

@@ -16,7 +16,7 @@ import { look } from "./tables";
 const TABLE = "mpi_comm_matrix";
 const MESSAGES = "mpi_message_trace";
 const MEASURES = [["bytes", "Bytes"], ["messages", "Messages"]] as const;
-/** So many ranks on a side are shown one by one. */
+/** Up to this number of ranks on a side, each has cells of its own. */
 const SINGLE = 128;
 const MOST_MESSAGES = 10_000;
 

@@ -9,7 +9,7 @@ import { perform } from "../keys";
 import { button, make, textbox } from "../ui/dom";
 import { Panel } from "./panel";
 
-/** They repeat after so many. */
+/** The number of colours, after which they repeat. */
 const NOTE_COLOURS = 6;
 
 export class NotesPanel extends Panel {

@@ -6,7 +6,7 @@ import { MARKED } from "./links";
 
 /** More arrows cannot be followed by the eye. */
 export const MOST_ARROWS = 8;
-/** So many of one kind, so that the kernels of an operator leave room for the rest of the chain. */
+/** The most arrows of one kind, so that the kernels of an operator leave room for the rest of the chain. */
 const OF_A_KIND = 3;
 const MOST_ASKED = 4;
 

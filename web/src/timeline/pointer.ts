@@ -13,12 +13,12 @@ import type { Timeline } from "./timeline";
 import type { Tooltip } from "./tooltip";
 
 const DRAG_BEGINS = 4;
-/** So many pixels from the begin or end of an event, a span begins or ends there. */
+/** A span snaps to the begin or end of an event within this number of pixels. */
 const SNAP = 6;
 const WHEEL_ZOOM = 0.0022;
 const PINCH_ZOOM = 0.012;
 const LINE_PIXELS = 32;
-/** A wheel that was still so long begins a new gesture. */
+/** After this time without a wheel event, the next one begins a new gesture. */
 const GESTURE_MS = 250;
 /** The least that one notch of a mouse wheel reports. */
 const NOTCH = 40;

@@ -11,7 +11,7 @@ import { Latest, Panel } from "../panel";
 import { pathOf } from "../parts";
 import { EventTable } from "./event_table";
 
-/** The engine answers with at most so many at once. */
+/** The most events in one answer of the engine. */
 const MOST_COPIED = 10_000;
 
 type Scope = EventList["of"];
