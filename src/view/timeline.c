@@ -303,7 +303,7 @@ static int answer(struct view *view, const struct request *known, const struct a
     if ((code = argument_int(arguments, "run", 0, 1, &run, err)) != 0)
         return code;
     if (run && !view->other)
-        return error_set(err, ERR_NOT_FOUND, "one run is shown");
+        return error_set(err, ERR_NOT_FOUND, "one run is shown; to compare two: tacho view A B");
     view = run ? view->other : view;
     if (!ranks)
         return known->answer(view, arguments, out, err);

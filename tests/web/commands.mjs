@@ -139,7 +139,7 @@ await test("the answer to a query becomes a row with its events, and is removed 
   await until(() => page.locator("#panel-details .details-name").textContent().catch(() => ""), (name) => name.includes("<img src=x"));
   await page.locator("canvas.tracks").focus();
   await page.keyboard.press("Shift+y");
-  await page.locator(".toast").filter({ hasText: "Rows made from queries are not part of it." }).waitFor();
+  await page.locator(".toast").filter({ hasText: "The link does not contain rows made from queries." }).waitFor();
   const count = async () => (await settled(page)).rows.filter(({ type }) => type === "query").length;
   const before = await count();
   await page.locator("canvas.tracks").focus();

@@ -1,11 +1,11 @@
-// What the rules of `tacho analyze` and the largest gaps found, as a table: a line leads to its place, and the sentence behind it stands
+// What the rules of `tacho analyze` and the largest gaps found, as a table: a click on a row goes to its place and shows the finding
 // below, with the advice. The order is that of the command: what saves the most first, causes outside of the program last.
 
 import type { Change } from "../app";
 import type { Advice } from "../engine/engine";
 import { count } from "../units";
-import { button, make } from "../ui/dom";
-import { askForAll, isAsked } from "./ask";
+import { make } from "../ui/dom";
+import { rulesPending } from "./ask";
 import { adviceRows, type AdviceRow } from "./advice_rows";
 import { Grid, type GridColumn } from "./grid";
 import { Panel } from "./panel";
@@ -38,22 +38,14 @@ export class AdvicePanel extends Panel {
   }
 
   protected draw(): void {
-    const { advice, about } = this.app.state;
-    if (!advice && !isAsked(about)) this.element.replaceChildren(make("p", { class: "empty" }, "This report is large: the timeline pauses while the rules run. ", this.askButton()));
-    else if (!advice) this.element.replaceChildren(make("p", { class: "empty", role: "status" }, "Running the rules…"));
+    const { advice } = this.app.state;
+    if (!advice) this.element.replaceChildren(rulesPending(this.app, "empty"));
     else this.element.replaceChildren(...this.found(advice), make("div", { class: "rules" }, this.quiet(advice), this.unchecked(advice)));
-  }
-
-  private askButton(): HTMLElement {
-    return button("Run the rules", () => {
-      askForAll(this.app);
-      this.draw();
-    });
   }
 
   private found(advice: Advice): HTMLElement[] {
     this.rows = adviceRows(advice);
-    if (this.rows.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "Nothing was checked: the report has no data that a rule looks at." : "No findings: the rules found nothing to improve.")];
+    if (this.rows.length === 0) return [make("p", { class: "empty" }, advice.rules.length === 0 ? "No rule was checked: the report has no data for them." : "The rules found nothing to improve.")];
     const most = Math.max(...this.rows.map(({ saves }) => saves));
     this.grid.fill({
       label: "Advice",

@@ -75,7 +75,7 @@ export function mountPanels(places: PanelPlaces, app: App): void {
   new CommandPalette(app, workspace, (report) => tables.choose(report));
   on("copy-link", () => {
     const link = `${location.href.replace(/#.*/, "")}#${app.linkOf(app.state)}`;
-    const made = app.state.rows.some(({ id }) => isMade(id)) ? " Rows made from queries are not part of it." : "";
+    const made = app.state.rows.some(({ id }) => isMade(id)) ? " The link does not contain rows made from queries." : "";
     copy(link).then(() => app.say(`Copied the link to this view.${made}`), (error: Error) => app.fail(error));
   });
 }
@@ -90,8 +90,7 @@ function listenToKeys(app: App, dock: Dock, search: SearchBox, notes: NotesPanel
     const { event } = app.state;
     if (event) app.listEvents({ of: "same", ...event, inSpan: false });
   });
-  for (const name of ["details", "events", "tables", "flame", "advice", "sql", "matrix", "steps", "compare"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
-  on("panel-summary", () => dock.toggle("summary", app));
+  for (const name of ["summary", "details", "events", "tables", "flame", "advice", "sql", "matrix", "steps", "compare"] as const) on(`panel-${name}`, () => dock.toggle(name, app));
 }
 
 /** What is selected on the timeline opens the panel that tells of it; who works in a panel, or chose another one, keeps it. */

@@ -4,7 +4,7 @@ import type { App } from "../../app";
 import type { Advice, Summary } from "../../engine/engine";
 import { button, make } from "../../ui/dom";
 import { ranked } from "../advice_rows";
-import { askForAll, isAsked } from "../ask";
+import { rulesPending } from "../ask";
 import { card, line, list, time } from "./summary_lines";
 
 const MOST = 5;
@@ -26,11 +26,8 @@ function linesOf(app: App, advice: Advice, whole: number): HTMLElement[] {
 }
 
 export function adviceCard(app: App, { figures }: Summary): HTMLElement {
-  const { advice, about } = app.state;
-  if (!advice) {
-    const words = isAsked(about) ? make("p", { class: "muted", role: "status" }, "Running the rules …") : make("p", { class: "muted" }, "This report is large. The timeline does not respond while the rules run. ", button("Run the rules", () => askForAll(app)));
-    return card(TITLE, words);
-  }
+  const { advice } = app.state;
+  if (!advice) return card(TITLE, rulesPending(app, "muted"));
   const found = linesOf(app, advice, figures?.step ?? 0);
   if (found.length === 0) return card(TITLE, make("p", { class: "muted" }, "The rules found nothing to improve."));
   const all = button("All advice", () => app.set({ panel: "advice" }), { class: "link" });
