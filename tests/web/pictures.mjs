@@ -1,6 +1,7 @@
-// The page as it opens, in light and dark at three widths, beside stored pictures of it (tests/golden/pictures): the mean colours of
-// blocks of 12 by 12 pixels. Fonts differ between machines and move text by a few pixels, so a block may differ a little and a few
-// blocks may differ a lot; a row, a panel or a colour that is another is more than that. With REMAKE set the pictures are stored anew:
+// The page as it opens, with the summary closed, in light and dark at three widths, beside stored pictures of it
+// (tests/golden/pictures): the mean colours of blocks of 12 by 12 pixels. Fonts differ between machines and move text by a few pixels,
+// so a block may differ a little and a few blocks may differ a lot; a row, a panel or a colour that is another is more than that. With
+// REMAKE set the pictures are stored anew:
 //
 //   scripts/page-pictures BUILD
 
