@@ -45,22 +45,12 @@ static int walk_from(struct gap_causes *causes, uint32_t at, const struct gap *g
 }
 
 /* The last call of a thread that starts before this time, or NO_CALL. */
-static uint32_t last_call(const struct replay_events *events, int64_t thread, int64_t time_ns)
+static uint32_t last_call(const struct replay_events *events, int64_t id, int64_t time_ns)
 {
-    for (uint32_t i = 0; i < events->thread_count; i++) {
-        uint32_t low = events->threads[i].first, high = events->threads[i].end;
-        if (events->threads[i].id != thread)
-            continue;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (events->calls[middle].start_ns < time_ns)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        return low > events->threads[i].first ? low - 1 : NO_CALL;
-    }
-    return NO_CALL;
+    const struct replay_thread *thread = replay_thread_of(events, id);
+    uint32_t behind = thread ? replay_call_from(events, thread, time_ns) : 0;
+
+    return thread && behind > thread->first ? behind - 1 : NO_CALL;
 }
 
 /* No work ended the gap: what the thread did counts. */

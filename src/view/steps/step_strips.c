@@ -41,7 +41,7 @@ static enum nearness nearness_of(const struct view_row *steps, const struct view
 }
 
 static int find_work(struct strip *strip, const struct view *view, const struct view_row *steps,
-                     const struct strip_span *span)
+                     const struct report_span *span)
 {
     enum nearness nearest = OF_ANOTHER;
 
@@ -90,7 +90,7 @@ static void sum_up_to(struct strip *strip, enum strip_part part)
 int strip_fill(struct strip *strip, const struct view *view, int row, uint32_t event)
 {
     const struct view_row *steps = &view->rows[row];
-    const struct strip_span span = { steps->events.start_ns[event], event_end(&steps->events, event) };
+    const struct report_span span = { steps->events.start_ns[event], event_end(&steps->events, event) };
 
     memset(strip->ns, 0, sizeof strip->ns);
     memset(strip->bins, 0, strip->bin_count * STRIP_PARTS * sizeof *strip->bins);

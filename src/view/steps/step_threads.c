@@ -56,7 +56,7 @@ static int cut_out_calls(struct strip_works *works, size_t first, size_t behind)
 
 /* thread: the group of its rows. state: the row of its states, or NULL: they were not recorded. */
 static int add_thread(struct strip_works *works, const struct view *view, const struct view_row *thread,
-                      const struct view_row *state, const struct strip_span *span)
+                      const struct view_row *state, const struct report_span *span)
 {
     size_t first = works->count;
 
@@ -91,7 +91,7 @@ static int has_states(const struct view *view, int64_t process)
 }
 
 int strip_add_threads(struct strip_works *works, const struct view *view, const struct view_row *steps,
-                      const struct strip_span *span)
+                      const struct report_span *span)
 {
     int is_known = has_states(view, steps->process);
 

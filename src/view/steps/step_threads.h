@@ -8,6 +8,6 @@
 /* Adds the work of all threads of the process of these steps. If it was not recorded when threads ran, a thread that
  * communicates is taken to compute the rest of the time. ERR_NO_MEMORY or 0. */
 int strip_add_threads(struct strip_works *works, const struct view *view, const struct view_row *steps,
-                      const struct strip_span *span);
+                      const struct report_span *span);
 
 #endif

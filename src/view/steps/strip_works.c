@@ -23,7 +23,7 @@ int strip_works_add(struct strip_works *works, struct strip_work work)
     return 0;
 }
 
-int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct strip_span *span,
+int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct report_span *span,
                         enum work_kind kind)
 {
     const struct view_events *events = &row->events;

@@ -20,11 +20,8 @@ struct strip_works {
 };
 
 /* Adds work, or the events of a row in a span that are of this kind; WORK_KINDS: all. ERR_NO_MEMORY or 0. */
-struct strip_span {
-    int64_t from_ns, to_ns;
-};
 int strip_works_add(struct strip_works *works, struct strip_work work);
-int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct strip_span *span,
+int strip_works_add_row(struct strip_works *works, const struct view_row *row, const struct report_span *span,
                         enum work_kind kind);
 
 /* For qsort(): by their begin. */

@@ -402,11 +402,12 @@ export interface Engine {
   /** How the run that is shown differs from the other one in a table of `tacho stats`. */
   diff(report: string | undefined, all: boolean, limit: number, signal?: AbortSignal): Promise<Diff>;
   flame(source: "cpu" | "python" | "events", filter: Filter & { row?: number }, signal?: AbortSignal): Promise<Flame>;
-  /** Finds the causes of all gaps; tiles of their rows have the colours of causes from then on. */
+  /** Finds the causes of all gaps; tiles of their rows have the colours of causes from then on. isLong: that takes seconds. */
   idle(isLong: boolean): Promise<Idle>;
   advice(): Promise<Advice>;
-  /** Gives what is known after each part; whole: also the parts that take long. */
+  /** The parts of the summary that are read quickly. */
   quickSummary(): Promise<Summary>;
+  /** Gives what is known after each part, and ends with the last one. */
   summary(each: (summary: Summary) => void): Promise<void>;
   /** first: an answer at once, from the first rows of long tables; its `part` says so. */
   sql(statement: string, signal?: AbortSignal, first?: boolean): Promise<SqlResult>;
