@@ -709,6 +709,29 @@ static void a_process_switches_itself(void **state)
     assert_int_equal(collector->recorded_ns, 5 + 5 + 10);
 }
 
+/* Two processes are in the same ranges. One has begun the second range before the collector reads that the other has
+ * ended the first. */
+static void a_late_switch_does_not_undo_a_newer_one(void **state)
+{
+    struct scene *scene = *state;
+    struct process *other = add_process(scene, PID + 1);
+    uint32_t sources = scene->options.sources;
+    begin_repeated_ranges(scene);
+    set_and_read(scene->process, 1, 10);
+    set_and_read(other, 1, 10);
+    set_and_read(other, 0, 20);
+    atomic_store(&other->arena->recording, sources);
+    set_switch(other, 1, 30); /* not read yet */
+    set_and_read(scene->process, 0, 20);
+    assert_int_equal(atomic_load(&other->arena->recording), sources);
+    drain_process(other, SIZE_MAX);
+    assert_int_equal(atomic_load(&other->arena->recording), sources);
+    assert_true(scene->collector->is_recording);
+    atomic_store(&other->arena->recording, 0);
+    set_and_read(other, 0, 40);
+    assert_false(scene->collector->is_recording);
+}
+
 /* More ranges than there are places, while nobody reads: those that were told are rows, and how it ended is known. */
 static void the_last_switch_counts_even_if_there_was_no_place_for_it(void **state)
 {
@@ -846,6 +869,7 @@ int main(void)
         SCENE_TEST(a_flush_waits_for_a_thread_that_ends_meanwhile),
         SCENE_TEST(a_flush_does_not_wait_for_what_is_not_there),
         SCENE_TEST(a_process_switches_itself),
+        SCENE_TEST(a_late_switch_does_not_undo_a_newer_one),
         SCENE_TEST(threads_are_not_forgotten_with_their_number),
         SCENE_TEST(a_new_name_is_in_the_file_before_the_thread_ends),
         cmocka_unit_test(counts_beyond_reason_have_a_cost),

@@ -27,12 +27,18 @@ static void set_process(struct process *process, int on)
         atomic_store_explicit(&process->arena->recording, on ? process->collector->sources : 0, memory_order_release);
 }
 
+static uint32_t unread_switches(const struct process *process)
+{
+    return atomic_load_explicit(&process->arena->switches_made, memory_order_acquire) - process->switches_read;
+}
+
 /* A process that began or ended a range has switched its own recording long before the collector reads the switch, and
- * may have switched again since. So that process is left alone (NULL: none). */
+ * may have switched again since. So that process is left alone (NULL: none), and so are those whose own switches have
+ * not been read yet: they are newer than this one, and decide when they are read. */
 static void set_recording(struct collector *collector, int on, const struct process *itself)
 {
     for (struct process *process = collector->processes->first_live; process; process = process->next_live)
-        if (process != itself)
+        if (process != itself && unread_switches(process) == 0)
             set_process(process, on);
 }
 
@@ -241,11 +247,6 @@ static void read_missed(struct collector *collector, struct process *process)
     process->switches_missed += count;
     process->counts[WIRE_SOURCE_NOTES].fates[WIRE_LOST_BUFFER_FULL] += count - 1;
     apply_switch(collector, process, missed & 0xffff, missed >> 16 & 1, collector_now(collector));
-}
-
-static uint32_t unread_switches(const struct process *process)
-{
-    return atomic_load_explicit(&process->arena->switches_made, memory_order_acquire) - process->switches_read;
 }
 
 void recording_read_switches(struct collector *collector, struct process *process)
