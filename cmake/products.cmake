@@ -63,7 +63,7 @@ list(FILTER agent_abi_sources EXCLUDE REGEX "/(cuda_errors|nvml_results)\\.c$") 
 list(APPEND agent_abi_sources ${CMAKE_SOURCE_DIR}/src/abi/counters/name_pattern.c)
 if(agent_sources)
   add_library(tacho-agent SHARED ${agent_sources} ${agent_abi_sources})
-  target_compile_options(tacho-agent PRIVATE -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)
+  target_compile_options(tacho-agent PRIVATE -O2 -fexceptions -ftls-model=initial-exec -fno-semantic-interposition)
   # Hooks run on the stacks of coroutines and handlers, which may have a few kilobytes: large buffers go elsewhere
   # (agent_scratch_take()). Not so in these files: what looks at a program that exec is given (where a vfork's child has nothing but
   # its stack), and what only cuInit(), which needs far more itself, or our own thread calls.

@@ -100,12 +100,12 @@ find_path(xxhash_folder xxhash.h REQUIRED)
 file(COPY ${xxhash_folder}/xxhash.h DESTINATION ${wasm_folder}/include) # alone: the host's other headers are not for WebAssembly
 # -fno-finite-loops: LLVM 14 takes away the guard before a loop that would not end without it, where sizes are of 32 bits.
 set(wasm_common --target=wasm32-wasi -fno-finite-loops)
-set(wasm_flags ${wasm_common} -std=gnu11 -O2 -D_GNU_SOURCE -DTACHO_VERSION="${PROJECT_VERSION}"
+set(wasm_flags ${wasm_common} -std=gnu11 $<IF:$<BOOL:${TACHO_DRAFT}>,-O0,-O2> -D_GNU_SOURCE -DTACHO_VERSION="${PROJECT_VERSION}"
   -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end
   -iquote ${CMAKE_SOURCE_DIR}/src -isystem ${CMAKE_SOURCE_DIR}/src/wasm/include -include lacking.h -isystem ${sqlite_folder} -isystem ${wasm_folder}/include
   $<$<BOOL:${TACHO_WERROR}>:-Werror>)
 # Without what needs a disk or threads; the functions are those that Debian's has too.
-set(sqlite_flags ${wasm_common} -Oz -w -DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_MAX_MMAP_SIZE=0
+set(sqlite_flags ${wasm_common} $<IF:$<BOOL:${TACHO_DRAFT}>,-O0,-Oz> -w -DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=3 -DSQLITE_MAX_MMAP_SIZE=0
   -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_SHARED_CACHE
   -DSQLITE_ENABLE_MATH_FUNCTIONS)
 

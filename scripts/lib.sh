@@ -14,7 +14,7 @@ aarch64) packages_cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;;
 *) packages_cross="" ;;
 esac
 packages_emulator="qemu-user"
-packages_test="$packages_build $packages_cross $packages_emulator g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
+packages_test="$packages_build g++ clang libcmocka-dev musl-tools python3 python3-venv sqlite3 zstd strace bubblewrap make git file man-db mandoc zsh fish"
 # The lists below are for tests alone. What a release does not have is left out, and the tests that need it are skipped.
 # The runtime of clang's sanitizers, which clang only recommends. Where there is no such package, clang brings it.
 packages_sanitizers="libclang-rt-dev"
@@ -30,16 +30,15 @@ packages_libomp="libomp5-13 libomp5-14 libomp5-15 libomp5-16 libomp5-19"
 packages_slurm="slurmctld slurmd slurm-client slurm-wlm-basic-plugins"
 # Profilers that the tests compare with: perf, in Debian and in Ubuntu.
 packages_compared="linux-perf linux-tools-generic"
-# Python's packages that the tests use tables, notebooks and workers with.
-packages_python="python3-numpy python3-pandas python3-nbclient python3-ipykernel python3-distributed"
-# Browsers that the tests look at the timeline with.
-packages_browsers="chromium firefox-esr"
+# Python's packages that the tests use tables with.
+packages_python="python3-numpy"
+# The browser that the tests look at the timeline with: Chromium without its windows, which starts sooner.
+packages_browser="chromium-headless-shell"
 # What scripts/test --all has beyond that: other languages, Python's packages, and libc's symbols.
-packages_all="default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
+packages_all="$packages_cross $packages_emulator chromium firefox-esr python3-pandas python3-nbclient python3-ipykernel python3-distributed default-jdk-headless golang-go rustc python3-ipython pypy3 libc6-dbg pkg-config lintian"
 # The same from PyPI: into an environment, and headers into a folder for each version of CUDA. PyPI's PyTorch for x86_64 is built
 # for CUDA and depends on gigabytes of the vendor's libraries. On a CPU it calls two of them, which are small; stand_in() makes the rest.
-pypi_tables="pyarrow duckdb" # for python/with_arrow; scripts/test fetches them without --all too, because Debian has neither
-pypi_environment="numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
+pypi_environment="pyarrow duckdb numpy pandas polars ipython nbclient ipykernel py-spy filelock typing-extensions sympy networkx jinja2 fsspec setuptools"
 pypi_hta="HolisticTraceAnalysis" # for golden/with_hta
 pypi_torch="torch nvidia-cuda-runtime nvidia-cuda-cupti"
 pypi_nvtx="nvidia-nvtx nvtx"
@@ -71,6 +70,7 @@ as_root() {
     fi
 }
 
+updated= # whether this run has read the lists of packages
 # Installs what is missing. Does nothing, and needs neither root nor network, where nothing is.
 install_packages() {
     local missing
@@ -82,7 +82,8 @@ install_packages() {
     [ -n "$missing" ] || return 0
     say "Installing: $missing"
     # A third-party source that cannot be reached must not stop us: what counts is whether the install works.
-    as_root apt-get update -qq || say "apt-get update did not fully work; trying to install all the same."
+    [ -n "$updated" ] || as_root apt-get update -qq || say "apt-get update did not fully work; trying to install all the same."
+    updated=1
     as_root apt-get install -qq -y --no-install-recommends $missing >/dev/null || fail "apt-get could not install: $missing"
 }
 
@@ -143,15 +144,10 @@ fetch_pypi() {
     fi
 }
 
-# install_pypi_tables FOLDER: the packages that python/with_arrow works with, once; the test looks for them there. A host without a
-# network goes on soon.
-install_pypi_tables() { fetch_pypi "$1" tables.done --retries 1 --timeout 15 $pypi_tables; }
-
 # install_pypi FOLDER: what scripts/test --all has from PyPI goes there, once, and the variables that the tests look at are set,
 # unless they are already. What cannot be fetched is said, and its tests are skipped.
 install_pypi() {
     local folder=$1 python=$1/environment/bin/python wanted headers=
-    install_pypi_tables "$folder"
     fetch_pypi "$folder" environment.done $pypi_environment
     [ -x "$python" ] || return 0
     fetch_pypi "$folder" torch.done --no-deps $pypi_torch

@@ -234,7 +234,7 @@ def check_script(folder):
     if not shutil.which("node"):
         return
     page = {"frames": frames, "width": 1200, "script": tree.find(space + "script").text, "click": 1, "search": "^b$"}
-    done = subprocess.run(["node", "-e", BROWSER], input=json.dumps(page), capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["node", "-e", BROWSER], input=json.dumps(page), capture_output=True, text=True, timeout=lib.PATIENCE)
     check("the script runs", "", done.stderr)
     got = json.loads(done.stdout)
     plain = [[frame["x"], frame["w"], False, False] for frame in frames]

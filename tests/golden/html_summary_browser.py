@@ -11,9 +11,9 @@ import threading
 
 import lib
 
-CHROMIUM = next((path for path in map(shutil.which, (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")) if path), None)
+CHROMIUM = next((path for path in map(shutil.which, (os.environ.get("CHROMIUM", "chromium-headless-shell"), "chromium", "chromium-browser", "google-chrome")) if path), None)
 if not CHROMIUM:
-    print("skipped: chromium is not installed")
+    print("skipped: Chromium is not installed")
     sys.exit(77)
 
 # What a browser made of the page, in an attribute that --dump-dom prints. The script is added here: the page has none.
@@ -45,7 +45,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 def browse(*options):
     """What chromium prints of the page."""
     words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", f"--user-data-dir={os.path.abspath('profile')}", *options]
-    return subprocess.run([*words, f"http://127.0.0.1:{server.server_port}/page.html"], capture_output=True, timeout=120).stdout.decode(errors="replace")
+    return subprocess.run([*words, f"http://127.0.0.1:{server.server_port}/page.html"], capture_output=True, timeout=lib.PATIENCE).stdout.decode(errors="replace")
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)

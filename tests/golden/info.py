@@ -97,7 +97,7 @@ def many_processes():
     lib.check("the first processes", expected[:SHOWN], [line.partition("  [")[0] for line in shown[:SHOWN]])
     count, command = re.fullmatch(r"  … (\d+) more: (.*)", shown[SHOWN]).groups()
     lib.check("those left out", (PROCESSES - SHOWN, SHOWN + 1), (int(count), len(shown)))
-    again = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    again = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=lib.PATIENCE)
     lib.check(f"{command}: {again.stderr}", expected, [line.partition("  [")[0] for line in section(again.stdout, "Processes")])
     document = json.loads(lib.output("info", "-f", "json", "--", name))[0]
     lib.check("all of them in JSON", cpu, {process["pid"]: process["cpu_ns"] for process in document["processes"]})

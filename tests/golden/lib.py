@@ -13,6 +13,7 @@ from decimal import Decimal
 TACHO = os.environ["TACHO"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINETO = os.path.join(HERE, "kineto")
+PATIENCE = int(os.environ.get("PATIENCE", "60"))  # the one limit of waits, in seconds: tests/CMakeLists.txt
 LONGEST = 2000  # characters of a value that differs
 failures = 0
 
@@ -31,7 +32,7 @@ def status():
 
 def run(*arguments):
     """Exit status, what was said, what was printed."""
-    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    done = subprocess.run([TACHO, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
     return done.returncode, done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
 
 
@@ -145,7 +146,7 @@ class Timeline:
         address = f"{self.base}api/{request}" + (f"?{urllib.parse.urlencode(arguments)}" if arguments else "")
         asked = urllib.request.Request(address, data=body.encode() if body else None, headers={"X-Tacho-Token": self.token})
         try:
-            with urllib.request.urlopen(asked, timeout=60) as answered:
+            with urllib.request.urlopen(asked, timeout=PATIENCE) as answered:
                 return answered.status, json.loads(answered.read())
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())

@@ -349,12 +349,12 @@ def it_ends_well():
         first = [running.stdout.readline() for _ in range(3)]  # they are out although the next reading is minutes away
         check("lines in a pipe", b"    0      6", first[2][:12])
         running.send_signal(end)
-        rest, said = running.communicate(timeout=60)
+        rest, said = running.communicate(timeout=lib.PATIENCE)
         check(f"after {end.name}", (0, b"", b""), (running.returncode, rest, said))
     running = start("dmon", "-d", "600")
     running.stdout.readline()
     running.stdout.close()
-    check("nobody reads", True, running.wait(timeout=60) in (0, -signal.SIGPIPE))
+    check("nobody reads", True, running.wait(timeout=lib.PATIENCE) in (0, -signal.SIGPIPE))
     check("without a word", b"", running.stderr.read())
     running.stderr.close()
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from lib import HERE, TACHO, Made, check, output, refusal, status, unpack
+from lib import HERE, PATIENCE, TACHO, Made, check, output, refusal, status, unpack
 
 SECOND = 1_000_000_000
 THREADS = 5000
@@ -53,7 +53,7 @@ class Server:
 
     def ask(self, path, body=None, method=None, token=True, **headers):
         """Status, headers and body; a header of None is not sent."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         connection.putrequest(method or ("POST" if body is not None else "GET"), path, skip_host=True, skip_accept_encoding=True)
         given = {"Host": f"localhost:{self.port}", "X-Tacho-Token": self.token if token is True else token}
         given.update({name.replace("_", "-"): value for name, value in headers.items()})
@@ -80,7 +80,7 @@ class Server:
 
     def raw(self, data):
         """What comes back for these bytes before the server closes, or 64 KB of it."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=300) as client:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as client:
             try:
                 client.sendall(data)
                 client.shutdown(socket.SHUT_WR)
@@ -181,7 +181,7 @@ def bodies_before_the_token(server):
     head = post + known + b"Content-Length: %d\r\n\r\n" % len(statement)
     for what, pieces in (("chunks", [post + known + chunks(200)]), ("a body", [head + statement]),
                          ("a body whose headers come byte by byte", [*(bytes([byte]) for byte in head), statement])):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=300) as client:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for piece in pieces:
                 client.sendall(piece)
@@ -247,7 +247,7 @@ def cpu_ticks(pid):
 def ask_without_end(server):
     """A connection on which a statement was sent that never has a result."""
     body = b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
-    client = socket.create_connection(("127.0.0.1", server.port), timeout=300)
+    client = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     client.sendall(f"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nX-Tacho-Token: {server.token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     return client
 
@@ -282,7 +282,7 @@ def long_requests(file):
         for client in waiting:
             client.close()
         check("statements that nobody waits for are called off", [[42]], server.json("sql", body="SELECT 6 * 7")["rows"])
-        with ask_without_end(server) as half, socket.create_connection(("127.0.0.1", server.port), timeout=300) as other:
+        with ask_without_end(server) as half, socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as other:
             half.sendall(b"GET /api/about HTTP/1.1\r\n")  # the next request while the answer is due is no end
             other.sendall(b"GET /api/about HTTP/1.1\r\n")
             check("clients that send on do no harm", 200, server.status("/api/about"))
@@ -331,7 +331,7 @@ def slow_readers(file):
     with Server(file) as server:
         clients, codes = [], []
         for _ in range(40):
-            client = socket.create_connection(("127.0.0.1", server.port), timeout=300)
+            client = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
             client.sendall(ask(server))
             clients.append(client)
             codes.append(client.recv(12).decode())

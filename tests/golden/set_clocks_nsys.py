@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-TACHO = os.environ["TACHO"]
+from lib import PATIENCE, TACHO
+
 SEEDS = 1000 if os.environ.get("TACHO_TEST_ALL") else 2
 SECOND, US = 1_000_000_000, 1000
 OFFSET, DRIFT, SLEW = 7_000_000, 30e-6, 500e-6  # ns; slewed for a second
@@ -66,7 +67,7 @@ class Job:
 
 class NsysClocks(unittest.TestCase):
     def run_tacho(self, *words):
-        done = subprocess.run([TACHO, *words], capture_output=True, text=True, timeout=100)
+        done = subprocess.run([TACHO, *words], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 

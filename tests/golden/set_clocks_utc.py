@@ -7,7 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
-TACHO = os.environ["TACHO"]
+from lib import PATIENCE, TACHO
+
 SECOND = 1_000_000_000
 TICKS = 2.1  # a ns
 SLEW_FROM, SLEW_TO, SLEW_NS = 10 * SECOND, 11 * SECOND, 500_000
@@ -55,7 +56,7 @@ class SetClocks(unittest.TestCase):
         self.folder = self.scratch.name
 
     def run_tacho(self, *words):
-        return subprocess.run([TACHO, *words], capture_output=True, text=True, timeout=100)
+        return subprocess.run([TACHO, *words], capture_output=True, text=True, timeout=PATIENCE)
 
     def parts(self, *options):
         done = self.run_tacho("info", "-f", "json", *options, self.folder)

@@ -56,7 +56,7 @@ UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 def check_next(name, text):
     """The last line is a command that works when it is pasted."""
     words = re.match(r"  next:   (.*?), or ", text.splitlines()[-1]).group(1)
-    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=lib.PATIENCE)
     lib.check(f"the next command after {name}, {words}: {done.stderr}", 0, done.returncode)
     lib.check(f"the file in {words}", True, shlex.split(words)[-1].startswith(name))
 

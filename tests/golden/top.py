@@ -18,7 +18,7 @@ import termios
 import time
 import unicodedata
 
-from lib import TACHO, check, status
+from lib import PATIENCE, TACHO, check, status
 from nvml_host import Host, gpus
 
 ALL = 4294967295  # NVML's "no instance"
@@ -280,7 +280,7 @@ def eight():
 
 def plain(host, *options, **environment):
     done = subprocess.run([TACHO, "top", "-d", "0.05", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env={**host.environment, "LC_ALL": "C", **environment}, timeout=60)
+                          env={**host.environment, "LC_ALL": "C", **environment}, timeout=PATIENCE)
     return done.returncode, [line for line in done.stdout.decode().split("\n") if not CAPTURES.match(line)], done.stderr.decode()
 
 

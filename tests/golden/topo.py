@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 
-from lib import TACHO, check, status
+from lib import PATIENCE, TACHO, check, status
 from nvml_host import Host, gpus, printed_by_nvidia_smi
 
 LEVELS = {"PIX": 10, "PXB": 20, "PHB": 30, "NODE": 40, "SYS": 50}
@@ -33,7 +33,7 @@ Legend:
 
 
 def topo(host, *options):
-    done = subprocess.run([TACHO, "topo", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=host.environment, timeout=60)
+    done = subprocess.run([TACHO, "topo", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=host.environment, timeout=PATIENCE)
     return done.stdout.decode() if done.returncode == 0 else done.stderr.decode()
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import urllib.request
 
-from lib import HERE, KINETO, Made, Timeline, check, output, status, unpack
+from lib import HERE, KINETO, Made, PATIENCE, Timeline, check, output, status, unpack
 
 PIXELS = 1024
 OTHER, KERNEL, COMMUNICATION, H2D, D2H, COPY, FILL, WAIT, CALL, RANGE, RUNNING = range(11)
@@ -124,7 +124,7 @@ class Capture:
 
 def tile(timeline, row, level, index):
     asked = urllib.request.Request(f"{timeline.base}api/tile?rows={row}&level={level}&index={index}", headers={"X-Tacho-Token": timeline.token})
-    with urllib.request.urlopen(asked, timeout=60) as answered:
+    with urllib.request.urlopen(asked, timeout=PATIENCE) as answered:
         data = answered.read()
     number, kind, slices, parts = struct.unpack_from("<4I", data, 8)
     check("the tile is that of a group", (b"TILE", row, 0), (data[:4], number, kind))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import urllib.request
 
-from lib import HERE, KINETO, Timeline, check, ns, output, status, table, trace_events, unpack
+from lib import HERE, KINETO, PATIENCE, Timeline, check, ns, output, status, table, trace_events, unpack
 
 TABLES = ("KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")
 CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -47,7 +47,7 @@ def colours(timeline, row):
     while 1024 << level <= about["to"]:
         level += 1
     asked = urllib.request.Request(f"{timeline.base}api/tile?rows={row['id']}&level={level}&index=0", headers={"X-Tacho-Token": timeline.token})
-    data = urllib.request.urlopen(asked, timeout=60).read()
+    data = urllib.request.urlopen(asked, timeout=PATIENCE).read()
     _, _, count, parts = struct.unpack_from("<4I", data, 8)
     head = 24
     states = {struct.unpack_from("<ddIIHBBI", data, head + 32 * i)[5] for i in range(count)}

@@ -141,7 +141,7 @@ class Case(lib.Case):
         if os.path.exists(answer):
             os.unlink(answer)
         done = subprocess.run([*before, sys.executable, batch.__file__, given, answer], env=self.environment(), capture_output=True, text=True,
-                              errors="surrogateescape", cwd=self.folder, timeout=900,
+                              errors="surrogateescape", cwd=self.folder, timeout=lib.PATIENCE,
                               preexec_fn=lib.refuse_perf_events if combination.by_timers else None)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         with open(answer) as file:

@@ -129,7 +129,7 @@ class Executors(lib.Case):
             self.skipTest("no mpirun here (Debian: openmpi-bin)")
         done = subprocess.run([mpirun, "--oversubscribe", "-n", "3", python, "-m", "mpi4py.futures", self.write("program.py", MPI4PY), self.job, *REPORTS],
                               env=lib.environment(lib.PACKAGE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1"),
-                              cwd=self.folder, capture_output=True, text=True, timeout=280)
+                              cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         workers, rows = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(workers, [1, 2])

@@ -10,9 +10,9 @@ sys.modules[__name__] = _own
 
 PACKAGE = os.path.join(trace.SOURCE, "python")
 HERE = os.path.join(trace.SOURCE, "tests", "python")
-FROM_PYPI = os.path.join(trace.SOURCE, "build", "pypi", "environment", "bin", "python")  # that scripts/test makes
+FROM_PYPI = os.path.join(trace.SOURCE, "build", "pypi", "environment", "bin", "python")  # that scripts/test --all makes
 STANDIN = os.path.join(HERE, "standin")
-TACHO, SOURCE, main = trace.TACHO, trace.SOURCE, trace.main
+TACHO, SOURCE, PATIENCE, main = trace.TACHO, trace.SOURCE, trace.PATIENCE, trace.main
 sys.path.insert(0, PACKAGE)
 
 
@@ -40,7 +40,7 @@ class Case(trace.Case):
 
     def run_python(self, *arguments, path=(PACKAGE,), status=0, **more):
         """Runs Python on its own: what it prints."""
-        done = subprocess.run([self.python, *arguments], cwd=self.folder, env=environment(*path, **more), capture_output=True, text=True, timeout=280)
+        done = subprocess.run([self.python, *arguments], cwd=self.folder, env=environment(*path, **more), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.complaints = done.stderr
         return done.stdout

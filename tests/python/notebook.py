@@ -49,7 +49,7 @@ for line, cell in (("--nope", "pass"), ("", "1 / 0")):
 print(shell.user_ns["value"], list(__import__("tacho").load(shell.user_ns["prof"].report())["NVTX_EVENTS"]["text"]))
 """
 EXAMPLE = """
-import json, sys
+import json, os, sys
 import nbclient, nbformat
 from traitlets.config import Config
 book = nbformat.read(sys.argv[1], as_version=4)
@@ -57,7 +57,8 @@ if sys.argv[2] == "without":
     book.cells = [cell for cell in book.cells if "--timeline" not in cell.source]
 # Not over TCP: its ports are chosen before the kernel takes them, and another test may have them by then.
 on_files = Config({"KernelManager": {"transport": "ipc"}})
-nbclient.NotebookClient(book, kernel_name="python3", timeout=240, startup_timeout=240, config=on_files).execute()
+patience = int(os.environ.get("PATIENCE", "60"))
+nbclient.NotebookClient(book, kernel_name="python3", timeout=patience, startup_timeout=patience, config=on_files).execute()
 print(json.dumps([[cell.source, [dict(output) for output in cell.outputs]] for cell in book.cells if cell.cell_type == "code"]))
 """
 

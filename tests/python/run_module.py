@@ -19,7 +19,7 @@ if "seven" in sys.argv:
 class RunModule(lib.Case):
     def run_module(self, *words, status=0, stdin="input"):
         done = subprocess.run([self.python, "-m", "tacho", *words], cwd=self.folder, env=lib.environment(lib.PACKAGE, self.folder), input=stdin,
-                              capture_output=True, text=True, timeout=200)
+                              capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.complaints = done.stderr
         return done.stdout

@@ -27,7 +27,7 @@ print(json.dumps({**{name.lower().replace("-", "_"): found[name] for name in ("N
 
 class Wheel(lib.Case):
     def call(self, *command, **more):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=250, **more)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=lib.PATIENCE, **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 

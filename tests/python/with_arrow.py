@@ -53,7 +53,7 @@ class WithArrow(lib.Case):
         self.run_python(self.write("program.py", POLARS), self.profile(lib.trace.program("nvtx_all"), options=["-t", "nvtx,osrt"]).path)
 
     def test_agree(self):
-        self.python = self.python_with("pyarrow", "duckdb", by="scripts/test fetches them if PyPI can be reached")
+        self.python = self.python_with("pyarrow", "duckdb", by="scripts/test --all fetches them if PyPI can be reached")
         truth = self.profile(lib.trace.program("nvtx_all"), options=["-t", "nvtx,osrt"])
         self.write("program.py", PROGRAM)
         of_table, of_parquet, paths = json.loads(self.run_python("program.py", truth.path))

@@ -49,7 +49,7 @@ class Access(lib.Case):
         self.assertEqual(intruder.stdout.readline(), "connected\n")
 
     def go_on(self):
-        stdout, stderr = self.capture.communicate("\n", timeout=100)
+        stdout, stderr = self.capture.communicate("\n", timeout=lib.PATIENCE)
         self.assertEqual(self.capture.returncode, 0, stderr)
         return self.report().value("SELECT count(*) FROM TACHO_THREAD")  # one for each program that an agent recorded
 

@@ -104,7 +104,7 @@ class Ranges(lib.Case):
         and what is no event (the name of a thread, its end) has its own room."""
         read_end, write_end = os.pipe()
         self.addCleanup(os.close, write_end)
-        report = self.profile(CAPTURE, "crowded", "400000", stdin=read_end, status=0, timeout=60,
+        report = self.profile(CAPTURE, "crowded", "400000", stdin=read_end, status=0, timeout=lib.PATIENCE,
                               options=["-t", "nvtx", "-c", "nvtx", "-p", "work", "--capture-range-end", "stop-shutdown", "--buffer-limit", "4M"])
         os.close(read_end)
         self.assertGreater(report.count("nvtx", "lost", "buffer-full"), 0)
@@ -115,7 +115,7 @@ class Ranges(lib.Case):
 
     def test_switches_left_by_a_jump(self):
         """Wherever a signal handler leaves tacho_start() and tacho_stop(), the collector knows of those that follow."""
-        if subprocess.run([CAPTURE, "jumps"], timeout=60).returncode == 77:
+        if subprocess.run([CAPTURE, "jumps"], timeout=lib.PATIENCE).returncode == 77:
             self.skipTest("ptrace is refused here")
         report = self.profile(CAPTURE, "jumps", options=["-t", "nvtx", "-s", "none", "-c", "api", "--capture-range-end", "repeat"])
         self.assertEqual(marks(report), ["after the jumps"])
@@ -262,11 +262,11 @@ class TheProgram(lib.Case):
                                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 self.addCleanup(tacho.kill)
                 if wait == "primary":
-                    self.assertEqual(tacho.wait(timeout=60), 0)
+                    self.assertEqual(tacho.wait(timeout=lib.PATIENCE), 0)
                 with open(fifo, "w") as file:
                     file.write("x")
                 if wait == "all":
-                    self.assertEqual(tacho.wait(timeout=60), 0)
+                    self.assertEqual(tacho.wait(timeout=lib.PATIENCE), 0)
                 ranges = self.report(wait + ".tacho").ranges()
                 self.assertEqual(ranges, {"parent": 1} if wait == "primary" else {"parent": 1, "late work": 1})
 
@@ -332,7 +332,7 @@ class TheProgram(lib.Case):
 class WhereTheReportGoes(lib.Case):
     def report_called(self, template, **more):
         done = subprocess.run([lib.TACHO, "profile", "-t", "nvtx", *(["-o", template] if template else []), CAPTURE, "range", "r"],
-                              cwd=self.folder, capture_output=True, text=True, timeout=60, **more)
+                              cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE, **more)
         self.assertEqual(done.returncode, 0, done.stderr)
         new = [name for name in os.listdir(self.folder) if name not in self.seen]
         self.seen += new
@@ -354,7 +354,7 @@ class WhereTheReportGoes(lib.Case):
     def test_quiet_tells_only_a_name_that_the_user_did_not_give(self):
         for options, told in (([], "report1"), ([], "report2"), (["-o", "plain"], None), (["-o", "a.tacho"], None), (["-o", "n%n"], "n1"),
                               (["-o", "./"], "./report3"), (["-o", "b.nsys-rep"], "b")):
-            done = subprocess.run([lib.TACHO, "profile", "-q", "-t", "nvtx", *options, "true"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+            done = subprocess.run([lib.TACHO, "profile", "-q", "-t", "nvtx", *options, "true"], cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", f"tacho: report: {told}.tacho\n" if told else ""), options)
 
     def test_number_of_the_process_is_the_programs(self):
@@ -381,7 +381,7 @@ class WhereTheReportGoes(lib.Case):
         for tacho in both:
             self.assertEqual(tacho.stdout.readline(), "done\n")  # both are alive now, with their captures on
         for tacho in both:
-            tacho.communicate(timeout=60)
+            tacho.communicate(timeout=lib.PATIENCE)
             self.assertEqual(tacho.returncode, 0)
         for name in ("first", "second"):
             report = self.report(name + ".tacho")

@@ -70,7 +70,7 @@ class CollectorKill(lib.Case):
 
     def opens(self, name="report.tacho"):
         for command in (["info"], ["stats"]):
-            done = subprocess.run([lib.TACHO, *command, self.path(name)], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([lib.TACHO, *command, self.path(name)], capture_output=True, text=True, timeout=lib.PATIENCE)
             self.assertEqual(done.returncode, 0, f"{command}: {done.stdout}{done.stderr}")
         return self.report(name)
 
@@ -91,7 +91,7 @@ class CollectorKill(lib.Case):
                 before = self.truth.done(0)
                 lib.until(lambda: self.truth.done(0) > before + 1000, "the program went on")
                 self.truth.stop()
-                output, _ = self.profiler.communicate(timeout=60)  # ends when the program has closed its stdout
+                output, _ = self.profiler.communicate(timeout=lib.PATIENCE)  # ends when the program has closed its stdout
                 self.assertEqual(output, OUTPUT)
                 lib.until(lambda: lib.ended(program), "the program ended")
                 os.close(program)
@@ -111,7 +111,7 @@ class CollectorKill(lib.Case):
         self.profiler.kill()
         self.profiler.wait()
         self.truth.stop()
-        output, _ = self.profiler.communicate(timeout=60)
+        output, _ = self.profiler.communicate(timeout=lib.PATIENCE)
         self.assertEqual(output, OUTPUT + "status 42\n")
 
     def test_what_a_killed_collector_leaves_behind(self):
@@ -139,7 +139,7 @@ class CollectorKill(lib.Case):
         lib.until(lambda: any(self.truth.done_at(thread, time.monotonic_ns() - LOSS_NS) for thread in range(THREADS)), "a second went by")
         killed_ns = time.monotonic_ns()
         os.killpg(self.profiler.pid, signal.SIGKILL)
-        self.profiler.communicate(timeout=60)
+        self.profiler.communicate(timeout=lib.PATIENCE)
         second_before = sum(self.truth.done_at(thread, killed_ns - LOSS_NS) for thread in range(THREADS))
         counted = self.report().count("osrt", "below-threshold")
         self.assertGreaterEqual(counted, second_before)
@@ -154,7 +154,7 @@ class CollectorKill(lib.Case):
                 time.sleep(chance.uniform(1.2, 2.2))  # the random moment
                 killed_ns = time.monotonic_ns()
                 os.killpg(self.profiler.pid, signal.SIGKILL)  # one call, both processes
-                self.profiler.communicate(timeout=60)
+                self.profiler.communicate(timeout=lib.PATIENCE)
                 report = self.opens(name)
                 for thread in range(THREADS):
                     second_before = self.truth.done_at(thread, killed_ns - LOSS_NS)
@@ -170,7 +170,7 @@ class CollectorKill(lib.Case):
         lib.until(lambda: self.truth.done(0) > before + 100_000, "the program went on")
         os.kill(self.profiler.pid, signal.SIGCONT)
         self.truth.stop()
-        output, _ = self.profiler.communicate(timeout=60)
+        output, _ = self.profiler.communicate(timeout=lib.PATIENCE)
         self.assertEqual(self.profiler.returncode, 42)
         self.assertEqual(output[:len(OUTPUT)], OUTPUT)
         report = self.opens()

@@ -40,7 +40,7 @@ class CommandLines(lib.Case):
 
     def run_all(self, commands):
         for words in commands:
-            done = subprocess.run([lib.TACHO, *words[1:]], cwd=self.folder, capture_output=True, text=True, timeout=60,
+            done = subprocess.run([lib.TACHO, *words[1:]], cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE,
                                   env={**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"]})
             self.assertEqual(done.returncode, 0, f"{' '.join(words)}: {done.stderr}")
             self.assertNotIn("unknown option", done.stderr)

@@ -118,7 +118,7 @@ class Conditions(lib.Case):
         program = f"./static > started & echo $! > child; until test -s started; do sleep 0.01; done; {lib.program('capture')} range work; sleep 1000"
         options = ["-t", "osrt,nvtx", "-c", "nvtx", "-p", "work", "--capture-range-end=none", "-d", "0.1", "--kill", "sigkill"]
         done = subprocess.run(["sh", "-c", stranger, "sh", *self.command("sh", "-c", program, options=options)],
-                              cwd=self.folder, capture_output=True, text=True, timeout=100)
+                              cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
         with open(self.path("child")) as child, open(self.path("stranger")) as stranger:
             child, stranger = int(child.read()), int(stranger.read())
         self.addCleanup(os.kill, stranger, signal.SIGKILL)
@@ -130,7 +130,7 @@ class Conditions(lib.Case):
     def test_children_from_before(self):
         """A shell that becomes tacho leaves its children to it: a capture does not wait for them."""
         stranger = subprocess.run(["sh", "-c", 'sleep 1000 > /dev/null 2>&1 & echo $!; exec "$@"', "sh", *self.command("true", options=["-t", "osrt"])],
-                                  cwd=self.folder, capture_output=True, text=True, timeout=100)
+                                  cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
         self.addCleanup(os.kill, int(stranger.stdout.split()[0]), signal.SIGKILL)
         self.assertEqual(stranger.returncode, 0, stranger.stderr)
 
@@ -147,7 +147,7 @@ class Conditions(lib.Case):
     # ---- the user ---------------------------------------------------------------------------------------------
 
     def run_as_nobody(self, *arguments):
-        return subprocess.run([*lib.AS_NOBODY, *self.command(*arguments)], capture_output=True, text=True, cwd="/", timeout=60)
+        return subprocess.run([*lib.AS_NOBODY, *self.command(*arguments)], capture_output=True, text=True, cwd="/", timeout=lib.PATIENCE)
 
     def test_user_who_is_not_root(self):
         program, = self.open_to_all_users(CONDITIONS)
@@ -160,7 +160,7 @@ class Conditions(lib.Case):
         self.open_to_all_users()
         os.mkdir(self.path("closed"), 0o700)
         done = subprocess.run([*lib.AS_NOBODY, "env", f"PATH={self.path('closed')}:/usr/bin", *self.command("no-such-program")],
-                              capture_output=True, text=True, cwd="/", timeout=60)
+                              capture_output=True, text=True, cwd="/", timeout=lib.PATIENCE)
         self.fails(done, 127, "no-such-program")
 
     # ---- the output -------------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class Conditions(lib.Case):
         place = tempfile.mkdtemp(prefix="tacho-place-", dir="/var/lib" if os.path.isdir("/var/lib") else None)
         self.addCleanup(shutil.rmtree, place, ignore_errors=True)
         done = subprocess.run(["unshare", "-m", "sh", "-c", script, place, lib.TACHO, "profile", "-o", place + "/report.tacho", CONDITIONS, "range"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=lib.PATIENCE)
         if done.returncode == 77:
             self.skipTest("cannot make the file systems read-only here: " + done.stderr.strip())
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
@@ -299,7 +299,7 @@ class Conditions(lib.Case):
         self.need_root()
         script = 'mount --make-rprivate / && mount -t tmpfs -o size=64m none /dev/shm || exit 77; exec "$@"'
         command = self.command(COUNTS, "burst", "2", "20000", "3000", options=["-t", "nvtx"])
-        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *command], capture_output=True, text=True, timeout=lib.PATIENCE)
         if done.returncode == 77:
             self.skipTest("cannot mount a file system")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -366,7 +366,7 @@ class Conditions(lib.Case):
                     command = [CONDITIONS, "descriptors", self.path(file)]
                     if file == "profiled":
                         command = self.command(*command)
-                    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *command], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+                    done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *command], capture_output=True, stdin=subprocess.DEVNULL, timeout=lib.PATIENCE)
                     self.assertEqual(done.returncode, 0, done.stderr)
                 with open(self.path("bare")) as bare, open(self.path("profiled")) as profiled:
                     self.assertEqual(profiled.read(), bare.read())
@@ -375,7 +375,7 @@ class Conditions(lib.Case):
     def test_deleted_working_folder(self):
         os.mkdir(self.path("gone"))
         script = f'cd "{self.path("gone")}" && rmdir "{self.path("gone")}" && exec "$@"'
-        done = subprocess.run(["sh", "-c", script, "sh", *self.command(CONDITIONS, "range")], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["sh", "-c", script, "sh", *self.command(CONDITIONS, "range")], capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.recorded(self.report())
 
@@ -431,7 +431,7 @@ class Conditions(lib.Case):
         self.assertEqual(names[4:], [b"", b"'; DROP TABLE NVTX_EVENTS; --", b"%s%n \"quoted\", with\ttab", b"last"])
         self.assertEqual(names[2].decode("utf-8"), "\ufffd\ufffd not UTF-8 \ufffd")
         for command in (["info"], ["stats"], ["stats", "--format", "csv"], ["stats", "-r", "nvtx_pushpop_trace", "--format", "csv"]):
-            done = subprocess.run([lib.TACHO, *command, self.path("report.tacho")], capture_output=True, timeout=60)
+            done = subprocess.run([lib.TACHO, *command, self.path("report.tacho")], capture_output=True, timeout=lib.PATIENCE)
             self.assertEqual(done.returncode, 0, done.stderr)
             done.stdout.decode("utf-8")  # what is printed is text
             if "csv" not in command:  # which is for programs
@@ -453,7 +453,7 @@ class Conditions(lib.Case):
         os.symlink("loop", self.path("loop"))
         for name in ("pipe", "loop", ".", "/dev/zero", "/proc/self/mem", "/proc/self/maps", "no\x1b]0;name\a\n.tacho"):
             for command in (["stats"], ["info"], ["export", "-o", self.path("new.sqlite")], ["recover", "-o", self.path("new.tacho")], ["import"]):
-                done = subprocess.run([lib.TACHO, *command, name], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                done = subprocess.run([lib.TACHO, *command, name], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=lib.PATIENCE)
                 self.assertEqual(done.returncode, 1, f"{command} {name!r}: {done.stderr}")
                 self.assertEqual(done.stdout, b"", f"{command} {name!r}")
                 self.assertEqual(len(done.stderr.splitlines()), 1, f"{command} {name!r}: {done.stderr}")
@@ -464,7 +464,7 @@ class Conditions(lib.Case):
         self.profile(CONDITIONS, "range", status=3)
         os.mkfifo(self.path("pipe"))
         for command, output, status in (("export", "pipe", 2), ("recover", "pipe", 2), ("export", "./report.tacho", 2)):
-            done = subprocess.run([lib.TACHO, command, "-f", "true", "-o", output, "report.tacho"], cwd=self.folder, capture_output=True, timeout=60)
+            done = subprocess.run([lib.TACHO, command, "-f", "true", "-o", output, "report.tacho"], cwd=self.folder, capture_output=True, timeout=lib.PATIENCE)
             self.assertEqual(done.returncode, status, f"{command} to {output}: {done.stderr}")
         self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe")).st_mode))
         self.recorded(self.report())

@@ -37,7 +37,7 @@ class Container(lib.Case):
         lib.until(lambda: self.outside.poll() is not None, "the container ended")  # stdin stays open until then
         if lib.ALL:  # how long it takes depends on what else the machine does
             self.assertLess(time.monotonic() - before, GRACE_SECONDS)
-        self.stdout, self.stderr = self.outside.communicate(timeout=60)
+        self.stdout, self.stderr = self.outside.communicate(timeout=lib.PATIENCE)
 
     def test_terminate_is_passed_on_and_the_report_complete(self):
         self.start(SIGNALS, "wait")
@@ -67,10 +67,10 @@ class Container(lib.Case):
 
     def test_exit_status(self):
         self.start("sh", "-c", "exit 33")
-        self.outside.communicate(timeout=60)
+        self.outside.communicate(timeout=lib.PATIENCE)
         self.assertEqual(self.outside.returncode, 33)
         self.start("sh", "-c", "kill -KILL $$")
-        _, stderr = self.outside.communicate(timeout=60)
+        _, stderr = self.outside.communicate(timeout=lib.PATIENCE)
         # A process cannot kill itself with a signal as PID 1: the status says it instead.
         self.assertIn(self.outside.returncode, (128 + signal.SIGKILL, -signal.SIGKILL), stderr)
 

@@ -30,11 +30,11 @@ class Ends(fakelib.Case):
 
     def test_last_thread_of_the_program_ends(self):
         """pthread_exit() ends a process in which only our thread and CUPTI's are left."""
-        self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "pthread_exit", 10, timeout=30)), {"work": 10})
+        self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "pthread_exit", 10, timeout=lib.PATIENCE)), {"work": 10})
 
     def test_user_and_group_are_changed_in_a_program_with_threads(self):
         """libc signals every thread for it, our own too, and waits for their answers."""
-        self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "set-ids", 10, timeout=30)), {"work": 10})
+        self.assertEqual(fakelib.kernels(self.cuda("cuda_end", "set-ids", 10, timeout=lib.PATIENCE)), {"work": 10})
 
     def test_ways_out_without_preload(self):
         for ending, status in (("return", 0), ("exit", 3)):
@@ -63,7 +63,7 @@ class Ends(fakelib.Case):
         """The report says that one launch has no kernel; nobody waits a minute for it."""
         for reserve in (0, 1):
             with self.subTest(reserve=reserve):
-                report = self.cuda("cuda_end", "running", 10, timeout=50, settings={"reserve": reserve})
+                report = self.cuda("cuda_end", "running", 10, timeout=lib.PATIENCE, settings={"reserve": reserve})
                 kernels = fakelib.kernels(report)
                 self.assertEqual(kernels["work"], 10)
                 self.assertEqual(kernels.get("unfinished", 0) + fakelib.findings(report).get("launch-without-kernel", 0), 1)
@@ -76,7 +76,7 @@ class Ends(fakelib.Case):
 
     def test_cupti_that_hangs_after_many_ranges(self):
         """Each of them has its own handler of exit(); all together they wait for CUPTI no longer than one does."""
-        report = self.cuda("cuda_end", "hang-after-ranges", 1, timeout=50, options=["-c", "cudaProfilerApi", "--capture-range-end=repeat"])
+        report = self.cuda("cuda_end", "hang-after-ranges", 1, timeout=lib.PATIENCE, options=["-c", "cudaProfilerApi", "--capture-range-end=repeat"])
         self.assertEqual(fakelib.kernels(report), {"in_range": 40})
 
     def test_buffers_given_back_late(self):
@@ -108,7 +108,7 @@ class Killed(fakelib.Case):
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         lib.until(lambda: values["completions"] >= completions, "CUPTI has given buffers back")
         os.kill(lib.program_of(tacho.pid), signal.SIGKILL)
-        tacho.communicate(timeout=60)
+        tacho.communicate(timeout=lib.PATIENCE)
         self.assertEqual(tacho.returncode, -signal.SIGKILL)
         return self.report(), values
 

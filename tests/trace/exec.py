@@ -55,7 +55,7 @@ class Exec(lib.Case):
 
     def same(self, *command, status=4):
         """The same output with and without tacho, which adds nothing on stderr before its own lines."""
-        bare = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        bare = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual((bare.returncode, bare.stderr), (status, ""), bare)
         report = self.profile(*command, status=status, options=["--osrt-threshold=0"])
         self.assertEqual(self.output.stdout, bare.stdout)
@@ -133,7 +133,7 @@ class Exec(lib.Case):
         program = ["/bin/exec", "posix_spawn", "/bin/exec", "system"]  # which asks whether there is a shell
         for options in ([], ["-t", "osrt,cublas"]):
             done = subprocess.run(["chroot", self.path("root"), "/bin/tacho", "profile", "-s", "none", "--osrt-threshold=0", "-o", "/report.tacho",
-                                   "-f", "true", *options, *program], capture_output=True, text=True, timeout=60)
+                                   "-f", "true", *options, *program], capture_output=True, text=True, timeout=lib.PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             self.assertEqual(self.report("root/report.tacho").calls().get("posix_spawn"), 1)
 
@@ -159,7 +159,7 @@ class Exec(lib.Case):
         for more in ([], ["--no-new-privs"]):
             program = command[:1] + more + command[1:]
             done = subprocess.run([self.path("tacho/bin/tacho"), "profile", "-s", "none", "-o", self.path("report.tacho"), "-f", "true", *program],
-                                  cwd="/", capture_output=True, text=True, timeout=60)
+                                  cwd="/", capture_output=True, text=True, timeout=lib.PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (4, "here\n"), done.stderr)
             self.assertRegex(done.stderr, r"^tacho: ")
             if not more:

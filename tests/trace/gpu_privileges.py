@@ -51,7 +51,7 @@ class Privileges(lib.Case):
         """What it writes to the socket that is its standard input and output."""
         here, there = socket.socketpair()
         with here, there:
-            done = subprocess.run(command, stdin=there, stdout=there, env=dict(PATH=os.environ["PATH"], **variables), timeout=60)
+            done = subprocess.run(command, stdin=there, stdout=there, env=dict(PATH=os.environ["PATH"], **variables), timeout=lib.PATIENCE)
             there.shutdown(socket.SHUT_WR)
             if done.returncode == 99:
                 self.skipTest("needs to mount in a namespace of its own")

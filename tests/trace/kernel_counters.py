@@ -162,7 +162,7 @@ class Counters(fakelib.Case):
                     self.assertIsNone(running.poll())
                 time.sleep(seconds)
                 running.terminate()
-                said = running.communicate(timeout=60)[1]
+                said = running.communicate(timeout=lib.PATIENCE)[1]
                 self.assertNotEqual(0, running.returncode)
                 self.assertIn("signal 15 ended the program in run 1 of 2", said)
                 self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("tacho-ncu-")])

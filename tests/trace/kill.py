@@ -106,7 +106,7 @@ class Kill(lib.Case):
             time.sleep(delay)  # the random moment
             os.kill(victim, signal.SIGKILL)
             os.kill(tacho.pid, signal.SIGCONT)
-            output, _ = tacho.communicate(timeout=60)
+            output, _ = tacho.communicate(timeout=lib.PATIENCE)
         finally:
             lib.end_group(tacho)  # the program too: without a signal it runs for ever
         return name, truth, tacho.returncode, output

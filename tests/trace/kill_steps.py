@@ -14,7 +14,7 @@ class KillSteps(lib.Case):
     def start(self, who, steps):
         self.truth = Truth(self.path("truth"))
         command = self.command(lib.program("kill"), self.path("truth"), "1", "0", who, str(steps), options=["-t", "nvtx,osrt", "--osrt-threshold", "0"])
-        return subprocess.run(command, capture_output=True, text=True, timeout=200)
+        return subprocess.run(command, capture_output=True, text=True, timeout=lib.PATIENCE)
 
     def test_program(self):
         """At each of the six steps, in the first round and in a later one."""

@@ -22,6 +22,7 @@ AGENT = os.environ["AGENT"]
 PROGRAMS = os.environ["PROGRAMS"]
 SOURCE = os.environ["SOURCE"]
 SANITIZE = os.environ.get("SANITIZE", "")
+PATIENCE = int(os.environ.get("PATIENCE", "60"))  # the one limit of waits, in seconds: tests/CMakeLists.txt
 ALL = os.environ.get("TACHO_TEST_ALL", "") not in ("", "0")  # scripts/test --all
 TORCH_PYTHON = os.environ.get("TACHO_TEST_TORCH", sys.executable)  # a Python that has torch, where that of the tests has not
 AS_NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]  # in front of a command; see open_to_all_users()
@@ -31,7 +32,7 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=PATIENCE):
     """Waits for something that must come about."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -201,7 +202,7 @@ class Case(unittest.TestCase):
 
     def run_tacho(self, *arguments, options=(), output="report.tacho", **more):
         """Profiles a program to its end. The process with its status, stdout and stderr."""
-        more.setdefault("timeout", 200)
+        more.setdefault("timeout", PATIENCE)
         more.setdefault("cwd", self.folder)
         more.setdefault("errors", "surrogateescape")  # as in names of files
         return subprocess.run(self.command(*arguments, options=options, output=output), capture_output=True, text=True, **more)

@@ -23,6 +23,8 @@ OF_MPI4PY = {"MPI_Init_thread", "MPI_Initialized", "MPI_Finalized", "MPI_Comm_ra
 
 
 class Calls(mpilib.Case):
+    every_mpi = True
+
     def compare(self, reports, others=()):
         """The ledgers of all processes with what their reports have, and the polls with the counts. others: functions that are called and not in
         the ledgers."""

@@ -25,7 +25,7 @@ class Waits(mpilib.Case):
         lines = file.read().splitlines()
 
     def tacho(self, *arguments):
-        done = subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder)
+        done = subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
         return done.stdout
 

@@ -38,7 +38,7 @@ class OpenAcc(lib.Case):
 
     def record(self, *command, status=0, options=(), **more):
         """Runs the command bare and recorded: the same output, and every event counted."""
-        bare = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=60, **more)
+        bare = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE, **more)
         report = self.profile(*command, status=status, options=["-t", "openacc", "-s", "none", *options], **more)
         self.assertEqual(self.output.stdout, bare.stdout)
         self.assertEqual(report.count("openacc", "recorded"), len(self.events(report)))

@@ -10,7 +10,7 @@ import lib
 
 SOURCES = os.path.join(lib.SOURCE, "tests/trace/openmp")
 CLANG = shutil.which("clang")
-LIBOMP = os.environ.get("TACHO_TEST_LIBOMP") or os.path.join(lib.SOURCE, "build", "libomp")  # that scripts/test makes
+LIBOMP = os.environ.get("TACHO_TEST_LIBOMP") or os.path.join(lib.SOURCE, "build", "libomp")  # that scripts/test --all makes
 
 
 def table(name):
@@ -130,7 +130,7 @@ class Llvm(Programs):
         """LLVM's runtimes of other versions, and Intel's, unpacked beside the installed one: a program finds them by LD_LIBRARY_PATH."""
         folders = sorted(map(os.path.dirname, glob.glob(os.path.join(LIBOMP, "*", "libomp.so.5"))))
         if not folders:
-            self.skipTest(f"no other versions of libomp are in {LIBOMP} (scripts/test unpacks Debian's there)")
+            self.skipTest(f"no other versions of libomp are in {LIBOMP} (scripts/test --all unpacks Debian's there)")
         for folder in folders:
             with self.subTest(os.path.basename(folder)):
                 environment = {**os.environ, "LD_LIBRARY_PATH": folder}
@@ -206,7 +206,7 @@ class Gcc(Programs):
         library = self.build("openmp_constructor", "-shared", "-fPIC")
         loader = self.path("loader")
         subprocess.run([self.compiler, "-w", os.path.join(SOURCES, "openmp_loader.c"), "-o", loader, "-ldl"], check=True)
-        report = self.record(loader, library, timeout=60)
+        report = self.record(loader, library, timeout=lib.PATIENCE)
         self.assertEqual(self.count(report, "PARALLEL"), 2)
         self.assertEqual(self.count(report, "CRITICAL_SECTION", 5), 2)
 

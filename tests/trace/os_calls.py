@@ -31,7 +31,7 @@ class Calls(lib.Case):
     def run_bare(self, *arguments, **environment):
         folder = self.path("bare" + str(len(os.listdir(self.folder))))
         os.mkdir(folder)
-        return subprocess.run(arguments, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
+        return subprocess.run(arguments, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=lib.PATIENCE,
                               env={**os.environ, **environment})
 
     def profile_calls(self, name):

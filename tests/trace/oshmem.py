@@ -21,7 +21,7 @@ class OpenShmem(lib.Case):
                 self.skipTest(f"{program} is not installed")
 
     def launch(self, *command):
-        return subprocess.run([*LAUNCH, *command], cwd=self.folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=100)
+        return subprocess.run([*LAUNCH, *command], cwd=self.folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=lib.PATIENCE)
 
     def program(self):
         path = self.path("program")

@@ -41,8 +41,8 @@ class Agreement(lib.Case):
             said = spy.stdout.readline()
             while said and "Sampling process" not in said:
                 said = spy.stdout.readline()
-            program.communicate("\n", timeout=200)
-            rest = spy.communicate(timeout=60)[0]
+            program.communicate("\n", timeout=lib.PATIENCE)
+            rest = spy.communicate(timeout=lib.PATIENCE)[0]
         finally:
             program.kill()
         if not said:

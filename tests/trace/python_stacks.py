@@ -28,7 +28,7 @@ def interpreters():
     found = {}
     for command in commands:
         try:
-            answer = subprocess.run([*command, "-c", ASK], capture_output=True, text=True, timeout=60).stdout.split()
+            answer = subprocess.run([*command, "-c", ASK], capture_output=True, text=True, timeout=lib.PATIENCE).stdout.split()
         except OSError:
             continue
         if len(answer) < 4 or answer[3] != "0" or not (3, 9) <= (int(answer[0]), int(answer[1])) <= (3, 14):
@@ -88,7 +88,7 @@ class OnEachPython(lib.Case):
             for path, phase in zip(paths, phases):
                 lib.until(lambda: process.poll() is not None or self.has_samples(phase), f"the report had samples of {phase}", 120)
                 open(path, "w").close()
-            output, errors = process.communicate(timeout=120)
+            output, errors = process.communicate(timeout=lib.PATIENCE)
         finally:
             lib.end_group(process)
         self.assertEqual(process.returncode, 0, errors)
@@ -124,7 +124,7 @@ class Stacks(OnEachPython):
             stood_ns, stacks = json.loads(process.stdout.readline())
             truth = {int(tid): stack for tid, stack in stacks.items()}
             lib.until(lambda: self.rounds_since(stood_ns) > 20, "all threads were sampled", 120)
-            output, errors = process.communicate("\n", timeout=120)
+            output, errors = process.communicate("\n", timeout=lib.PATIENCE)
         finally:
             if process.poll() is None:
                 process.kill()

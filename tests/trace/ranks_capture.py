@@ -37,7 +37,7 @@ class Ranks(mpilib.Case):
     def tacho(self, *arguments, variables=None, output="run/", options=(), force=(), **more):
         """tacho profile with these variables; output is relative to the folder."""
         command = [self.tacho_path, "profile", "-s", "none", "-t", "osrt", "-o", output, *force, *options, *arguments]
-        return subprocess.run(command, cwd=more.pop("cwd", self.folder), env={**outside(), **(variables or {})}, capture_output=True, text=True, timeout=200, **more)
+        return subprocess.run(command, cwd=more.pop("cwd", self.folder), env={**outside(), **(variables or {})}, capture_output=True, text=True, timeout=lib.PATIENCE, **more)
 
     def files(self, folder="run"):
         return sorted(os.path.relpath(path, self.folder) for path in glob.glob(self.path(folder) + "/*"))
@@ -111,7 +111,7 @@ class Folder(Ranks):
         command = [self.tacho_path, "profile", "-s", "none", "-t", "osrt", "-o", "run/", "sh", "-c", "read line; true"]
         both = [subprocess.Popen(command, cwd=self.folder, env={**outside(), **LAUNCHERS["torchrun"]}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True) for _ in range(2)]
-        said = [process.communicate("\n", timeout=200)[1] for process in both]
+        said = [process.communicate("\n", timeout=lib.PATIENCE)[1] for process in both]
         self.assertEqual(sorted(process.returncode for process in both), [0, 1], said)
         self.assertEqual(sum("exists already" in text for text in said), 1, said)
         self.assertEqual(self.files(), ["run/rank0005.tacho"])
@@ -129,7 +129,7 @@ class Folder(Ranks):
         os.mkdir(self.path("closed"), 0o755)
         for output in ("closed/", "closed/run/"):
             command = [*lib.AS_NOBODY, self.tacho_path, "profile", "-s", "none", "-o", self.path(output), "echo", "x"]
-            done = subprocess.run(command, cwd=self.folder, env={**outside(), **variables}, capture_output=True, text=True, timeout=200)
+            done = subprocess.run(command, cwd=self.folder, env={**outside(), **variables}, capture_output=True, text=True, timeout=lib.PATIENCE)
             self.refused(done, "Permission denied", "closed/", status=1)
 
     def test_program_without_the_variables_keeps_its_rank(self):
@@ -315,7 +315,7 @@ class Torch(Ranks):
 
     def test_behind_torchrun(self):
         command = self.torchrun("--no-python", self.tacho_path, "profile", "-s", "none", "-t", "osrt", "-o", "run/", sys.executable, self.script())
-        done = self.ok(subprocess.run(command, cwd=self.folder, env=outside(), capture_output=True, text=True, timeout=200))
+        done = self.ok(subprocess.run(command, cwd=self.folder, env=outside(), capture_output=True, text=True, timeout=lib.PATIENCE))
         self.assertEqual(sorted(done.stdout.split("\n")), ["", "rank 0", "rank 1"])
         self.assertEqual(self.files(), ["run/rank0000.tacho", "run/rank0001.tacho"])
         jobs = {self.facts(self.report(f"run/rank000{rank}.tacho")).get("JOB") for rank in range(2)}

@@ -17,7 +17,7 @@ OFFSET_NS = rankslib.OFFSET_NS
 
 class Clocks(mpilib.Case):
     def tacho(self, *arguments):
-        return subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder)
+        return subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder)
 
     def rows(self, folder, query, *options):
         done = self.tacho("sql", "-f", "csv", *options, folder, query)

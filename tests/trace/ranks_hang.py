@@ -42,7 +42,7 @@ class Hang(rankslib.Case):
                 for how in (signal.SIGSTOP, signal.SIGKILL):  # nobody goes on because another one has died
                     for pid in pids:
                         os.kill(pid, how)
-                process.wait(timeout=60)
+                process.wait(timeout=lib.PATIENCE)
             finally:
                 lib.end_group(process)
         rows = [row for row in self.table("job.tacho", "hang_sum") if row["Communicator"] in ("ranks 0-2", "gloo group 1")]

@@ -1,7 +1,7 @@
 """Slurm itself, three slurmd on this host: srun in front of tacho profile makes a report of each rank, and processes that srun starts divide the
 reports of a folder and print what one process prints, also if one of them is killed.
 
-The daemons are those of build/slurm, where scripts/test unpacks Debian's packages, or those that are installed. They have their own folder and
+The daemons are those of build/slurm, where scripts/test --all unpacks Debian's packages, or those that are installed. They have their own folder and
 ports, and need neither munge nor cgroups."""
 import getpass
 import glob
@@ -143,7 +143,7 @@ class Slurm(lib.Case):
             self.skipTest(self.why_not)
 
     def srun(self, ranks, *command, options=()):
-        return subprocess.run([self.programs["srun"], f"-N{min(ranks, NODES)}", f"-n{ranks}", *options, *command], env=self.environment, capture_output=True, cwd=self.folder, timeout=120)
+        return subprocess.run([self.programs["srun"], f"-N{min(ranks, NODES)}", f"-n{ranks}", *options, *command], env=self.environment, capture_output=True, cwd=self.folder, timeout=lib.PATIENCE)
 
     def test_a_report_of_each_rank(self):
         script = "echo $SLURM_PROCID $$ $SLURM_JOB_ID.$SLURM_STEP_ID $SLURM_LOCALID $SLURMD_NODENAME"

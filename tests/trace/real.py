@@ -150,7 +150,7 @@ class Real(lib.Case):
     def run_in(self, folder, command, **more):
         """Status, stdout and stderr of a command in a fresh folder of that name."""
         os.makedirs(self.path(folder))
-        done = subprocess.run(command, cwd=self.path(folder), capture_output=True, text=True, timeout=250, **more)
+        done = subprocess.run(command, cwd=self.path(folder), capture_output=True, text=True, timeout=lib.PATIENCE, **more)
         return done.returncode, done.stdout, done.stderr
 
     def compare(self, *command, normal=lambda text: text, programs=(), **more):

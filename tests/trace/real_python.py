@@ -19,7 +19,7 @@ def python_with_tests():
 class RealPython(lib.Case):
     def run_in(self, folder, command, environment):
         os.makedirs(self.path(folder))
-        return subprocess.run(command, cwd=self.path(folder), capture_output=True, text=True, timeout=250, env=environment)
+        return subprocess.run(command, cwd=self.path(folder), capture_output=True, text=True, timeout=lib.PATIENCE, env=environment)
 
     def python_tests(self, *tests, module=None):
         python = python_with_tests()

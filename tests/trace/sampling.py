@@ -210,7 +210,7 @@ class ByPerf(Sampled):
 
     def test_few_descriptors(self):
         """What is left goes to the capture, not to perf events."""
-        report = self.sample("0.2", options=["-s", "process-tree"], timeout=60,
+        report = self.sample("0.2", options=["-s", "process-tree"], timeout=lib.PATIENCE,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
         self.assertEqual(self.how(report)["method"], "timer")
         self.assertIn("ulimit -n", self.output.stderr)
@@ -218,7 +218,7 @@ class ByPerf(Sampled):
     def test_no_descriptors(self):
         """Not even one to look at the program with: its end is noticed all the same, or it is not started."""
         for limit in range(13, 18):
-            done = self.run_tacho("sh", "-c", "ulimit -n", timeout=60,
+            done = self.run_tacho("sh", "-c", "ulimit -n", timeout=lib.PATIENCE,
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
             self.assertIn((done.returncode, done.stdout), [(0, f"{limit}\n"), (1, "")], done.stderr)
 

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 class Seccomp(lib.Case):
     def bare(self, *arguments):
         """What the program does without tacho: its status and output."""
-        done = subprocess.run([SECCOMP, *arguments], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([SECCOMP, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE)
         if done.returncode == 77:
             self.skipTest("the kernel takes no filter from this user")
         self.assertEqual(done.returncode, 5, done)
@@ -121,7 +121,7 @@ class Seccomp(lib.Case):
     def test_capture_behind_a_filter(self):
         """Filters from outside, as every container has them, are the collector's too."""
         self.bare("prctl", "nothing", SECCOMP, "work")
-        done = subprocess.run([SECCOMP, "syscall", "nothing", *self.command(SECCOMP, "work")], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([SECCOMP, "syscall", "nothing", *self.command(SECCOMP, "work")], capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual((done.returncode, done.stdout), (5, "behind\n"), done.stderr)
         self.assertEqual(self.report().ranges(), {"work": 1})
 
@@ -139,7 +139,7 @@ class Seccomp(lib.Case):
             file.write(b"".join(struct.pack("=HBBI", *line) for line in lines))
         for options in ([], ["--seccomp", "9"]):
             wrapped = ["sh", "-c", 'exec "$@" 9<filter', "sh", "bwrap", "--bind", "/", "/", "--dev", "/dev", *options, SECCOMP, "work"]
-            bare = subprocess.run(wrapped, cwd=self.folder, capture_output=True, text=True, timeout=60)
+            bare = subprocess.run(wrapped, cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
             if bare.returncode != 5 and not options:
                 self.skipTest("bubblewrap cannot work here: " + bare.stderr.strip())
             report = self.profile(*wrapped, status=bare.returncode)

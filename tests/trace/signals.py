@@ -23,7 +23,7 @@ class Started(lib.Case):
         self.assertEqual(tacho.stdout.readline(), "ready\n")
 
     def finish(self, tacho):
-        self.stdout, self.stderr = tacho.communicate(timeout=60)
+        self.stdout, self.stderr = tacho.communicate(timeout=lib.PATIENCE)
         return tacho.returncode
 
     def marks(self):

@@ -10,7 +10,7 @@ ROOM = 1024  # bytes, of a call that is recorded with its backtrace, and of a fo
 
 class SmallStacks(lib.Case):
     def bare(self, part):
-        return subprocess.run([PROGRAM, part], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        return subprocess.run([PROGRAM, part], cwd=self.folder, capture_output=True, text=True, timeout=lib.PATIENCE)
 
     def depths(self, output):
         return {name: int(depth) for name, depth in (line.rsplit(maxsplit=1) for line in output.splitlines())}

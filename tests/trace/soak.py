@@ -63,7 +63,7 @@ class Soak(lib.Case):
                 os.kill(tacho.pid, signal.SIGCONT)
             else:
                 lib.end_group(tacho)
-            tacho.wait(timeout=60)
+            tacho.wait(timeout=lib.PATIENCE)
         finally:
             lib.end_group(tacho)
 

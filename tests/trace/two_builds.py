@@ -51,7 +51,7 @@ class TwoBuilds(lib.Case):
         return self.path(f"{name}.tacho")
 
     def diff(self, *arguments):
-        return subprocess.run([lib.TACHO, "diff", "-q", "-f", "json", "-r", "cpu_sample_sum", *arguments], capture_output=True, text=True, timeout=60)
+        return subprocess.run([lib.TACHO, "diff", "-q", "-f", "json", "-r", "cpu_sample_sum", *arguments], capture_output=True, text=True, timeout=lib.PATIENCE)
 
     def test_both_directions(self):
         (fast_program, fast_address), (slow_program, slow_address) = self.build("fast"), self.build("slow")

@@ -79,7 +79,7 @@ class Ucx(lib.Case):
         server, port = self.server(options)
         report = self.profile("ucx_perftest", "-p", port, "127.0.0.1", *arguments.split(), "-n", str(MESSAGES), "-w", "0", options=options,
                               env=ENVIRONMENT)
-        output, _ = server.communicate(timeout=60)
+        output, _ = server.communicate(timeout=lib.PATIENCE)
         self.assertEqual(server.returncode, 0, output)
         return report, self.report("server.tacho")
 
@@ -111,11 +111,11 @@ class Ucx(lib.Case):
         layer = "--oversubscribe --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any --mca btl self --mca osc ^ucx".split()
         launch = ["mpirun.openmpi", "-n", "2", *layer]
         environment = {name: value for name, value in ENVIRONMENT.items() if name != "UCX_TLS"}
-        bare = subprocess.run([*launch, program], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
+        bare = subprocess.run([*launch, program], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=lib.PATIENCE)
         if bare.returncode != 0:
             self.skipTest("Open MPI has no UCX layer that works here: " + bare.stderr[:200])
         recorded = [*launch, *self.command(program, options=["-t", "nvtx,mpi,ucx"], output="rank%q{OMPI_COMM_WORLD_RANK}.tacho")]
-        done = subprocess.run(recorded, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100)
+        done = subprocess.run(recorded, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=lib.PATIENCE)
         self.assertEqual((done.returncode, sorted(done.stdout.splitlines())), (0, sorted(bare.stdout.splitlines())), done.stderr)
         for rank in range(2):
             report = self.report(f"rank{rank}.tacho")
@@ -157,7 +157,7 @@ class WithOtherModels(Ucx):
     def test_each_pair_of_objects(self):
         for traces in ("mpi,ucx", "ucx,oshmem", "mpi,openmp", "cublas,mpi", "cublas,mpi,openmp,ucx,oshmem"):
             with self.subTest(traces=traces):
-                self.profile("sh", "-c", "echo lives", options=["-t", traces], timeout=30)
+                self.profile("sh", "-c", "echo lives", options=["-t", traces], timeout=lib.PATIENCE)
                 self.assertEqual(self.output.stdout, "lives\n")
 
 

@@ -3,6 +3,7 @@
 #include "analyze/replay/replay.h"
 #include "hostile_report.h"
 #include "made_cuda.h"
+#include "rounds.h"
 
 enum { OTHER = 2 };
 
@@ -806,7 +807,7 @@ static void any_capture_replays_to_itself(void **state)
     static const char *const names[] = { "cudaLaunchKernel", "cudaStreamSynchronize", "cudaMemcpyAsync", "cudaFree",
                                          "cudaEventRecord",  "cudaStreamWaitEvent",   "cudaMemcpy" };
 
-    for (uint16_t seed = 0; seed < 200; seed++) {
+    for (uint16_t seed = 0; seed < 200; seed += (uint16_t)rounds_step()) {
         struct hostile chance = hostile_of((const uint8_t *)&seed, sizeof seed);
         struct writer *writer = start();
         struct replay replay;
@@ -828,7 +829,7 @@ static void any_capture_replays_to_itself(void **state)
 
 static void hostile_reports_are_harmless(void **state)
 {
-    for (uint16_t seed = 0; seed < 300; seed++) {
+    for (uint16_t seed = 0; seed < 300; seed += (uint16_t)rounds_step()) {
         struct hostile hostile = hostile_of((const uint8_t *)&seed, sizeof seed);
         struct writer *writer = start();
         struct replay replay;

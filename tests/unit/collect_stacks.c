@@ -2,17 +2,17 @@
  * trace/killed_stacks does the same with a collector that is killed. */
 #include "made_report.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+
+#include "until.h"
 
 #include "analyze/engine/event_columns.h"
 #include "collect/capture/capture_new.h"
 #include "collect/collect.h"
 #include "collect/sources/stacks/stack_rows.h"
-
-enum { TICKS_MANY = 100000000, SAMPLES_MANY = 1000 };
 
 #define stacks_source collect_sources[COLLECT_SOURCE_STACKS]
 
@@ -110,11 +110,9 @@ static void expect(int64_t id, const char *wanted)
 static void tick_until(int64_t id)
 {
     uint64_t before = writer_rows(capture->collector.writer, TABLE_SAMPLING_CALLCHAINS);
-    for (int i = 0; i < TICKS_MANY && writer_rows(capture->collector.writer, TABLE_SAMPLING_CALLCHAINS) == before;
-         i++) {
+    WAIT_UNTIL(writer_rows(capture->collector.writer, TABLE_SAMPLING_CALLCHAINS) != before) {
         capture->collector.ticks++;
         stacks_source->tick(&capture->collector);
-        sched_yield();
     }
     assert_false(is_in_file(id, ""));
 }
@@ -190,6 +188,7 @@ static struct symbols_process *begin_child(const char *java_options)
     assert_true(child >= 0);
     if (child == 0) {
         char variable[128];
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with the test, whatever fails */
         snprintf(variable, sizeof variable, "JAVA_TOOL_OPTIONS=%s", java_options);
         execle("/bin/sleep", "sleep", "1000", NULL, (char *[]){ variable, NULL });
         _exit(127);
@@ -197,9 +196,8 @@ static struct symbols_process *begin_child(const char *java_options)
     char link[64], before[4096] = "", now[4096] = "";
     snprintf(link, sizeof link, "/proc/%d/exe", (int)child);
     assert_true(readlink("/proc/self/exe", before, sizeof before - 1) > 0);
-    do
-        sched_yield();
-    while (readlink(link, now, sizeof now - 1) > 0 && strcmp(now, before) == 0); /* until it has called exec */
+    WAIT_UNTIL(readlink(link, now, sizeof now - 1) > 0 && strcmp(now, before) != 0) /* until it has called exec */
+        ;
     snprintf(map_path, sizeof map_path, "/tmp/perf-%d.map", (int)child);
     struct symbols_process *process = symbols_process_new(stacks_symbols(&capture->collector), child);
     const struct symbols_mapping mapping = { .address = (uint64_t)made, .bytes = 4096, .path = "//anon" };
@@ -247,11 +245,10 @@ static void other_code_does_not_wait_for_its_names(void **state)
     expect(before, "0x700000001004 0x700000001004");
     write_map();
     int64_t after = before; /* some are written while the thread still reads the map */
-    for (int i = 0; i < SAMPLES_MANY && !is_in_file(after, "made_function made_function"); i++)
+    WAIT_UNTIL(is_in_file(after, "made_function made_function"))
         tick_until(after = sample_in(process, made, made));
     end_child(process);
     unlink(map_path);
-    expect(after, "made_function made_function");
     report_close(end());
 }
 

@@ -23,8 +23,10 @@ const [WEB, PAGE] = [process.env.WEB, process.env.PAGE].map((folder) => resolve(
 const here = dirname(fileURLToPath(import.meta.url));
 const golden = join(here, "..", "golden");
 const closers = [];
-/** How long something may take that takes a moment on a machine with nothing else to do. */
-const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 90_000);
+/** How long something may take that takes a moment on an idle machine: the limit of all tests (tests/CMakeLists.txt). */
+const PATIENCE_MS = 1000 * Number(process.env.PATIENCE ?? 60);
+/** scripts/test --all. */
+export const all = !["", "0"].includes(process.env.TACHO_TEST_ALL ?? "");
 let failures = 0;
 
 export function skip(why) {
@@ -33,9 +35,9 @@ export function skip(why) {
 }
 
 function findBrowser() {
-  const names = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["chromium", "chromium-browser", "google-chrome"];
+  const names = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
   const places = names.flatMap((name) => (name.includes("/") ? [name] : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name))));
-  return places.find((place) => existsSync(place)) ?? skip("chromium is not installed");
+  return places.find((place) => existsSync(place)) ?? skip("Chromium is not installed");
 }
 
 function loadPlaywright() {

@@ -42,7 +42,7 @@ def move(case, source, target):
 
 class Case(mpilib.Case):
     def tacho(self, *arguments):
-        return subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=200, cwd=self.folder)
+        return subprocess.run([self.tacho_path, *arguments], capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder)
 
     def json(self, *arguments):
         done = self.tacho(*arguments)
@@ -66,7 +66,7 @@ class Case(mpilib.Case):
         program = os.path.join(lib.SOURCE, "tests/trace/python/gloo_steps.py")
         done = subprocess.run([lib.TORCH_PYTHON, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone", "--no-python", self.tacho_path, "profile",
                                "--pytorch=auto", *options, "-o", folder + "/", lib.TORCH_PYTHON, program, fault, str(at)],
-                              capture_output=True, text=True, timeout=200, cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
+                              capture_output=True, text=True, timeout=lib.PATIENCE, cwd=self.folder, env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         return folder
 

@@ -1,0 +1,110 @@
+/* leash SECONDS COMMAND…: runs a test and ends every process that it leaves behind.
+ *
+ * ctest waits until nobody holds the pipe of a test's output, so a single process that outlives its test (the `sleep
+ * 1000` of a case that failed halfway) would hold up the whole run. The leash adopts orphans of the test as their
+ * subreaper, and kills all that is left when the test ends, when its time is over, or when the run is interrupted. It
+ * exits with the status of the test. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIMED_OUT = 124, NOT_STARTED = 126 };
+
+/* Kills all descendants, children first orphaned and then adopted by the leash; how many there were. */
+static int kill_children(pid_t parent)
+{
+    char path[64];
+    int killed = 0, child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    FILE *children = fopen(path, "r");
+    if (!children)
+        return 0;
+    while (fscanf(children, "%d", &child) == 1) {
+        killed += 1 + kill_children(child);
+        kill(child, SIGKILL);
+    }
+    fclose(children);
+    return killed;
+}
+
+/* A process that is killed may have started another one just before, which the leash then adopts: until there is none.
+ */
+static void end_all(void)
+{
+    while (kill_children(getpid()) > 0)
+        while (waitpid(-1, NULL, 0) > 0)
+            ;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Reaps what has ended; 1 with the status of the test once that has. */
+static int has_ended(pid_t test, int *status)
+{
+    int one;
+    pid_t pid;
+    while ((pid = waitpid(-1, &one, WNOHANG)) > 0)
+        if (pid == test) {
+            *status = one;
+            return 1;
+        }
+    return 0;
+}
+
+/* A run in the background, or under nohup, has some of them ignored, and tests send them. */
+static const int usual[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+
+static pid_t start(char **command, const sigset_t *mask)
+{
+    pid_t test = fork();
+    if (test != 0)
+        return test;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        signal(usual[i], SIG_DFL);
+    execvp(command[0], command);
+    perror(command[0]);
+    _exit(NOT_STARTED);
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 2 ? atof(argv[1]) : 0, deadline = now() + seconds;
+    sigset_t awaited, before;
+    int status = 0;
+    if (seconds <= 0) {
+        fprintf(stderr, "usage: leash SECONDS COMMAND...\n");
+        return NOT_STARTED;
+    }
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGTERM);
+    sigaddset(&awaited, SIGINT);
+    sigprocmask(SIG_BLOCK, &awaited, &before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t test = start(argv + 2, &before);
+    while (!has_ended(test, &status)) {
+        double left = deadline - now();
+        const struct timespec wait = { (time_t)left, (long)((left - (double)(time_t)left) * 1e9) };
+        int signal = left > 0 ? sigtimedwait(&awaited, NULL, &wait) : -1;
+        if (signal == SIGTERM || signal == SIGINT || now() >= deadline) {
+            fprintf(stderr, "leash: the test %s\n", signal > 0 ? "was interrupted" : "took too long");
+            end_all();
+            return TIMED_OUT;
+        }
+    }
+    end_all();
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
