@@ -14,6 +14,7 @@ TACHO = os.environ["TACHO"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINETO = os.path.join(HERE, "kineto")
 PATIENCE = int(os.environ.get("PATIENCE", "60"))  # the one limit of waits, in seconds: tests/CMakeLists.txt
+SIX_STEPS = (7276023678, 7292563162)  # of nsys/mnist_like
 LONGEST = 2000  # characters of a value that differs
 failures = 0
 
@@ -104,6 +105,17 @@ def read_terminal(leader):
 def unpack(path, into):
     with gzip.open(path) as packed, open(into, "wb") as out:
         out.write(packed.read())
+
+
+def unpack_mnist_like(into, part=None):
+    """The largest capture of nsys, a training run; `part`: of its events only those that begin from one moment to another, ns."""
+    unpack(f"{HERE}/nsys/mnist_like.sqlite.gz", into)
+    if part:
+        database = sqlite3.connect(into)
+        for name, in database.execute("SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) p WHERE p.name = 'start'").fetchall():
+            database.execute(f"DELETE FROM {name} WHERE start NOT BETWEEN ? AND ?", part)
+        database.commit()
+        database.close()
 
 
 def trace_events(path):

@@ -1,4 +1,4 @@
-"""What ncu printed on an H200 (ncu 2025.3, `--set basic` and `--set full` of shared/workloads/mix.cu) goes in, and comes out byte for byte: golden/ncu
+"""What ncu printed on an H200 (ncu 2025.3, `--set basic` and `--set full` of a program, mix.cu) goes in, and comes out byte for byte: golden/ncu
 has a launch of each kernel, with a part of the columns and without rules and warnings. A page can also be made from the other one."""
 
 import csv

@@ -168,10 +168,9 @@ def main():
         check_python(made)
         check_default(made, make(os.path.join(folder, "ours.sqlite"), is_ours=True))
         check_all(make(os.path.join(folder, "shuffled.sqlite"), shuffled=True), names)
-        fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
-        if os.path.exists(fixture):
-            database = sqlite3.connect(f"file:{fixture}?mode=ro&immutable=1", uri=True)
-            check_all(fixture, dict(database.execute("SELECT globalTid, value FROM ThreadNames JOIN StringIds ON nameId = id")))
+        capture = os.path.join(folder, "mnist_like.sqlite")
+        lib.unpack_mnist_like(capture)
+        check_all(capture, dict(sqlite3.connect(capture).execute("SELECT globalTid, value FROM ThreadNames JOIN StringIds ON nameId = id")))
     return lib.status()
 
 

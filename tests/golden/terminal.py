@@ -2,15 +2,15 @@
 one in csv, and what is left out is counted. Pipes, formats and --nsys-output=true keep nsys's layout.
 
 The captures: those of nsys in nsys/, two traces of torch.profiler in kineto/, one of threads that wait for a lock, recorded
-here, and a larger one of nsys where it lies beside the repository."""
+here."""
 
 import csv
 import fcntl
+import functools
 import json
 import os
 import pty
 import re
-import shutil
 import sqlite3
 import statistics
 import struct
@@ -24,7 +24,6 @@ import lib
 from lib import HERE, KINETO, TACHO, check, output, read_terminal, run, unpack
 
 SOURCE = os.environ["SOURCE"]
-LARGER = os.path.join(SOURCE, "..", "shared", "fixtures", "nsys", "mnist_like.sqlite")
 WIDTHS = (80, 120, 200)
 LISTS = ("cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync", "cuda_api_sync", "gpu_gaps", "gpu_time_util")  # as nsys has them
 MOST_ROWS, LEAST_ROWS, MOST_LINES = 20, 5, 120
@@ -119,6 +118,12 @@ def number_before(cells, end):
     return float((match[1] + (match[2] or "")).replace(",", "")) * scale, 0.5 * scale * 10.0 ** -max(len(match[2] or "") - 1, 0), match[3] or ""
 
 
+@functools.lru_cache(maxsize=None)
+def printed(*arguments):
+    """What a command printed: it is the same at every width."""
+    return output(*arguments)
+
+
 class Table:
     """The csv of a report."""
 
@@ -126,7 +131,7 @@ class Table:
         options = ":fold=true" if report in ("nvtx_sum", "nvtx_pushpop_sum", "nvtx_gpu_proj_sum", "nvtx_kern_sum", "thread_wait_sum") else ""
         options = ":short=true" if report == "gpu_metrics_sum" else options
         command = "analyze" if report in RULES else "stats"
-        header, *self.rows = csv.reader(output(command, "-q", "-f", "csv", "-r", report + options, "--rows=all", file).splitlines())
+        header, *self.rows = csv.reader(printed(command, "-q", "-f", "csv", "-r", report + options, "--rows=all", file).splitlines())
         parts = [re.fullmatch(r"(.*?)(?: \((ns|%|MB|B)\))?", name) for name in header]
         self.names, self.units = [part[1] for part in parts], [part[2] or "" for part in parts]
         self.known = known
@@ -222,9 +227,9 @@ def check_defaults(name, file, known):
 
 def check_analyze(what, file, known, text, width):
     """Lists of events share one line; other findings have tables, in the order of the first one."""
-    advice = lib.table("advice_sum", file)
+    advice = json.loads(printed("stats", "-q", "-f", "json", "-r", "advice_sum", file))
     impacts = {row["Rule"]: row["Impact (ns)"] for row in advice if not row["Confidence"]}  # causes of a replay have no other table
-    listed = {rule: len(json.loads(output("analyze", "-q", "-f", "json", "-r", f"{rule}:rows=-1", file) or "[]") or ()) for rule in LISTS}
+    listed = {rule: len(json.loads(printed("analyze", "-q", "-f", "json", "-r", f"{rule}:rows=-1", file) or "[]") or ()) for rule in LISTS}
     check_widths(what, width, text)
     blocks = split(text)
     for report, lines, more in blocks:
@@ -482,9 +487,8 @@ def make_captures():
     """The name and file of each."""
     for name in ("resnet18", "mix", "wait_stream"):
         unpack(os.path.join(HERE, "nsys", f"{name}.sqlite.gz"), f"{name}.sqlite")
-    if os.path.exists(LARGER):
-        shutil.copyfile(LARGER, "mnist_like.sqlite")
-    sources = {name: f"{name}.sqlite" for name in ("resnet18", "mix", "wait_stream", "mnist_like") if os.path.exists(f"{name}.sqlite")}
+    lib.unpack_mnist_like("mnist_like.sqlite")
+    sources = {name: f"{name}.sqlite" for name in ("resnet18", "mix", "wait_stream", "mnist_like")}
     sources.update({name: os.path.join(KINETO, f"{name}.json.gz") for name in ("train", "infer")})
     for name, source in sources.items():
         output("import", "-q", "-o", f"{name}.tacho", source)

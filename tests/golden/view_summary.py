@@ -3,14 +3,12 @@ place in the timeline that it is about: read here from the captures themselves."
 
 import os
 import re
-import shutil
 import sqlite3
 import sys
 import tempfile
 
-from lib import HERE, KINETO, Timeline, check, output, run, status, table, unpack
+from lib import HERE, KINETO, Timeline, check, output, run, status, table, unpack, unpack_mnist_like
 
-SHARED = os.path.join(HERE, "..", "..", "..", "shared", "fixtures", "nsys")
 PROGRAMS = os.environ.get("PROGRAMS", "")
 UNITS = {"ns": " (ns)", "time": " (ns)", "percent": " (%)", "bytes": " (B)", "none": "", "id": ""}
 
@@ -126,9 +124,8 @@ def captures():
         yield f"{name}.sqlite"
     unpack(os.path.join(KINETO, "train.json.gz"), "train.json")
     yield "train.json"
-    if os.path.exists(os.path.join(SHARED, "mnist_like.sqlite")):
-        shutil.copyfile(os.path.join(SHARED, "mnist_like.sqlite"), "mnist_like.sqlite")
-        yield "mnist_like.sqlite"
+    unpack_mnist_like("mnist_like.sqlite")
+    yield "mnist_like.sqlite"
     if os.path.exists(os.path.join(PROGRAMS, "contended")) and run("profile", "-o", "contended.tacho", os.path.join(PROGRAMS, "contended"))[0] == 0:
         yield "contended.tacho"
     else:

@@ -283,9 +283,9 @@ def check_hostile(folder):
         output("export", "-q", "-f", "true", "-t", kind, "--waiting", "-o", os.path.join(folder, "hostile.out"), path)
 
 
-def check_lines(fixture):
+def check_lines(trace):
     """Python was recorded: nearly all of the idle time has a cause and a line, and the sum is what GPUs did not work."""
-    rows, busy = table("gpu_idle_sum", fixture), table("cuda_gpu_busy", fixture)
+    rows, busy = table("gpu_idle_sum", trace), table("cuda_gpu_busy", trace)
     whole = sum(row["Total Time (ns)"] for row in rows)
     check("all idle time is in a row", sum(row["Span (ns)"] - row["Busy Time (ns)"] for row in busy), whole)
     explained = sum(row["Total Time (ns)"] for row in rows if row["Cause"] != "unknown" and re.search(r"\.py:\d+", row["Where"]))
@@ -304,15 +304,14 @@ def main():
             check_random(folder, seed)
         check_threads(folder)
         check_hostile(folder)
-        fixture = os.path.join(lib.HERE, "../../../shared/fixtures/nsys/mnist_like.sqlite")
-        if os.path.exists(fixture):
-            rows = table("gpu_idle_sum", fixture)
-            whole, unknown = (sum(row["Total Time (ns)"] for row in rows if row["Cause"] in causes) for causes in ({row["Cause"] for row in rows}, {"unknown"}))
-            check("of nsys's capture at least 95 % has a cause", True, unknown <= 0.05 * whole)
-        fixture = os.path.join(lib.HERE, "../../../shared/fixtures/kineto/train.json.gz")
-        if os.path.exists(fixture):
-            check("names without addresses", [], [row["What"] for row in table("gpu_idle_sum:detail", fixture) if " at 0x" in row["What"] + row["Where"]])
-            check_lines(fixture)
+        capture = os.path.join(folder, "mnist_like.sqlite")
+        lib.unpack_mnist_like(capture)
+        rows = table("gpu_idle_sum", capture)
+        whole, unknown = (sum(row["Total Time (ns)"] for row in rows if row["Cause"] in causes) for causes in ({row["Cause"] for row in rows}, {"unknown"}))
+        check("of nsys's capture at least 95 % has a cause", True, 0 < whole and unknown <= 0.05 * whole)
+        trace = os.path.join(lib.KINETO, "train.json.gz")
+        check("names without addresses", [], [row["What"] for row in table("gpu_idle_sum:detail", trace) if " at 0x" in row["What"] + row["Where"]])
+        check_lines(trace)
     return lib.status()
 
 

@@ -16,7 +16,6 @@ from lib import check, output, refusal
 
 PROCESS = (7 << 24) | (1 << 48)
 THREAD = PROCESS | 7
-SHARED = os.path.join(os.environ["SOURCE"], "..", "shared", "fixtures")
 
 
 def what_if(path, *changes):
@@ -70,12 +69,9 @@ def check_captures(folder):
     for name in ("train", "infer"):
         path = os.path.join(lib.KINETO, name + ".json.gz")
         check_capture(name, path, trace_span(path))
-    for name in ("nsys/mnist_like", "dlprof/nsys_profile"):
-        path = os.path.join(SHARED, name + ".sqlite")
-        if os.path.exists(path):
-            check_capture(name, path, nsys_span(path))
-        else:
-            print(f"skipped: {path} is not there")
+    path = os.path.join(folder, "mnist_like.sqlite")
+    lib.unpack_mnist_like(path)
+    check_capture("mnist_like", path, nsys_span(path))
 
 
 def check_launch_bound():
