@@ -13,7 +13,6 @@ import tempfile
 import lib
 from lib import HERE, check, run, take_over
 
-OLD = os.path.join(HERE, "..", "..", "..", "shared", "fixtures", "dlprof", "nsys_profile.sqlite")
 MUTATIONS = int(os.environ.get("IMPORT_MUTATIONS", "60"))
 
 
@@ -135,16 +134,17 @@ def not_exports():
 
 
 def old_file():
-    if not os.path.exists(OLD):
-        print("skipped: the file of an nsys of 2022 is not here")
-        return
-    got, theirs = take_over(OLD), sqlite3.connect(OLD)
-    for table, column in (("CUPTI_ACTIVITY_KIND_KERNEL", "shortName"), ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"), ("NVTX_EVENTS", "textId")):
-        query = f"SELECT t.start, t.end, s.value FROM {table} t LEFT JOIN StringIds s ON s.id = t.{column} ORDER BY t.rowid"
-        check(f"old file: {table}", True, theirs.execute(query).fetchall() == got.execute(query).fetchall())
-    check("old file: a table that has another name now", theirs.execute("SELECT streamId, contextId FROM TARGET_INFO_CUDA_NULL_STREAM").fetchall(),
-          got.execute("SELECT nullStreamId, contextId FROM TARGET_INFO_CUDA_CONTEXT_INFO").fetchall())
-    check("old file: what was left out", [], [n for n in notes(got) if n[2] == "unknown-table"])
+    old = lib.OldCapture("old.sqlite").write()
+    got, theirs = take_over(old), sqlite3.connect(old)
+    for table, text in (("CUPTI_ACTIVITY_KIND_KERNEL", "shortName"), ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"), ("NVTX_EVENTS", "textId")):
+        own = ", t.text" if text == "textId" else ""
+        query = f"SELECT t.start, t.end, s.value{own} FROM {table} t LEFT JOIN StringIds s ON s.id = t.{text} ORDER BY t.rowid"
+        check(f"old file: {table}", theirs.execute(query).fetchall(), got.execute(query).fetchall())
+    check("old file: a table that has another name now", [(7, 1, 7)], got.execute("SELECT nullStreamId, contextId, processId FROM TARGET_INFO_CUDA_CONTEXT_INFO").fetchall())
+    check("old file: DLProf's table", [("1", "PyTorch 1.13.1")], got.execute("SELECT gpuCount, framework FROM SystemInfo").fetchall())
+    check("old file: what was left out", [("CUPTI_ACTIVITY_KIND_KERNEL", "kernel_name", "unknown-column", None), ("CUPTI_ACTIVITY_KIND_KERNEL", "long_kernel_name", "unknown-column", None),
+                                          ("CUPTI_ACTIVITY_KIND_RUNTIME", "cuda_name", "unknown-column", None), ("CUPTI_ACTIVITY_KIND_RUNTIME", "kernel_name", "unknown-column", None)],
+          notes(got))
 
 
 def mutations():

@@ -195,3 +195,76 @@ class Made:
         database.commit()
         database.close()
         return self.path
+
+
+class OldCapture(Made):
+    """A run of a small network as nsys 2022 exported it and DLProf 1.8 completed it: with tables and columns that have other names now, the table SystemInfo, and the
+    ranges of DLProf's patches. Two layers, a convolution and a linear one; the figures of golden/dlprof.py and pyprof.py follow from the times here, ns."""
+
+    PROCESS = (7 << 24) | (1 << 48)
+    THREAD = PROCESS | 7
+    CONV_LONG_NAMES = "void implicit_convolve_sgemm<float, 128>(int)", "void implicit_convolve_sgemm<float, 1024>(int)"
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.correlation = 100
+        self.machine()
+        network, forward = "/<module>/Net::", "/<module>/Net::_call_impl/Net::forward/"
+        self.operator(100, 110, 190, network + "__init__/Conv2d::__init__/uniform_", ["run.py:9", "conv.py:20"], "Tensor", "uniform_", (2, 3, 3, 3))
+        for start, end, calls, shape in ((310, 1310, (("cudaMalloc", 320, 920), ("cudaMemcpyAsync", 950, 1000, 1010, 1030), ("cudaStreamSynchronize", 1000, 1200)), (2, 3, 3, 3)),
+                                         (1410, 1510, (("cudaMemcpyAsync", 1420, 1450, 1460, 1470), ("cudaStreamSynchronize", 1450, 1490)), (2,))):
+            self.operator(start - 10, start, end, network + "cuda/Conv2d::_apply/<lambda>/cuda", ["run.py:9"], "Tensor", "cuda", shape)
+            for call in calls:
+                self.call(*call)
+        self.call("cudaDeviceSynchronize", 1600, 1607)
+        self.range(1900, 1903, '{"model_config": {"emit_nvtx": true}}')
+        self.operator(2000, 2010, 2990, forward + "Conv2d::_call_impl/conv2d", ["run.py:12", "conv.py:44"], "torch.nn.functional", "conv2d", (4, 3, 8, 8), (2, 3, 3, 3), (2,))
+        self.range(2020, 2980, "aten::conv2d, seq = 0")
+        self.kernel(2100, 2110, 2200, 2300, "implicit_convolve_sgemm", self.CONV_LONG_NAMES[0], (9, 1, 1))
+        self.call("cudaMemsetAsync", 2120, 2125, 2310, 2314)
+        self.kernel(2130, 2150, 2400, 2460, "implicit_convolve_sgemm", self.CONV_LONG_NAMES[1], (18, 1, 1))
+        self.kernel(2160, 2170, 2450, 2480, "computeOffsetsKernel", "cudnn::computeOffsetsKernel(Params)", (2, 3, 4), stream=8)
+        for number, (start, end, call, call_end, begin, done) in enumerate(((3110, 3190, 3140, 3146, 3150, 3170), (3310, 3400, 3340, 3348, 3360, 3372))):
+            self.operator(start - 10, start, end, forward + ("relu(2)" if number else "relu"), ["run.py:13"], "torch.nn.functional", "relu", (4, 2, 6, 6))
+            self.operator(start + 10, start + 11, start + 19, forward + "relu/has_torch_function_unary", ["run.py:13", "functional.py:5"], "torch", "has_torch_function_unary")
+            self.kernel(call, call_end, begin, done, "vectorized_elementwise_kernel", "void at::native::vectorized_elementwise_kernel<4>(int)", (5, 1, 1))
+        self.operator(3500, 3510, 3690, forward + "Linear::_call_impl(2)/linear", ["run.py:14"], "torch.nn.functional", "linear", (4, 72), (5, 72), (5,))
+        self.range(3520, 3680, "aten::linear, seq = 3")
+        self.kernel(3540, 3550, 3600, 3640, "volta_sgemm_32x32_sliced1x4_tn", "volta_sgemm_32x32_sliced1x4_tn", (4, 1, 5))
+        self.kernel(3560, 3566, 3695, 3705, "splitKreduce_kernel", "void splitKreduce_kernel<float>(int)", (1, 1, 1))
+        self.call("cudaDeviceSynchronize", 3800, 3805)
+
+    def machine(self):
+        self.add("SystemInfo", gpuCount="1", driverVersion="520.61.05", cudaVersion="11.8", cudnnVersion="", framework="PyTorch 1.13.1", nsysVersion="2022.4.2.1", cpuModel="A CPU")
+        self.add("EXPORT_META_DATA", name="EXPORT_SCHEMA_VERSION", value="2.10.0")
+        self.add("TARGET_INFO_GPU", vmId=1, id=0, name="A GPU", smCount=40)
+        self.add("TARGET_INFO_CUDA_NULL_STREAM", streamId=7, hwId=0, vmId=1, processId=7, deviceId=0, contextId=1)
+        self.add("TARGET_INFO_CUDA_STREAM", streamId=8, hwId=0, vmId=1, processId=7, contextId=1, priority=0, flag=1)
+        self.add("PROCESSES", globalPid=self.PROCESS, pid=7, name="python3")
+        self.add("ThreadNames", nameId=self.text("python3"), priority=0, globalTid=self.THREAD)
+
+    def range(self, start, end, text):
+        self.add("NVTX_EVENTS", start=start, end=end, eventType=59, text=text, globalTid=self.THREAD, textId=None, domainId=0)
+
+    def operator(self, trace, start, end, name, lines, module, op, *shapes):
+        """The range with the stack around the range of the call; it ends 10 ns after it."""
+        self.range(trace, end + 10, str({"traceMarker": lines, "funcStack": name}))
+        self.range(start, end, str({"mod": module, "op": op, "args": [{"name": "", "type": "tensor", "shape": shape, "dtype": "float32"} for shape in shapes]}))
+
+    def call(self, name, start, end, begin=None, done=None):
+        """A CUDA call, and the copy or fill that it launches."""
+        self.correlation += 1
+        name += "_v3020"
+        self.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start, end=end, eventClass=0, globalTid=self.THREAD, correlationId=self.correlation, nameId=self.text(name), returnValue=0,
+                 callchainId=None, cuda_name=name, kernel_name=None)
+        work = dict(start=begin, end=done, deviceId=0, contextId=1, streamId=7, correlationId=self.correlation, globalPid=self.PROCESS)
+        if "Memcpy" in name:
+            self.add("CUPTI_ACTIVITY_KIND_MEMCPY", **work, bytes=216, copyKind=1, deprecatedSrcId=None, srcKind=0, dstKind=2)
+        elif "Memset" in name:
+            self.add("CUPTI_ACTIVITY_KIND_MEMSET", **work, value=0, bytes=64, memKind=2)
+
+    def kernel(self, call, call_end, start, end, name, long_name, grid, stream=7):
+        self.call("cudaLaunchKernel", call, call_end)
+        self.add("CUPTI_ACTIVITY_KIND_KERNEL", start=start, end=end, deviceId=0, contextId=1, streamId=stream, correlationId=self.correlation, globalPid=self.PROCESS,
+                 demangledName=self.text(long_name), shortName=self.text(name), mangledName=None, gridX=grid[0], gridY=grid[1], gridZ=grid[2], blockX=32, blockY=2, blockZ=1,
+                 kernel_name=name, long_kernel_name=long_name)

@@ -72,6 +72,8 @@ def check_captures(folder):
     path = os.path.join(folder, "mnist_like.sqlite")
     lib.unpack_mnist_like(path)
     check_capture("mnist_like", path, nsys_span(path))
+    path = lib.OldCapture(os.path.join(folder, "old.sqlite")).write()
+    check_capture("an nsys of 2022", path, nsys_span(path))
 
 
 def check_launch_bound():
