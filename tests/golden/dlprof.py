@@ -172,7 +172,9 @@ def every_report():
         check(f"json of {name}", as_json(expected), text)
     summary = cells("old/dlprof_summary.csv")
     check("the program that made the summary", ["DLProf Version", "DLProf Build"], [row[0] for row in summary[8:10]])
-    check("summary", SUMMARY, summary[:8] + summary[10:])
+    check("rows of the summary", len(SUMMARY) + 2, len(summary))
+    for expected, got in zip(SUMMARY, summary[:8] + summary[10:]):
+        check("summary", expected, got)
     summary = json.load(open("old/dlprof_summary.json"))
     check("summary as json", [3805, 58.8, 9, 7],
           [summary["Summary Report"]["Wall Clock Time (ns)"], round(summary["Summary Report"]["CPU Duration %"], 1),

@@ -58,16 +58,16 @@ def on_terminal(width, *arguments, **environment):
     return text
 
 
+@functools.lru_cache(maxsize=None)
+def cells_of_character(character):
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return ()
+    return (character, "") if unicodedata.east_asian_width(character) in "WF" else (character,)
+
+
 def cells_of(line):
     """The line as a terminal shows it: one entry for each column, the second of a wide character empty."""
-    cells = []
-    for character in line:
-        if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-            continue
-        cells.append(character)
-        if unicodedata.east_asian_width(character) in "WF":
-            cells.append("")
-    return cells
+    return [cell for character in line for cell in cells_of_character(character)]
 
 
 def check_widths(what, width, text):
