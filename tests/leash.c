@@ -4,8 +4,6 @@
  * 1000` of a case that failed halfway) would hold up the whole run. The leash adopts orphans of the test as their
  * subreaper, and kills all that is left when the test ends, when its time is over, or when the run is interrupted. It
  * exits with the status of the test. */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
