@@ -1,4 +1,4 @@
-"""The docs name things that exist: links, headings, paths. The design page shows every folder of src/ and the table of dependencies."""
+"""The docs name things that exist: links, headings, paths, and CI the scripts that it calls. The design page shows every folder of src/ and the table of dependencies."""
 
 import glob
 import os
@@ -71,6 +71,11 @@ class Docs(unittest.TestCase):
                     if PATH.match(word) and not PLACEHOLDER.search(word) and not glob.glob(os.path.join(SOURCE, word)):
                         dead.append(f"{os.path.relpath(page, SOURCE)}: {word}")
         self.assertEqual(dead, [])
+
+    def test_workflow_calls_scripts_that_exist(self):
+        called = set(re.findall(r"\bscripts/[\w-]+", read(os.path.join(SOURCE, ".github", "workflows", "ci.yml"))))
+        self.assertLessEqual({"scripts/build", "scripts/test", "scripts/dist"}, called)
+        self.assertEqual({script for script in called if not os.access(os.path.join(SOURCE, script), os.X_OK)}, set())
 
     def test_design_names_every_folder(self):
         """An item of the list: a folder, and after it others beside it."""
