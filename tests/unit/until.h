@@ -23,7 +23,7 @@ static inline void until_next(time_t deadline, const char *condition)
     sched_yield();
 }
 
-#define WAIT_UNTIL(condition)                                                                                               \
+#define WAIT_UNTIL(condition)                                                                                          \
     for (time_t until_end = until_deadline(); !(condition); until_next(until_end, #condition))
 
 #endif
