@@ -2,6 +2,7 @@
  * strings could not be told from their numbers. */
 #include "cut.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -391,7 +392,8 @@ static void say_what_is_left(const struct export_options *options, const struct 
                   (double)density->to_ns / 1e9, share * 100, density->where);
 }
 
-/* Tries smaller windows until one fits: the next guess scales the last one by its size. */
+/* Tries smaller windows until one fits: the next guess scales the last one by its size, further each time, because what
+ * every part has (names, processes) does not shrink with the window. */
 static int cut_to(struct report *report, const char *path, const struct export_options *options, uint64_t most,
                   uint64_t bytes, struct error *err)
 {
@@ -405,7 +407,7 @@ static int cut_to(struct report *report, const char *path, const struct export_o
     if ((code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err)) != 0)
         return code;
     for (int try = 0; try < TRIES; try++) {
-        share *= AIM * (double)most / (double)bytes;
+        share *= pow(AIM * (double)most / (double)bytes, try + 1);
         overview.window = cut_window(&density, share);
         if ((code = write_window(path, &overview, &bytes, err)) != 0)
             return code;
