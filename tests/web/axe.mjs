@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { assert, finish, openPage, openTab, report, serve, settled, skip, test } from "./lib.mjs";
+import { all, assert, finish, openPage, openTab, report, serve, settled, skip, test } from "./lib.mjs";
 
 function loadAxe() {
   try {
@@ -28,7 +28,7 @@ const selected = /** a kernel, so that its details are there */ async (page) => 
   await page.keyboard.press(".");
 };
 
-for (const colorScheme of ["light", "dark"]) {
+for (const colorScheme of all ? ["light", "dark"] : ["light"]) {
   const { page, context } = await openPage(server.address, { colorScheme });
   await page.waitForFunction(() => window.tachoTest !== undefined);
   await settled(page);

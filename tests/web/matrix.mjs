@@ -2,7 +2,7 @@
 // messages of a pair, and the way to their calls and to the table; of many ranks several share a cell.
 
 import { readFileSync } from "node:fs";
-import { assert, finish, firefox, hasFirefox, settled as pictured, shot, test, until, view } from "./lib.mjs";
+import { all, assert, finish, firefox, hasFirefox, settled as pictured, shot, test, until, view } from "./lib.mjs";
 import { madeJob, US } from "./made_job.mjs";
 
 const MESSAGES = [[0, 1, 992, 1], [1, 2, 100_000, 3], [2, 0, 40, 5]];
@@ -113,7 +113,7 @@ await test("a report without messages has no matrix", async () => {
   assert.equal(await none.page.locator(".dock.closed").count(), 1);
 });
 
-if (!hasFirefox()) console.log("without Firefox, which is not installed");
+if (!all || !hasFirefox()) console.log("without Firefox: scripts/test --all installs it");
 else await test("Firefox: the same matrix, and the messages of a pair", async () => {
   const browser = await firefox();
   await browser.send("WebDriver:SetWindowRect", { width: 1280, height: 1000 });

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { assert, finish, firefox, hasFirefox, openPage, report, scratch, settled, shot, skip, test, until, view } from "./lib.mjs";
+import { all, assert, finish, firefox, hasFirefox, openPage, report, scratch, settled, shot, skip, test, until, view } from "./lib.mjs";
 
 if (!existsSync(join(process.env.PAGE ?? "", "tacho.wasm"))) skip("tacho.wasm was not built");
 
@@ -66,7 +66,7 @@ await test("cut to a size, the rest is an overview", async () => {
 });
 
 let browser = null;
-if (!hasFirefox()) console.log("without Firefox, which is not installed");
+if (!all || !hasFirefox()) console.log("without Firefox: scripts/test --all installs it");
 else await test("Firefox starts", async () => (browser = await firefox()));
 const inFirefox = (script) => browser.run(script);
 
