@@ -1,5 +1,5 @@
 """The folders of src/ depend on each other one way, as cmake/dependencies.txt says, and so do the files. Every file is found by its
-name, in a folder that can be taken in at a glance."""
+name."""
 
 import collections
 import os
@@ -13,8 +13,6 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Headers of libraries, and the library that brings each.
 LIBRARIES = {"zstd.h": "zstd", "zlib.h": "z", "lzma.h": "lzma", "xxhash.h": "xxhash", "sqlite3.h": "sqlite3", "event2/": "event_core",
              "libiberty/": "iberty", "elfutils/": "dw"}
-
-MOST_FILES = 40  # in one folder, those of its subfolders not counted
 
 STAND_INS = "wasm/include"  # named after the headers of the system that they stand in for
 
@@ -148,10 +146,6 @@ class Dependencies(unittest.TestCase):
                     edges[one].add(two)
                     edges[two]  # a node, even if it includes nothing
         self.assertEqual(circles(edges), [])
-
-    def test_folders_are_small(self):
-        counts = collections.Counter(os.path.dirname(file) for file in self.files)
-        self.assertEqual([(folder, count) for folder, count in counts.items() if count > MOST_FILES], [])
 
     def test_a_name_is_of_one_folder(self):
         """A stack trace, a log line and a search name files without their folders."""

@@ -5,6 +5,8 @@ import os
 import re
 import unittest
 
+import dependencies
+
 SOURCE = os.environ["SOURCE"]
 LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
@@ -77,17 +79,24 @@ class Docs(unittest.TestCase):
         self.assertLessEqual({"scripts/build", "scripts/test", "scripts/dist"}, called)
         self.assertEqual({script for script in called if not os.access(os.path.join(SOURCE, script), os.X_OK)}, set())
 
-    def test_design_names_every_folder(self):
-        """An item of the list: a folder, and after it others beside it."""
-        named = set()
-        for row in re.findall(r"^- (`[^:]*`):", self.design, flags=re.M):
-            first, *others = CODE.findall(row)
-            named |= {first} | {os.path.join(os.path.dirname(first), other) for other in others}
-        root = os.path.join(SOURCE, "src")
-        folders = {os.path.relpath(folder, root) for folder, _, names in os.walk(root)
-                   if any(name.endswith(".c") for name in names)}
-        self.assertEqual(folders - named, set(), "not on docs/design.md")
-        self.assertEqual({folder for folder in named if not os.path.isdir(os.path.join(root, folder))}, set(), "not in src/")
+    def folders(self):
+        """The folders of the list on the design page, in its order."""
+        part = self.design.partition("\n## The folders of src/\n")[2].partition("\n## ")[0]
+        return re.findall(r"^- `([^`]*)`: \S", part, flags=re.M)
+
+    def test_design_has_a_line_for_every_folder(self):
+        self.assertEqual(sorted(self.folders()), sorted({os.path.dirname(file) for file in dependencies.all_files()}))
+
+    def test_folders_stand_after_those_that_they_see(self):
+        sees = dependencies.closure(dependencies.read_table()[0])
+        rows, wrong = [], []
+        for folder in self.folders():
+            row = folder
+            while row not in sees:
+                row = os.path.dirname(row)
+            wrong += [f"{folder} stands after {before}, which sees it" for before in rows if before != row and row in sees[before]]
+            rows.append(row)
+        self.assertEqual(wrong, [])
 
     def test_picture_is_the_table_of_dependencies(self):
         picture = {row.split()[0]: arrow.split() for row, arrow in re.findall(r"^│[^│]*│ ([^│]*)│ →([^│]*)│$", self.design, flags=re.M)}
