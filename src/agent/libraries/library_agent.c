@@ -14,11 +14,6 @@
 #include "agent/nvtx/nvtx_agent.h"
 #include "wire/wire_libraries.h"
 
-static const char *const domain_names[] = {
-#define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
-#include "wire/libraries.def"
-#undef LIBRARY
-};
 _Static_assert(WIRE_LIBRARY_COUNT <= 16, "the low bits of a frame's address say which library");
 
 static _Atomic uint32_t domains_told[WIRE_LIBRARY_COUNT];
@@ -33,14 +28,6 @@ static void prepare(void)
         atomic_store(&nvtx.domains[library_domain(i)], NVTX_DOMAIN_LIBRARY);
 }
 
-int library_owns(const struct nvtx_text *name)
-{
-    for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARY)) && i < WIRE_LIBRARY_COUNT; i++)
-        if ((wire_library(agent.arena)->wanted & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, domain_names[i]))
-            return 1;
-    return 0;
-}
-
 static __attribute__((noinline)) uint32_t give_number(const struct agent_library_call *call)
 {
     uint32_t domain = library_domain(call->library);
@@ -49,7 +36,7 @@ static __attribute__((noinline)) uint32_t give_number(const struct agent_library
             .type = WIRE_NVTX_DOMAIN,
             .domain = domain,
             .head = &(uint64_t){ 0 },
-            .text = nvtx_ascii(domain_names[call->library]),
+            .text = nvtx_ascii(nvtx_library_domains[call->library]),
         });
     uint32_t id = nvtx_register(domain, nvtx_ascii(call->name));
     atomic_store_explicit(call->name_id, id, memory_order_relaxed);

@@ -77,6 +77,8 @@ static inline uint32_t library_domain(uint32_t library)
     return library + 1;
 }
 
+extern const char *const nvtx_library_domains[WIRE_LIBRARY_COUNT]; /* the names of these domains, by library */
+
 /* The source that counts an event of this domain. NVTX events of a library count as NVTX if NVTX is recorded. */
 static inline enum wire_source nvtx_source(uint32_t domain)
 {
@@ -180,9 +182,6 @@ const void *nvtx_new_domain(struct nvtx_text name);
 
 /* Registers a string with the collector and returns its id; 0 when all are taken. */
 uint32_t nvtx_register(uint32_t domain, struct nvtx_text text);
-
-/* True if a domain of this name belongs to a library that the user selected. */
-int library_owns(const struct nvtx_text *name);
 
 /* A range has the name that the capture waits for, but another domain: recorded once, to explain an empty capture. */
 int nvtx_elsewhere_told(void);

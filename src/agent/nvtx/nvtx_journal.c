@@ -296,6 +296,21 @@ static int listed(const char *list, const struct nvtx_text *name)
     return 0;
 }
 
+const char *const nvtx_library_domains[WIRE_LIBRARY_COUNT] = {
+#define LIBRARY(id, name, domain) [WIRE_LIBRARY_##id] = domain,
+#include "wire/libraries.def"
+#undef LIBRARY
+};
+
+/* Whether a domain of this name belongs to a library that the user selected. */
+static int is_of_library(const struct nvtx_text *name)
+{
+    for (uint32_t i = 0; (agent.sources & WIRE_BIT(LIBRARY)) && i < WIRE_LIBRARY_COUNT; i++)
+        if ((wire_library(agent.arena)->wanted & WIRE_LIBRARY_BIT(i)) && nvtx_text_is(name, nvtx_library_domains[i]))
+            return 1;
+    return 0;
+}
+
 /* name: NULL for the default domain. */
 static uint8_t domain_flags(const struct nvtx_text *name)
 {
@@ -307,7 +322,7 @@ static uint8_t domain_flags(const struct nvtx_text *name)
     int begins = !trigger ? !name
                           : strcmp(trigger, "*") == 0 || (name && nvtx_text_is(name, trigger)) ||
                                 (!name && strcmp(trigger, "default") == 0);
-    return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (name && library_owns(name) ? NVTX_DOMAIN_LIBRARY : 0) |
+    return (uint8_t)((on ? NVTX_DOMAIN_ON : 0) | (name && is_of_library(name) ? NVTX_DOMAIN_LIBRARY : 0) |
                      (begins ? NVTX_DOMAIN_TRIGGER : 0));
 }
 
