@@ -1,4 +1,6 @@
 /* cpu_event_sum: totals and rates of the counters of CPU and kernel, and metrics that are ratios of two of them. */
+#include "cpu_event_sum.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +8,6 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/row_cursor.h"
-#include "analyze/model/cpu_metrics.h"
 #include "analyze/registry.h"
 
 const struct cpu_metric cpu_metrics[CPU_METRICS] = {

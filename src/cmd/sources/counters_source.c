@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/model/cpu_metrics.h"
+#include "analyze/reports/cpu_event_sum.h"
 #include "cmd/cmd_source.h"
 #include "cmd/profile/profile_settings.h"
+#include "collect/sources/perf/counter_rows.h"
 #include "scope.h"
 
 struct settings {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/doctor/system_file.h"
-#include "collect/collect.h"
+#include "collect/sources/perf/perf_events.h"
 
 /* How the kernel's perf events could be had, and more of them. */
 static void allow_perf(struct finding *finding, int level, int is_level)

@@ -21,20 +21,6 @@ struct collect_cpu_options {
     uint32_t stack_bytes;           /* stack copied with DWARF; 0: as much as fits */
 };
 
-/* Counters: those of the kernel first, then those of the CPU's cores. */
-enum { COLLECT_COUNTERS_OS = 9, COLLECT_COUNTERS = 19 };
-struct collect_counter {
-    const char *name, *about; /* NULL: the end of the list */
-    uint32_t type, config;    /* for perf_event_open() */
-    int in_kernel;            /* it counts events inside the kernel only */
-};
-extern const struct collect_counter collect_counters[COLLECT_COUNTERS + 1];
-
-/* Tries to open a counter: 0, or -errno. collect_counter_refusal() returns the meaning of that error as the end of a
- * sentence. */
-int collect_counter_probe(const struct collect_counter *event, int system_wide, int *with_kernel);
-const char *collect_counter_refusal(const struct collect_counter *event, int error);
-
 struct collect_counter_options {
     enum collect_scope scope;
     /* Bits by index in collect_counters; by_default: those that are on without being requested by name. */
@@ -55,14 +41,5 @@ struct collect_cpu_result {
     uint64_t throttled;   /* how often the kernel reduced the sampling rate */
     uint64_t cut, broken; /* stacks whose copy was too short; stacks that could not be unwound to their end */
 };
-
-/* What this machine allows, found by trying; nothing stays open. */
-struct collect_cpu_probe {
-    int error;                           /* errno of the last refusal if nothing works; 0: something does */
-    const char *event;                   /* "cycles" or "cpu-clock" */
-    int kernel;                          /* 1: samples include the kernel */
-    int system_wide, switches, branches; /* 1: available */
-};
-struct collect_cpu_probe collect_cpu_probe(void);
 
 #endif

@@ -2,6 +2,8 @@
  *
  * There is one counting perf event for each counter and CPU, on the program's processes or on all. They are only read,
  * never sampled, so they cost the program next to nothing. */
+#include "counter_rows.h"
+
 #include <errno.h>
 #include <event2/event.h>
 #include <linux/perf_event.h>

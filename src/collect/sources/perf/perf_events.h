@@ -57,6 +57,15 @@ struct perf_events {
 int perf_events_choose(const struct collect_cpu_options *options, int starts_later, struct perf_choice *choice,
                        void (*note)(void *context, int is_asked, const char *sentence), void *context);
 
+/* What this machine allows, found by trying; nothing stays open. */
+struct collect_cpu_probe {
+    int error;                           /* errno of the last refusal if nothing works; 0: something does */
+    const char *event;                   /* "cycles" or "cpu-clock" */
+    int kernel;                          /* 1: samples include the kernel */
+    int system_wide, switches, branches; /* 1: available */
+};
+struct collect_cpu_probe collect_cpu_probe(void);
+
 /* perf_event_open(): a descriptor, or -errno. */
 struct perf_event_attr;
 int perf_open(struct perf_event_attr *attributes, pid_t pid, int cpu);

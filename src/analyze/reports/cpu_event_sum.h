@@ -1,6 +1,6 @@
 /* Metrics that are quotients of two counters of the CPU. */
-#ifndef TACHO_ANALYZE_MODEL_CPU_METRICS_H
-#define TACHO_ANALYZE_MODEL_CPU_METRICS_H
+#ifndef TACHO_ANALYZE_REPORTS_CPU_EVENT_SUM_H
+#define TACHO_ANALYZE_REPORTS_CPU_EVENT_SUM_H
 
 enum { CPU_METRICS = 3 };
 struct cpu_metric {
