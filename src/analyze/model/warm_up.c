@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "analyze/engine/statistics.h"
-#include "analyze/model/steps.h"
 #include "base/saturating.h"
+#include "steps.h"
 
 enum { STEADY_RUN = 3 };
 
