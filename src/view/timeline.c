@@ -9,7 +9,6 @@
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/idle/idle_rows.h"
-#include "view/lists/lists.h"
 #include "view/load/counter_points.h"
 #include "view/load/counter_sources.h"
 #include "view/load/derived.h"
@@ -18,8 +17,6 @@
 #include "view/load/lanes.h"
 #include "view/load/rank_map.h"
 #include "view/load/row_tree.h"
-#include "view/steps/steps_answers.h"
-#include "view/summary/summary_answer.h"
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
@@ -236,30 +233,12 @@ void view_close(struct view *view)
 
 static const struct request {
     const char *name, *content_type;
-    enum view_lane lane, lane_of_ranks; /* of a request about some ranks: a page asks about and rows first */
+    enum view_lane lane, lane_of_ranks; /* of a request about some ranks */
     int (*answer)(struct view *view, const struct arguments *arguments, struct text *out, struct error *err);
 } requests[] = {
-    { "about", JSON, VIEW_LANE_NOW, VIEW_LANE_RANKS, view_about },
-    { "rows", JSON, VIEW_LANE_NOW, VIEW_LANE_RANKS, view_rows },
-    { "tile", BINARY, VIEW_LANE_NOW, VIEW_LANE_NOW, view_tile },
-    { "names", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_names },
-    { "idle", JSON, VIEW_LANE_IDLE, VIEW_LANE_IDLE, view_idle },
-    { "overview", BINARY, VIEW_LANE_OVERVIEW, VIEW_LANE_OVERVIEW, view_overview },
-    { "at", JSON, VIEW_LANE_NOW, VIEW_LANE_NOW, view_at },
-    { "event", JSON, VIEW_LANE_EVENT, VIEW_LANE_EVENT, view_event },
-    { "find", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_find },
-    { "next", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_next },
-    { "events", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_events },
-    { "siblings", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_siblings },
-    { "selection", JSON, VIEW_LANE_FIND, VIEW_LANE_FIND, view_selection },
-    { "table", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_table },
-    { "matrix", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_matrix },
-    { "steps", JSON, VIEW_LANE_OVERVIEW, VIEW_LANE_OVERVIEW, view_steps },
-    { "diff", JSON, VIEW_LANE_TABLE, VIEW_LANE_TABLE, view_diff },
-    { "flame", JSON, VIEW_LANE_FLAME, VIEW_LANE_FLAME, view_flame },
-    { "advice", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_advice },
-    { "summary", JSON, VIEW_LANE_ADVICE, VIEW_LANE_ADVICE, view_summary_answer },
-    { "sql", JSON, VIEW_LANE_SQL, VIEW_LANE_SQL, view_sql },
+#define REQUEST(name, type, lane, of_ranks) { #name, type, VIEW_LANE_##lane, VIEW_LANE_##of_ranks, view_##name },
+#include "view/answer/requests.def"
+#undef REQUEST
     { NULL, NULL, VIEW_LANE_NOW, VIEW_LANE_NOW, NULL },
 };
 

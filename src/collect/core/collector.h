@@ -15,6 +15,7 @@
 
 struct children;
 struct event_base;
+struct process;
 struct process_table;
 struct unattached;
 

@@ -1,6 +1,6 @@
 /* The request events: a page of a list of events, in any order. */
 #include "event_pages.h"
-#include "lists.h"
+#include "view/answer/answers.h"
 #include "view/answer/row_answers.h"
 
 enum { USUAL_LIMIT = 200, MOST_LIMIT = 10000, MOST_BINS = 4096 };

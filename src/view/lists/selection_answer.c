@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cancel.h"
 #include "event_filter.h"
-#include "lists.h"
+#include "view/answer/answers.h"
 
 enum { USUAL_NAMES = 200, MOST_NAMES = 10000, EVENTS_A_CHECK = 1 << 16 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "event_pages.h"
-#include "lists.h"
+#include "view/answer/answers.h"
 
 enum { BARS = 32, WIDE = 8 }; /* from a ratio of WIDE on, bars are as wide as their durations are long */
 

@@ -17,6 +17,10 @@
 #include "row_types.h"
 #include "view/work/work_kinds.h"
 
+struct answer_cache;
+struct rank_views;
+struct view_overview;
+
 #define VIEW_FURTHEST (INT64_C(1) << 61)  /* times of the report are cut there */
 #define VIEW_LAST_TIME (INT64_C(1) << 53) /* since the origin: all smaller numbers are exact in a double */
 

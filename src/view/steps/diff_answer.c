@@ -5,7 +5,7 @@
 #include "analyze/registry.h"
 #include "analyze/reports/run_sum.h"
 #include "base/path.h"
-#include "steps_answers.h"
+#include "view/answer/answers.h"
 #include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
 

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cancel.h"
 #include "step_strips.h"
-#include "steps_answers.h"
+#include "view/answer/answers.h"
 #include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
 #include "view/load/event_search.h"

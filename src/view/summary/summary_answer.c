@@ -1,7 +1,5 @@
 /* The request summary: parts of the summary are read one after the other, the quick ones first, and each answer has
  * those that were read so far. */
-#include "summary_answer.h"
-
 #include <stdlib.h>
 
 #include "analyze/reports/run_sum.h"
@@ -11,6 +9,7 @@
 #include "base/json_write.h"
 #include "summary_places.h"
 #include "view/answer/answer_cache.h"
+#include "view/answer/answers.h"
 #include "view/answer/event_fields.h"
 #include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
@@ -268,7 +267,7 @@ static void add_object(struct text *out, const char *member, const struct text *
     text_addf(out, "\"%s\":%s,", member, object->length ? text_string(object) : "null");
 }
 
-int view_summary_answer(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
+int view_summary(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
     struct answer_cache *cache = view->cache;
     int64_t step = 0, quick = 0;
