@@ -14,9 +14,10 @@
 #include "outfile.h"
 
 const struct exporter *const exporters[] = {
-    &export_sqlite,   &export_csv,    &export_json,     &export_jsonlines, &export_text,   &export_arrow,
-    &export_arrowdir, &export_chrome, &export_perfetto, &export_stacks,    &export_folded, &export_speedscope,
-    &export_pprof,    &export_svg,    &export_tacho,    &export_html,      NULL,
+#define EXPORTER(name) &export_##name,
+#include "exporters.def"
+#undef EXPORTER
+    NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

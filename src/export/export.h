@@ -28,8 +28,8 @@ const struct exporter *exporter_find(const char *name);
 int export_file(const struct exporter *exporter, struct report *report, const char *path, int overwrite,
                 const struct export_options *options, struct error *err);
 
-extern const struct exporter export_sqlite, export_csv, export_json, export_jsonlines, export_text, export_chrome,
-    export_perfetto, export_stacks, export_folded, export_speedscope, export_pprof, export_svg, export_tacho,
-    export_html, export_arrow, export_arrowdir;
+#define EXPORTER(name) extern const struct exporter export_##name;
+#include "exporters.def"
+#undef EXPORTER
 
 #endif
