@@ -14,37 +14,12 @@
 
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
-/* clang-format off */
 const struct command *const commands[] = {
-    &command_profile,
-    &command_summary,
-    &command_stats,
-    &command_analyze,
-    &command_view,
-    &command_ops,
-    &command_sql,
-    &command_diff,
-    &command_what_if,
-    &command_recipe,
-    &command_dlprof,
-    &command_pyprof,
-    &command_ncu,
-    &command_dmon,
-    &command_pmon,
-    &command_topo,
-    &command_top,
-    &command_info,
-    &command_doctor,
-    &command_export,
-    &command_import,
-    &command_merge,
-    &command_recover,
-    &command_completion,
-    &command_version,
-    &command_help_row,
+#define COMMAND(name) &command_##name,
+#include "commands.def"
+#undef COMMAND
     NULL,
 };
-/* clang-format on */
 
 static const char *called_as = "tacho"; /* argv[0] */
 static int stdout_failure;              /* the errno of a write to stdout that failed */

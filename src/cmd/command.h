@@ -60,7 +60,7 @@ const struct option *command_option_table(const struct command *command);
 /* The command of that name, or NULL. */
 const struct command *command_find(const char *name);
 
-/* Add the help of a command, and of all commands, as wide as the terminal allows. */
+/* Add the help of a command, and of all commands, as wide as the terminal allows: help_text.c. */
 void command_help(const struct command *command, struct text *out);
 void commands_help(struct text *out);
 
@@ -68,9 +68,8 @@ void commands_help(struct text *out);
  * display_add_quoted(). */
 const char *command_name(void);
 
-extern const struct command command_profile, command_summary, command_stats, command_analyze, command_info,
-    command_doctor, command_recover, command_import, command_merge, command_export, command_sql, command_ops,
-    command_diff, command_what_if, command_recipe, command_dlprof, command_pyprof, command_ncu, command_dmon,
-    command_pmon, command_topo, command_top, command_view, command_completion, command_version, command_help_row;
+#define COMMAND(name) extern const struct command command_##name;
+#include "commands.def"
+#undef COMMAND
 
 #endif

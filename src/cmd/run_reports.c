@@ -466,6 +466,22 @@ free_name:
     return code != 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
+static int add_stats_defaults(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
+                              struct error *err)
+{
+    const struct analysis *defaults[WANTED_MOST];
+    size_t count = for_people ? analysis_defaults_for_people(report, defaults, WANTED_MOST, lacking)
+                              : analysis_defaults(report, defaults, WANTED_MOST);
+
+    for (size_t i = 0; i < count; i++)
+        if (selection_add(list, defaults[i], err) != 0)
+            return err->code;
+    return 0;
+}
+
+const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", "No rows in",
+                                                     add_stats_defaults };
+
 int run_reports_defaults(struct report *report, const char *path, struct error *err)
 {
     static const struct run_reports_settings none;

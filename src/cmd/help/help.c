@@ -1,167 +1,351 @@
-/* tacho help and tacho version, and the help of every command, made from the table of commands. It fits the terminal:
- * widths are counted in columns, not in bytes. */
-#include "help.h"
-
+/* tacho help and tacho version; manual pages, made from the table of commands: installed as tacho-COMMAND(1).
+ *
+ * Those are in the man macros of roff: plain requests only, so that groff and mandoc both show them, and ASCII only, so
+ * that no locale is needed. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cmd/print/display.h"
-#include "cmd/print/print.h"
+#include "base/utf8.h"
+#include "cmd/help_text.h"
 
-enum { INDENT = 32, NARROW_INDENT = 8, COMMAND_INDENT = 15, EXAMPLE_INDENT = 6 };
+enum { LINE_LENGTH = 78 };
 
-/* Where the text goes, and how it is laid out. */
-struct page {
-    struct text *out;
-    size_t width;  /* of the terminal, DISPLAY_LINE at most */
-    size_t indent; /* of what explains an option */
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+/* Characters that roff interprets, and those that it has names for. */
+static const struct {
+    uint32_t code;
+    const char *roff;
+} characters[] = {
+    { '\\', "\\e" },         { '-', "\\-" },       { '\'', "\\(aq" },  { '`', "\\(ga" },     { '^', "\\(ha" },
+    { '~', "\\(ti" },        { '"', "\\(dq" },     { 0xb5, "\\[mc]" }, { 0xd7, "\\[mu]" },   { 0x2013, "\\-" },
+    { 0x2026, ".\\|.\\|." }, { 0x2192, "\\[->]" }, { 0x2212, "\\-" },  { 0x2264, "\\[<=]" }, { 0x2265, "\\[>=]" },
 };
 
-const struct option help_option = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Print this help." };
-
-static struct page open_page(struct text *out)
+static void add_character(struct text *out, uint32_t code)
 {
-    size_t width = print_text_columns();
-
-    return (struct page){ .out = out, .width = width, .indent = width > 2 * INDENT ? INDENT : NARROW_INDENT };
-}
-
-int help_is_ignored(const struct option *option)
-{
-    return option->kind == OPTION_IGNORED && !option->hidden;
-}
-
-int help_is_listed(const struct option *option)
-{
-    return option->kind != OPTION_IGNORED && !option->hidden;
-}
-
-void help_add_choices(struct text *out, const struct option *option, const char *between)
-{
-    for (const char *const *choice = option->choices(); *choice; choice++)
-        text_addf(out, "%s%s", choice == option->choices() ? "" : between, *choice);
-}
-
-int help_add_value(struct text *out, const struct option *option, size_t most)
-{
-    struct text choices = { 0 };
-    int left_out = 0;
-
-    if (option->kind == OPTION_FLAG)
-        return 0;
-    if (option->kind == OPTION_BOOL && !option->choices)
-        text_add(&choices, "true|false");
-    else if (option->kind == OPTION_BOOL || option->kind == OPTION_CHOICE)
-        help_add_choices(&choices, option, "|");
-    left_out = display_columns(text_string(&choices), choices.length) > most;
-    const char *name = option->value ? option->value : "VALUE";
-    text_addf(out, "=%s", choices.length && !left_out ? text_string(&choices) : name);
-    text_free(&choices);
-    return left_out;
-}
-
-void help_add_sentence(struct text *out, const struct option *option, int with_choices)
-{
-    text_add(out, option->help);
-    if (!with_choices)
-        return;
-    text_add(out, " One of: ");
-    help_add_choices(out, option, ", ");
-    text_add_char(out, '.');
-}
-
-static void add_option(const struct page *page, const struct option *option)
-{
-    struct text left = { 0 }, sentence = { 0 };
-
-    if (option->letter)
-        text_addf(&left, "  -%c, --%s", option->letter, option->name);
+    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++)
+        if (characters[i].code == code) {
+            text_add(out, characters[i].roff);
+            return;
+        }
+    if (code < 0x80)
+        text_add_char(out, (char)code);
     else
-        text_addf(&left, "      --%s", option->name);
-    size_t taken = display_columns(text_string(&left), left.length) + 1;
-    int without_choices = help_add_value(&left, option, taken < page->width ? page->width - taken : 0);
-    help_add_sentence(&sentence, option, without_choices);
-    text_add(page->out, text_string(&left));
-    size_t column = display_columns(text_string(&left), left.length);
-    if (column + 2 > page->indent) {
-        text_add_char(page->out, '\n');
-        column = 0;
-    }
-    text_add_repeat(page->out, ' ', page->indent - column);
-    display_add_wrapped(page->out, text_string(&sentence), page->indent, page->indent, page->width);
-    text_free(&sentence);
-    text_free(&left);
+        text_addf(out, "\\[u%04X]", (unsigned)code);
 }
 
-static void add_examples(const struct page *page, const struct entry *examples)
+static void add_escaped(struct text *out, const char *bytes, size_t length)
 {
-    text_add(page->out, "\nexamples:\n");
-    for (const struct entry *example = examples; example->term; example++) {
-        text_addf(page->out, "  %s\n%*s", example->term, EXAMPLE_INDENT, "");
-        display_add_wrapped(page->out, example->text, EXAMPLE_INDENT, EXAMPLE_INDENT, page->width);
+    for (size_t at = 0; at < length;) {
+        uint32_t code = 0;
+        size_t used = utf8_decode(bytes + at, length - at, &code);
+        if (used)
+            add_character(out, code);
+        at += used ? used : 1;
     }
 }
 
-static void add_options(const struct page *page, const struct option *options)
+static void add_in_font(struct text *out, char font, const char *bytes, size_t length)
 {
-    struct text ignored = { 0 };
-
-    text_add(page->out, "\noptions:\n");
-    for (const struct option *option = options; option->name; option++)
-        if (help_is_listed(option))
-            add_option(page, option);
-        else if (help_is_ignored(option))
-            text_addf(&ignored, " --%s", option->name);
-    add_option(page, &help_option);
-    if (ignored.length) {
-        text_add(page->out, "\noptions of other profilers that have no effect (accepted with a warning):\n  ");
-        display_add_wrapped(page->out, text_string(&ignored) + 1, 2, 2, page->width);
-    }
-    text_free(&ignored);
+    text_addf(out, "\\f%c", font);
+    add_escaped(out, bytes, length);
+    text_add(out, "\\fR");
 }
 
-void command_help(const struct command *command, struct text *out)
+/* The length of the option that a word begins with: "--name" or "-n"; 0: it is another word. */
+static size_t option_length(const char *word, size_t length)
 {
-    const struct page page = open_page(out);
-    struct text usage = { 0 };
+    size_t at = 1;
 
-    text_addf(&usage, "usage: tacho %s [options] %s", command->name, command->arguments);
-    display_add_wrapped(out, text_string(&usage), 0, 0, page.width);
-    text_free(&usage);
+    if (length < 2 || word[0] != '-' || (word[1] != '-' && !isalpha((unsigned char)word[1])))
+        return 0;
+    while (at < length && (isalnum((unsigned char)word[at]) || word[at] == '-'))
+        at++;
+    return at > 2 || word[1] != '-' ? at : 0;
+}
+
+/* Fonts: `code` is bold, and so are options. `in_code` holds from one word to the next. */
+static void add_word(struct text *out, const char *word, size_t length, int *in_code)
+{
+    size_t bold = *in_code ? 0 : option_length(word, length);
+
+    if (bold)
+        add_in_font(out, 'B', word, bold);
+    for (size_t at = bold; at < length;) {
+        const char *quote = memchr(word + at, '`', length - at);
+        size_t part = quote ? (size_t)(quote - word) - at : length - at;
+        if (*in_code && part)
+            add_in_font(out, 'B', word + at, part);
+        else
+            add_escaped(out, word + at, part);
+        at += part;
+        if (quote) {
+            *in_code = !*in_code;
+            at++;
+        }
+    }
+}
+
+/* Sentences, as lines of moderate length. A line must not begin like a request. */
+static void add_text(struct text *out, const char *text)
+{
+    struct text word = { 0 };
+    size_t column = 0;
+    int in_code = 0;
+
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, " ");
+        text_clear(&word);
+        add_word(&word, at, length, &in_code);
+        if (column && column + 1 + word.length > LINE_LENGTH) {
+            text_add_char(out, '\n');
+            column = 0;
+        } else if (column) {
+            text_add_char(out, ' ');
+        }
+        if (!column && *text_string(&word) == '.')
+            text_add(out, "\\&");
+        text_add_bytes(out, text_string(&word), word.length);
+        column += 1 + word.length;
+        at += length + strspn(at + length, " ");
+    }
     text_add_char(out, '\n');
-    display_add_wrapped(out, command->about ? command->about : command->summary, 0, 0, page.width);
-    if (command->examples)
-        add_examples(&page, command->examples);
-    add_options(&page, command_option_table(command));
+    text_free(&word);
 }
 
-void commands_help(struct text *out)
+static void add_section(struct text *out, const char *title)
 {
-    const struct page page = open_page(out);
+    text_addf(out, ".SH %s\n", title);
+}
 
-    display_add_wrapped(out, "Tacho records what a program does over time and shows where the time goes.", 0, 0,
-                        page.width);
-    text_add(out, "\nusage: tacho COMMAND [options] …\n\n");
-    for (const struct command *const *at = commands; *at; at++) {
-        text_addf(out, "  %-12s ", (*at)->name);
-        display_add_wrapped(out, (*at)->summary, COMMAND_INDENT, COMMAND_INDENT, page.width);
+/* A term in bold and what it means. */
+static void add_entry(struct text *out, const struct entry *entry)
+{
+    text_add(out, ".TP\n");
+    add_in_font(out, 'B', entry->term, strlen(entry->term));
+    text_add_char(out, '\n');
+    add_text(out, entry->text);
+}
+
+static void add_entries(struct text *out, const char *title, const struct entry *entries)
+{
+    add_section(out, title);
+    for (; entries->term; entries++)
+        add_entry(out, entries);
+}
+
+/* ---- sections -------------------------------------------------------------------------------------------------- */
+
+static void add_option(struct text *out, const struct option *option)
+{
+    enum { LONGEST_CHOICES = 60 };
+    struct text value = { 0 }, sentence = { 0 };
+    int without_choices = help_add_value(&value, option, LONGEST_CHOICES);
+
+    text_add(out, ".TP\n");
+    if (option->letter) {
+        add_in_font(out, 'B', (char[]){ '-', option->letter }, 2);
+        text_add(out, ", ");
     }
-    text_add(out, "\nStart with:  tacho profile PROGRAM …\n"
-                  "Then:        tacho stats report1.tacho\n"
-                  "More:        tacho help COMMAND\n");
+    text_add(out, "\\fB\\-\\-");
+    add_escaped(out, option->name, strlen(option->name));
+    text_add(out, "\\fR");
+    if (value.length) {
+        text_add_char(out, '=');
+        add_in_font(out, 'I', text_string(&value) + 1, value.length - 1);
+    }
+    text_add_char(out, '\n');
+    help_add_sentence(&sentence, option, without_choices);
+    add_text(out, text_string(&sentence));
+    text_free(&sentence);
+    text_free(&value);
 }
 
-const struct entry *help_exits(const struct command *command)
+static void add_options(struct text *out, const struct option *options)
 {
-    static const struct entry usual[] = {
-        { "0", "Success." },
-        { "1", "Failure: a message on standard error gives the cause." },
-        { "2", "The command line is wrong." },
+    size_t ignored = 0;
+
+    add_section(out, "OPTIONS");
+    for (const struct option *option = options; option->name; option++) {
+        ignored += (size_t)help_is_ignored(option);
+        if (help_is_listed(option))
+            add_option(out, option);
+    }
+    add_option(out, &help_option);
+    if (!ignored)
+        return;
+    text_add(out,
+             ".SS Options of nsys without effect\nAccepted with a warning, so that scripts written for nsys run.\n");
+    for (const struct option *option = options; option->name; option++)
+        if (help_is_ignored(option))
+            add_option(out, option);
+}
+
+/* Names of values are in italics, options in bold. */
+static void add_synopsis(struct text *out, const struct command *command)
+{
+    int in_code = 0;
+
+    add_section(out, "SYNOPSIS");
+    text_addf(out, "\\fBtacho %s\\fR [\\fIoptions\\fR]", command->name);
+    for (const char *at = command->arguments; *at;) {
+        size_t length = strcspn(at, " ");
+        text_add_char(out, ' ');
+        if (strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == length)
+            add_in_font(out, 'I', at, length);
+        else
+            add_word(out, at, length, &in_code);
+        at += length + strspn(at + length, " ");
+    }
+    text_add_char(out, '\n');
+}
+
+/* Variables, and the commands that read them; none: all commands. */
+static void add_environment(struct text *out, const struct command *command)
+{
+    static const struct {
+        struct entry entry;
+        const struct command *commands[6];
+    } variables[] = {
+        { { "ACC_PROFLIB", "Another tool of OpenACC, which keeps its place: -t openacc has no effect then." },
+          { &command_profile, &command_doctor } },
+        { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, { &command_view } },
+        { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
+        { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
+          { &command_profile, &command_doctor } },
+        { { "CUDA_VISIBLE_DEVICES", "The GPUs of a program. A rank that has a single one records its metrics itself." },
+          { &command_profile } },
+        { { "NCCL_PROFILER_PLUGIN",
+            "Another plugin of NCCL, which keeps its place: --nccl-plugin has no effect then." },
+          { &command_profile, &command_doctor } },
+        { { "NO_COLOR", "If set, the output has no colors and no bold text." }, { NULL } },
+        { { "TACHO_AGENT", "The agent library. Default: libtacho-agent.so in ../lib/tacho, seen from the program." },
+          { &command_profile, &command_doctor } },
+        { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },
+          { &command_profile, &command_doctor } },
+        { { "TACHO_GPU_DEBUG", "If set, tacho-gpu and the libraries that it loads may write to standard error." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+        { { "TACHO_GPU_HELPER",
+            "The program that reads GPUs. Default: tacho-gpu in ../lib/tacho, seen from the program." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+        { { "TACHO_NVML", "The file of NVML, which is part of the driver. Default: libnvidia-ml.so.1." },
+          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+        { { "TACHO_PAGE", "The directory of the timeline page. Default: ../share/tacho/view, seen from the program." },
+          { &command_view, &command_export } },
+        { { "TACHO_SYSFS", "The directory in which network adapters are looked up. Default: /sys." },
+          { &command_topo } },
+        { { "TMPDIR", "The directory for temporary files, such as the import of another profiler's file. Default: "
+                      "/tmp." },
+          { NULL } },
+        { { "XDG_STATE_HOME", "The directory of tacho/sql_history. Default: ~/.local/state." }, { &command_sql } },
+    };
+
+    add_section(out, "ENVIRONMENT");
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        int concerned = !command || !variables[i].commands[0];
+        for (size_t k = 0; k < sizeof variables[i].commands / sizeof variables[i].commands[0]; k++)
+            concerned |= command && variables[i].commands[k] == command;
+        if (concerned)
+            add_entry(out, &variables[i].entry);
+    }
+}
+
+static void add_files(struct text *out)
+{
+    static const struct entry files[] = {
+        { "report1.tacho", "A report, with the default name of tacho profile." },
+        { "../lib/tacho/libtacho-agent.so", "The library that tacho profile loads into the program, seen from bin/." },
+        { "../share/tacho/docs", "The documentation, seen from bin/." },
         { 0 },
     };
 
-    return command && command->exits ? command->exits : usual;
+    add_entries(out, "FILES", files);
+}
+
+static void add_see_also(struct text *out, const struct command *self)
+{
+    add_section(out, "SEE ALSO");
+    if (self)
+        text_add(out, ".BR tacho (1),\n");
+    for (const struct command *const *at = commands; *at; at++)
+        if (*at != self)
+            text_addf(out, ".BR tacho\\-%s (1)%s\n", (*at)->name, at[1] && !(at[1] == self && !at[2]) ? "," : "");
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------------------- */
+
+static void add_title(struct text *out, const struct command *command)
+{
+    text_addf(out, ".\\\" Made from the table of commands by: tacho help --man%s%s\n.TH TACHO", command ? " " : "",
+              command ? command->name : "");
+    if (command) {
+        text_add_char(out, '-');
+        for (const char *letter = command->name; *letter; letter++)
+            text_add_char(out, (char)toupper((unsigned char)*letter));
+    }
+    text_addf(out, " 1 \"%s\" \"Tacho %s\" \"Tacho Manual\"\n", command_origin()->date, TACHO_VERSION);
+    text_add(out, ".nh\n.ad l\n"); /* values of options must stay in one piece */
+}
+
+static void add_main_page(struct text *out)
+{
+    static const struct option options[] = {
+        { .name = "version", .letter = 'v', .kind = OPTION_FLAG, .help = "Print the version and the commit." },
+        { 0 },
+    };
+    static const struct entry examples[] = {
+        { "tacho doctor", "Check what can be recorded on this machine." },
+        { "tacho profile ./program", "Run a program, record it, and print a summary." },
+        { "tacho stats report1.tacho", "Print tables of the report." },
+        { "tacho view report1.tacho", "Show the timeline in a browser." },
+        { 0 },
+    };
+
+    add_section(out, "NAME");
+    text_add(out, "tacho \\- profiler for programs on CPUs and GPUs\n");
+    add_section(out, "SYNOPSIS");
+    text_add(out, "\\fBtacho\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] .\\|.\\|.\n");
+    add_section(out, "DESCRIPTION");
+    add_text(out, "Tacho records what a program does over time: CPU samples, OS calls, CUDA calls and GPU work, NVTX "
+                  "ranges, PyTorch operators and Python code. It writes a report, a file that its commands, its "
+                  "timeline page, its C API and its Python package read.");
+    add_section(out, "COMMANDS");
+    for (const struct command *const *at = commands; *at; at++)
+        add_entry(out, &(struct entry){ (*at)->name, (*at)->summary });
+    add_options(out, options);
+    add_entries(out, "EXAMPLES", examples);
+}
+
+static void add_command_page(struct text *out, const struct command *command)
+{
+    struct text name = { 0 };
+
+    text_addf(&name, "tacho-%s - %s", command->name, command->summary);
+    add_section(out, "NAME");
+    add_text(out, text_string(&name));
+    text_free(&name);
+    add_synopsis(out, command);
+    add_section(out, "DESCRIPTION");
+    add_text(out, command->about ? command->about : command->summary);
+    add_options(out, command_option_table(command));
+    if (command->examples)
+        add_entries(out, "EXAMPLES", command->examples);
+}
+
+/* Adds the manual page of a command, or of tacho (NULL), for man(1). */
+static void man_page(struct text *out, const struct command *command)
+{
+    add_title(out, command);
+    if (command)
+        add_command_page(out, command);
+    else
+        add_main_page(out);
+    add_entries(out, "EXIT STATUS", help_exits(command));
+    add_environment(out, command);
+    add_files(out);
+    add_see_also(out, command);
 }
 
 /* ---- the commands ---------------------------------------------------------------------------------------------- */

@@ -55,21 +55,6 @@ static const struct option options[] = {
 };
 /* clang-format on */
 
-static int add_defaults(struct selection_list *list, struct report *report, int for_people, struct text *lacking,
-                        struct error *err)
-{
-    const struct analysis *defaults[WANTED_MOST];
-    size_t count = for_people ? analysis_defaults_for_people(report, defaults, WANTED_MOST, lacking)
-                              : analysis_defaults(report, defaults, WANTED_MOST);
-
-    for (size_t i = 0; i < count; i++)
-        if (selection_add(list, defaults[i], err) != 0)
-            return err->code;
-    return 0;
-}
-
-const struct run_reports_registry stats_registry = { analyses, analysis_find, "report", "No rows in", add_defaults };
-
 /* The words of the command line that say what is asked for, but not by which process. */
 static uint64_t hash_request(int argc, char **argv)
 {

@@ -1,8 +1,8 @@
 /* What the help text and the manual page of a command have in common, both made from the table of commands. */
-#ifndef TACHO_CMD_HELP_HELP_H
-#define TACHO_CMD_HELP_HELP_H
+#ifndef TACHO_CMD_HELP_TEXT_H
+#define TACHO_CMD_HELP_TEXT_H
 
-#include "cmd/command.h"
+#include "command.h"
 
 /* Whether an option is of nsys and has no effect: it is listed apart from those that have one. */
 int help_is_ignored(const struct option *option);
@@ -22,8 +22,5 @@ extern const struct option help_option;
 
 /* The exit statuses of a command, or of tacho (NULL). */
 const struct entry *help_exits(const struct command *command);
-
-/* Adds the manual page of a command, or of tacho (NULL), for man(1). */
-void man_page(struct text *out, const struct command *command);
 
 #endif
