@@ -66,7 +66,7 @@ static void note_nothing(struct text *out, struct run_human *run, const struct a
             list_add(&run->nothing, analysis->name);
         return;
     }
-    text_addf(&line, "%s: %s", analysis->name, analysis->praise ? analysis->praise : "no rows.");
+    text_addf(&line, "%s: %s", analysis->name, analysis->rule ? analysis->rule->praise : "no rows.");
     add_sentence(out, run, text_string(&line));
     text_free(&line);
 }
@@ -163,7 +163,7 @@ static void take_order(struct run_human *run, const struct table *advice)
         return;
     for (size_t i = 0; i < rows; i++) {
         const struct analysis *rule = rule_of(advice, i, column);
-        if (!rule->find)
+        if (!analysis_is_replayed(rule))
             run->found[run->found_count++] = rule;
     }
     run->has_order = 1;
@@ -185,7 +185,7 @@ static void list_answers(struct run_human *run, struct report *report, const str
 
     for (const struct analysis *const *at = run->known; *at; at++) {
         enum rule_state state = rule_state(*at, report);
-        if (!(*at)->find || state == RULE_FOREIGN || has_finding(advice, column, *at))
+        if (!analysis_is_replayed(*at) || state == RULE_FOREIGN || has_finding(advice, column, *at))
             continue;
         if (state == RULE_UNCHECKED)
             list_missing(run, (*at)->name, analysis_need_option(analysis_missing(*at, report)));
@@ -207,7 +207,7 @@ static size_t place_of(const struct run_human *run, const struct analysis *rule)
 /* Whether a rule only lists events that advice_sum has judged. */
 static int is_listing(const struct run_human *run, const struct analysis *rule)
 {
-    return run->has_order && rule->is_listing;
+    return run->has_order && rule->rule && rule->rule->is_listing;
 }
 
 static void list_rows(struct run_human *run, const struct analysis *rule, size_t rows)
@@ -246,7 +246,7 @@ static void add_table(struct text *out, const struct run_human *run, struct tabl
         return;
     if (shown < rows)
         add_more(out, run, wanted, rows - shown, is_negligible);
-    if (analysis->advice && !run->by_default) /* the default list begins with all advice */
+    if (analysis->rule && !run->by_default) /* the default list begins with all advice */
         add_advice(out, run, table, analysis);
     text_add_char(out, '\n');
 }
@@ -266,7 +266,7 @@ int run_human_table(struct text *out, struct run_human *run, struct report *repo
     all.option_count = 1 + selection_options(wanted, options + 1);
     int code = run_by_analysis(&run->by, wanted->analysis, report, &all, &table, err);
     if (code == ERR_NO_DATA && !run->delivery->quiet) {
-        if (wanted->analysis->praise && rule_state(wanted->analysis, report) == RULE_CLEAR)
+        if (wanted->analysis->rule && rule_state(wanted->analysis, report) == RULE_CLEAR)
             note_nothing(out, run, wanted->analysis);
         else
             note_missing(out, run, report, wanted->analysis, err);

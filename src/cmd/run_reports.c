@@ -87,12 +87,12 @@ static int print_report(struct text *out, struct report *report, const char *pat
         add_table(out, table, analysis, style);
     else
         display_add_wrapped(out,
-                            analysis->praise ? analysis->praise
-                                             : "Report was successfully run, but no data was returned.",
+                            analysis->rule ? analysis->rule->praise
+                                           : "Report was successfully run, but no data was returned.",
                             0, 0, DISPLAY_LINE);
     if (shown && rows > shown)
         text_addf(out, "\n… %zu more row%s: -r %s\n", rows - shown, rows - shown == 1 ? "" : "s", analysis->name);
-    if (!style->quiet && analysis->advice && rows) {
+    if (!style->quiet && analysis->rule && rows) {
         struct text advice = { 0 };
         rule_add_advice(&advice, analysis, table);
         text_add_char(out, '\n');

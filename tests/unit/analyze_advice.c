@@ -81,7 +81,9 @@ static int find_special(struct adviser *adviser, struct error *err)
     return adviser_add(adviser, &cause, err);
 }
 
-static const struct analysis special_rule = { .name = "special", .find = find_special };
+static const struct analysis special_rule = {
+    .name = "special", .rule = &(const struct adviser_rule){ .rule.is_replayed = 1, .find = find_special }.rule
+};
 
 /* The name of the first cause of 20 kernels that wait for their launches, for two reasons. */
 static const char *first_of_both(int us)

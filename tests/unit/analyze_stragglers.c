@@ -338,7 +338,7 @@ static void the_rule_says_it(void **state)
             fail_msg("%s", err.text);
         assert_int_equal(table_row_count(table), late != 0);
         if (late)
-            rule_straggler.finding(&said, table, 0);
+            rule_straggler.rule->finding(&said, table, 0);
         assert_string_equal(text_string(&said),
                             late ? "rank 2 delayed 19 of 19 collectives, typically by 301 µs (sleeping); without "
                                    "that, a step of 1.00 ms would be 284 µs shorter"

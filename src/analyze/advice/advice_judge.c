@@ -159,14 +159,19 @@ static void keep(struct adviser *adviser)
 
 /* ---- their order ----------------------------------------------------------------------------------------------- */
 
+static int is_general(const struct advice_cause *cause)
+{
+    return adviser_rule(cause->rule)->is_general;
+}
+
 static int by_rank(const void *a, const void *b)
 {
     const struct advice_cause *x = a, *y = b;
 
     if (x->rank_ns != y->rank_ns)
         return x->rank_ns < y->rank_ns ? 1 : -1;
-    if (x->rule->is_general != y->rule->is_general)
-        return x->rule->is_general ? 1 : -1;
+    if (is_general(x) != is_general(y))
+        return is_general(x) ? 1 : -1;
     if (x->estimate_ns != y->estimate_ns)
         return x->estimate_ns < y->estimate_ns ? 1 : -1;
     if (x->bound_ns != y->bound_ns)
@@ -186,7 +191,7 @@ static int try_general(struct adviser *adviser, struct advice_trials *trials, st
         return ERR_NO_MEMORY;
     for (size_t i = 0; i < adviser->count; i++) {
         const struct advice_cause *cause = &adviser->causes[i];
-        if (cause->rule->is_general &&
+        if (is_general(cause) &&
             advice_trial_add(trials, REPLAY_EDITS(&adviser->base, &ranking->special, &cause->estimate),
                              &ranking->step_ns[i]) != 0)
             return ERR_NO_MEMORY;
@@ -200,8 +205,7 @@ static int try_together(struct adviser *adviser, struct advice_trials *trials, s
     if (!(ranking->step_ns = calloc(adviser->count, sizeof *ranking->step_ns)))
         return no_memory(err);
     for (size_t i = 0; i < adviser->count; i++)
-        if (!adviser->causes[i].rule->is_general &&
-            replay_edits_add(&ranking->special, &adviser->causes[i].estimate) != 0)
+        if (!is_general(&adviser->causes[i]) && replay_edits_add(&ranking->special, &adviser->causes[i].estimate) != 0)
             return no_memory(err);
     if (ranking->special.count && try_general(adviser, trials, ranking) != 0)
         return no_memory(err);
@@ -216,7 +220,7 @@ static int rank(struct adviser *adviser, struct advice_trials *trials, struct er
 
     for (size_t i = 0; i < adviser->count; i++) {
         adviser->causes[i].rank_ns = adviser->causes[i].estimate_ns;
-        has_general |= adviser->causes[i].rule->is_general;
+        has_general |= is_general(&adviser->causes[i]);
     }
     if (!has_general)
         return 0;
@@ -224,7 +228,7 @@ static int rank(struct adviser *adviser, struct advice_trials *trials, struct er
     for (size_t i = 0; i < adviser->count && code == 0 && ranking.special.count; i++) {
         struct advice_cause *cause = &adviser->causes[i];
         int64_t more_ns = saturating_subtract(saved(adviser, ranking.step_ns[i]), saved(adviser, ranking.special_ns));
-        if (cause->rule->is_general && more_ns < cause->rank_ns)
+        if (is_general(cause) && more_ns < cause->rank_ns)
             cause->rank_ns = more_ns;
     }
     replay_edits_free(&ranking.special);

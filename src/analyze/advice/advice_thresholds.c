@@ -16,7 +16,7 @@ static const struct threshold {
 
 static int is_of(const struct threshold *threshold, const struct analysis *rule)
 {
-    return rule->find && (!*threshold->rule || strcmp(threshold->rule, rule->name) == 0);
+    return analysis_is_replayed(rule) && (!*threshold->rule || strcmp(threshold->rule, rule->name) == 0);
 }
 
 int advice_thresholds_read(int64_t out[ADVICE_THRESHOLDS], const struct analysis *rule,

@@ -184,7 +184,7 @@ int adviser_find(struct adviser *adviser, const struct analysis *rule, struct er
 
     if (code != 0 || !adviser->replay.graph.points)
         return code;
-    code = rule->find(adviser, err);
+    code = adviser_rule(rule)->find(adviser, err);
     for (size_t i = first; i < adviser->count; i++) {
         adviser->causes[i].rule = rule;
         adviser->causes[i].least_percent = adviser->thresholds[THRESHOLD_SAVING];

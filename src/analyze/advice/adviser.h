@@ -83,6 +83,19 @@ struct adviser {
     size_t judged;                          /* the first of them have their savings */
 };
 
+/* A rule on the replay, one whose analysis_is_replayed(). */
+struct adviser_rule {
+    struct analysis_rule rule;
+    /* Adds its causes. advice_sum has a row for each of them. */
+    int (*find)(struct adviser *adviser, struct error *err);
+    int is_general; /* causes of other rules that explain its own come first */
+};
+
+static inline const struct adviser_rule *adviser_rule(const struct analysis *rule)
+{
+    return (const struct adviser_rule *)rule->rule;
+}
+
 /* Reads the report. request: the steps and the span that count; steps of its filter are used instead of searching for
  * some. A report without CUDA calls or GPU work has no points in its graph, and rules find nothing in it. */
 int adviser_open(struct adviser *adviser, struct report *report, const struct analysis_request *request,
@@ -145,7 +158,7 @@ int advice_table(const struct analysis *rule, struct report *report, const struc
 /* The same with an adviser that exists. */
 int advice_table_of(struct adviser *adviser, const struct analysis *rule, struct table **out, struct error *err);
 
-/* The sentence about a row of such a table, and how to act on it: analysis.finding and analysis.advise. */
+/* The sentence about a row of such a table, and how to act on it: analysis_rule.finding and .advise. */
 void advice_say(struct text *out, const struct table *table, size_t row);
 
 /* Columns of the table. */
@@ -169,14 +182,22 @@ enum {
 /* Defines rule_NAME's function `run`. The file of a rule defines find_NAME() too:
  *
  *     ADVICE_RUN(launch_bound)
- *     const struct analysis rule_launch_bound = { .name = "launch_bound", …, ADVICE_RULE(launch_bound) }; */
+ *     const struct analysis rule_launch_bound = { .name = "launch_bound", …,
+ *                                                 ADVICE_RULE(launch_bound, .advice = …, .praise = …) }; */
 #define ADVICE_RUN(rule)                                                                                               \
     static int run_##rule(struct report *report, const struct analysis_request *request, struct table **out,           \
                           struct error *err)                                                                           \
     {                                                                                                                  \
         return advice_table(&rule_##rule, report, request, out, err);                                                  \
     }
-#define ADVICE_RULE(rule) .run = run_##rule, .find = find_##rule, .finding = advice_say
+#define ADVICE_RULE(rule, ...) ADVICE_RULE_OF(rule, 0, __VA_ARGS__)
+#define ADVICE_GENERAL_RULE(rule, ...) ADVICE_RULE_OF(rule, 1, __VA_ARGS__)
+#define ADVICE_RULE_OF(name, general, ...)                                                                             \
+    .run = run_##name,                                                                                                 \
+    .rule = &(const struct adviser_rule){ { __VA_ARGS__, .finding = advice_say, .is_replayed = 1 },                    \
+                                          find_##name,                                                                 \
+                                          general }                                                                    \
+                 .rule
 /* Data without which there is no replay, for analysis.needs. */
 #define ADVICE_NEEDS                                                                                                   \
     {                                                                                                                  \

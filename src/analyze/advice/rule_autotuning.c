@@ -158,7 +158,6 @@ const struct analysis rule_autotuning = {
             "torch.backends.cudnn.benchmark for each new shape, PyTorch's TunableOp. The saving is that of a replay in "
             "which they only run the last of these kernels. Needs steps and operators.",
     .needs = ADVICE_NEEDS,
-    .advice = "Keep shapes the same and tune before the loop, or turn tuning off.",
-    .praise = "No operator times kernels in the steps to choose one.",
-    ADVICE_RULE(autotuning),
+    ADVICE_RULE(autotuning, .advice = "Keep shapes the same and tune before the loop, or turn tuning off.",
+                .praise = "No operator times kernels in the steps to choose one."),
 };

@@ -260,7 +260,8 @@ const struct analysis rule_copies = {
             "parts, or of tensors that are made on the CPU first. The bound is a replay without the line; the estimate "
             "one in which it is repaired, with copies at the rate of pinned memory.",
     .needs = ADVICE_NEEDS,
-    .advice = "Copy whole batches from pinned memory with non_blocking=True, and make constants on the GPU.",
-    .praise = "Copies to the GPU do not hold up the program.",
-    ADVICE_RULE(copies),
+    ADVICE_RULE(
+        copies,
+        .advice = "Copy whole batches from pinned memory with non_blocking=True, and make constants on the GPU.",
+        .praise = "Copies to the GPU do not hold up the program."),
 };

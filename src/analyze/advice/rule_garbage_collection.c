@@ -82,7 +82,6 @@ const struct analysis rule_garbage_collection = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", event_tables } },
-    .advice = "Remove gc.collect() from the loop, or call gc.freeze() before it.",
-    .praise = "The GPU does not wait for Python's garbage collector.",
-    ADVICE_RULE(garbage_collection),
+    ADVICE_RULE(garbage_collection, .advice = "Remove gc.collect() from the loop, or call gc.freeze() before it.",
+                .praise = "The GPU does not wait for Python's garbage collector."),
 };

@@ -100,7 +100,6 @@ const struct analysis rule_graph_breaks = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", event_tables } },
-    .advice = "Move what torch.compile cannot compile out of the function.",
-    .praise = "torch.compile compiles functions as a whole, or none was compiled.",
-    ADVICE_RULE(graph_breaks),
+    ADVICE_RULE(graph_breaks, .advice = "Move what torch.compile cannot compile out of the function.",
+                .praise = "torch.compile compiles functions as a whole, or none was compiled."),
 };

@@ -261,9 +261,9 @@ const struct analysis rule_launch_bound = {
             "which kernels follow each other at once. The estimate leaves gaps between kernels, one launch in each "
             "step, and times of more than 200 µs between two calls.",
     .needs = ADVICE_NEEDS,
-    .advice = "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused "
-              "operators.",
-    .praise = "The GPU does not wait for launches of kernels.",
-    .is_general = 1,
-    ADVICE_RULE(launch_bound),
+    ADVICE_GENERAL_RULE(
+        launch_bound,
+        .advice =
+            "Launch less often: CUDA graphs, torch.compile(mode=\"reduce-overhead\"), larger batches, fused operators.",
+        .praise = "The GPU does not wait for launches of kernels."),
 };

@@ -103,7 +103,6 @@ const struct analysis rule_loop_calls = {
     .help = "CUDA calls in steps that allocate or free memory (cudaMalloc, cudaFree, cudaHostAlloc), or load code. The "
             "saving is that of a replay without these calls and their waits. Needs steps.",
     .needs = ADVICE_NEEDS,
-    .advice = "Allocate memory and load code before the loop.",
-    .praise = "No memory is allocated and no code is loaded in the steps.",
-    ADVICE_RULE(loop_calls),
+    ADVICE_RULE(loop_calls, .advice = "Allocate memory and load code before the loop.",
+                .praise = "No memory is allocated and no code is loaded in the steps."),
 };

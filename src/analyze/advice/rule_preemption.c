@@ -144,7 +144,6 @@ const struct analysis rule_preemption = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "context switches", switch_tables } },
-    .advice = "Start no more threads than the program has CPUs.",
-    .praise = "The GPU does not wait for threads that have no CPU.",
-    ADVICE_RULE(preemption),
+    ADVICE_RULE(preemption, .advice = "Start no more threads than the program has CPUs.",
+                .praise = "The GPU does not wait for threads that have no CPU."),
 };

@@ -243,7 +243,7 @@ const struct analysis rule_python_between = {
             "takes no time there. Time in which the thread waits for Python's GIL belongs to the thread that holds "
             "it.",
     .needs = ADVICE_NEEDS,
-    .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
-    .praise = "The GPU does not wait for the program's own code between launches.",
-    ADVICE_RULE(python_between),
+    ADVICE_RULE(python_between,
+                .advice = "Launch the work of the GPU first, or move other work to another thread or process.",
+                .praise = "The GPU does not wait for the program's own code between launches."),
 };

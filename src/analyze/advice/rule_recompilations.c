@@ -163,7 +163,6 @@ const struct analysis rule_recompilations = {
     .needs = { { "CUDA trace data", advice_call_tables },
                { "GPU trace data", advice_work_tables },
                { "events of Python", event_tables } },
-    .advice = "Compile all functions for all shapes before the loop.",
-    .praise = "torch.compile compiles nothing in the steps.",
-    ADVICE_RULE(recompilations),
+    ADVICE_RULE(recompilations, .advice = "Compile all functions for all shapes before the loop.",
+                .praise = "torch.compile compiles nothing in the steps."),
 };

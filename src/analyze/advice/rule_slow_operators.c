@@ -180,8 +180,6 @@ const struct analysis rule_slow_operators = {
             "kernels for a new shape, or compute on the CPU. The saving is that of a replay without these times. Waits "
             "for Python's GIL are left out.",
     .needs = ADVICE_NEEDS,
-    .advice = "Keep shapes the same from step to step, and tensors on the GPU.",
-    .praise = "The GPU does not wait for operators that take long on the CPU.",
-    .is_general = 1,
-    ADVICE_RULE(slow_operators),
+    ADVICE_GENERAL_RULE(slow_operators, .advice = "Keep shapes the same from step to step, and tensors on the GPU.",
+                        .praise = "The GPU does not wait for operators that take long on the CPU."),
 };

@@ -250,7 +250,6 @@ const struct analysis rule_tensor_cores = {
             "time that the peaks have to each other: half of that in the bound, twice of that in the estimate. The "
             "bound of fp32 is at the rate of 16 bits, without casts, and with half of the bytes in other kernels.",
     .needs = ADVICE_NEEDS,
-    .advice = "Allow TF32, use bf16 or fp16, and pad sizes to multiples of 8.",
-    .praise = "Products of matrices use tensor cores, or the GPU has none for them.",
-    ADVICE_RULE(tensor_cores),
+    ADVICE_RULE(tensor_cores, .advice = "Allow TF32, use bf16 or fp16, and pad sizes to multiples of 8.",
+                .praise = "Products of matrices use tensor cores, or the GPU has none for them."),
 };

@@ -211,7 +211,6 @@ const struct analysis rule_unified_memory = {
     .help = "Kernels that ran while pages of managed memory moved. The bound is a replay in which kernels take no time "
             "meanwhile; in the estimate the pages are copied before, at the rate of pinned memory.",
     .needs = ADVICE_NEEDS,
-    .advice = "Move pages before kernels need them: cudaMemPrefetchAsync.",
-    .praise = "No kernel waits for pages of unified memory.",
-    ADVICE_RULE(unified_memory),
+    ADVICE_RULE(unified_memory, .advice = "Move pages before kernels need them: cudaMemPrefetchAsync.",
+                .praise = "No kernel waits for pages of unified memory."),
 };

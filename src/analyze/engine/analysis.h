@@ -9,7 +9,6 @@
 #include "table.h"
 
 struct text;
-struct adviser;
 struct summary_shape;
 
 /* Tables of which at least one must have rows, NULL-terminated, and the data that a report without them "does not
@@ -18,6 +17,23 @@ struct analysis_need {
     const char *data; /* "CUDA trace data" */
     const char *const *tables;
 };
+
+/* What a rule has to say about its rows. */
+struct analysis_rule {
+    const char *advice, *praise; /* how to act on the rows; the good news if there are none */
+    const char *meaning;         /* what a row means, as the begin of a sentence; NULL: finding() says it */
+    /* Appends a sentence about a row, without its full stop: how much, of what, who and where. */
+    void (*finding)(struct text *out, const struct table *table, size_t row);
+    /* Each may be NULL: how to act on a row, if that depends on it; whether the cause of a row lies outside of the
+     * program. */
+    const char *(*advise)(const struct table *table, size_t row);
+    int (*is_outside)(const struct table *table, size_t row);
+    int is_listing;  /* lists events, as nsys does; what they cost, rules on the replay tell */
+    int is_replayed; /* a rule on the replay: this is part of a struct adviser_rule (advice/adviser.h) */
+};
+
+/* For the row of a rule: .rule = ANALYSIS_RULE(.advice = …, .praise = …). */
+#define ANALYSIS_RULE(...) &(const struct analysis_rule){ __VA_ARGS__ }
 
 struct analysis {
     const char *name;              /* nvtx_sum */
@@ -41,21 +57,14 @@ struct analysis {
     /* The shape of its table if that comes from summary_deliver(): parts of a set can then be summarized by several
      * processes, and merged (summary_partial.h). NULL: one process reads the whole set. */
     const struct summary_shape *divides;
-    const char *advice, *praise; /* of a rule: how to act on its rows, and the good news if there are none; else
-                                  * NULL */
-    const char *meaning;         /* of a rule without a function for that: what a row means, as the begin of a
-                                  * sentence */
-    /* Of a rule: appends a sentence about a row, without its full stop: how much, of what, who and where. */
-    void (*finding)(struct text *out, const struct table *table, size_t row);
-    /* Of a rule, each may be NULL: how to act on a row, if that depends on it; whether the cause of a row lies outside
-     * of the program. */
-    const char *(*advise)(const struct table *table, size_t row);
-    int (*is_outside)(const struct table *table, size_t row);
-    /* Of a rule on the replay: adds its causes (advice/adviser.h). advice_sum has a row for each of them. */
-    int (*find)(struct adviser *adviser, struct error *err);
-    int is_general; /* of such a rule: causes of other rules that explain its own come first */
-    int is_listing; /* of a rule: lists events, as nsys does; what they cost, rules on the replay tell */
+    const struct analysis_rule *rule; /* NULL: a report */
 };
+
+/* Whether it is a rule on the replay. */
+static inline int analysis_is_replayed(const struct analysis *analysis)
+{
+    return analysis->rule && analysis->rule->is_replayed;
+}
 
 /* The first need that the report does not meet, or NULL. */
 const struct analysis_need *analysis_missing(const struct analysis *analysis, struct report *report);

@@ -12,7 +12,7 @@ static int check(const struct analysis *analysis, struct report *report, const s
     const struct analysis_need *missing = analysis_missing(analysis, report);
     int code;
 
-    if (!analysis->find && (code = options_check(analysis->name, analysis->usage, request, err)) != 0)
+    if (!analysis_is_replayed(analysis) && (code = options_check(analysis->name, analysis->usage, request, err)) != 0)
         return code; /* a rule on the replay has thresholds, and checks them itself */
     if ((code = option_number(request, "rows", -1, -1, INT64_MAX, rows, err)) != 0)
         return code;

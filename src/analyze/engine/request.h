@@ -12,8 +12,31 @@ struct analysis_option {
     const char *name, *value;
 };
 
-struct steps;
 struct gpu_metrics_share;
+
+/* The steps of a report, for analyze/model/steps.h: the engine only names them. */
+struct step {
+    int64_t process, start_ns, end_ns;
+    int64_t number; /* from its name, else counted from 0 in its process */
+    int64_t name;   /* in the string pool, or one of these */
+    int is_chosen;
+    int is_warm_up; /* at the start of its process, before the steps are steady: means leave it out */
+};
+
+struct step_process {
+    int64_t process;
+    size_t first, count; /* of its steps in the list */
+};
+
+enum { STEPS_SOURCE_BYTES = 128 };
+struct steps {
+    struct step *list;               /* owned; by process, then by start; those of a process do not overlap */
+    size_t count;
+    struct step_process *processes;  /* owned; by process; includes processes that have the steps of another */
+    size_t process_count, own_count; /* own: processes with steps of their own */
+    size_t process_room;
+    char source[STEPS_SOURCE_BYTES]; /* the origin of the steps, in words: "steps by …" */
+};
 
 /* The processes, threads, … that events must belong to. A device or a stream does not restrict events of the CPU. The
  * thread of work on a GPU is the one that launched it, and its step the one in which it was launched. */

@@ -104,7 +104,7 @@ static int add_causes(struct findings *findings, struct adviser *adviser, const 
     for (size_t i = 0; i < request->count; i++) {
         const struct finding_choice *choice = &request->choices[i];
         const struct analysis_request options = { .options = choice->options, .option_count = choice->option_count };
-        if (!choice->rule->find || analysis_missing(choice->rule, adviser->report))
+        if (!analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, adviser->report))
             continue;
         adviser->options = &options;
         code = adviser_find(adviser, choice->rule, err);
@@ -206,7 +206,7 @@ static int run_rule(struct findings *findings, struct rule_rows *rows, const str
     };
     int code;
 
-    if (choice->rule->find || analysis_missing(choice->rule, report))
+    if (analysis_is_replayed(choice->rule) || analysis_missing(choice->rule, report))
         return 0;
     for (size_t i = 0; i < choice->option_count && request.option_count < MOST_OPTIONS; i++)
         options[request.option_count++] = choice->options[i];
@@ -231,7 +231,7 @@ static int by_rank(const void *a, const void *b)
 /* A list of events, which was asked for, is one whatever it costs. */
 static int has_finding(const struct rule_rows *rows)
 {
-    return rows->impact.all > 0 || (rows->found && rows->rule->is_listing && table_row_count(rows->found));
+    return rows->impact.all > 0 || (rows->found && rows->rule->rule->is_listing && table_row_count(rows->found));
 }
 
 static int run_rules(struct findings *findings, struct rule_rows *list, struct report *report,
@@ -335,7 +335,7 @@ int findings_read(struct findings *findings, struct adviser *adviser, const stru
     if (!choices)
         return no_memory(err);
     for (size_t i = 0; i < count; i++)
-        if (!rules[i]->is_listing)
+        if (!rules[i]->rule->is_listing)
             choices[all.count++].rule = rules[i];
     all.choices = choices;
     int code = read_chosen(findings, adviser, &all, err);

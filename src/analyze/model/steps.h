@@ -6,35 +6,13 @@
 #ifndef TACHO_ANALYZE_MODEL_STEPS_H
 #define TACHO_ANALYZE_MODEL_STEPS_H
 
+#include "analyze/engine/request.h"
 #include "base/text.h"
 #include "report/reader/reader.h"
 
 enum { NO_STEP = UINT32_MAX };
-enum { STEPS_SOURCE_BYTES = 128 };
 
 enum { STEP_OF_PROFILER = -1, STEP_WITHOUT_NAME = -2 }; /* labels: ProfilerStep#number, step number */
-
-struct step {
-    int64_t process, start_ns, end_ns;
-    int64_t number; /* from its name, else counted from 0 in its process */
-    int64_t name;   /* in the string pool, or one of these */
-    int is_chosen;
-    int is_warm_up; /* at the start of its process, before the steps are steady: means leave it out */
-};
-
-struct step_process {
-    int64_t process;
-    size_t first, count; /* of its steps in the list */
-};
-
-struct steps {
-    struct step *list;               /* owned; by process, then by start; those of a process do not overlap */
-    size_t count;
-    struct step_process *processes;  /* owned; by process; includes processes that have the steps of another */
-    size_t process_count, own_count; /* own: processes with steps of their own */
-    size_t process_room;
-    char source[STEPS_SOURCE_BYTES]; /* the origin of the steps, in words: "steps by …" */
-};
 
 /* Sorts the list, drops steps that lie in others, and finds the processes. */
 int steps_arrange(struct steps *steps, struct report *report, struct error *err);

@@ -156,17 +156,17 @@ static void add_figures(struct text *out, const struct table *table, size_t row)
 
 void rule_finding(struct text *out, const struct analysis *rule, const struct table *table, size_t row)
 {
-    if (rule->finding) {
-        rule->finding(out, table, row);
+    if (rule->rule->finding) {
+        rule->rule->finding(out, table, row);
         return;
     }
-    text_addf(out, "%s: ", rule->meaning);
+    text_addf(out, "%s: ", rule->rule->meaning);
     add_figures(out, table, row);
 }
 
 const char *rule_advice(const struct analysis *rule, const struct table *table, size_t row)
 {
-    return rule->advise ? rule->advise(table, row) : rule->advice;
+    return rule->rule->advise ? rule->rule->advise(table, row) : rule->rule->advice;
 }
 
 /* Advice is a constant, so equal pointers are equal texts. */

@@ -413,9 +413,10 @@ const struct analysis rule_blocked_io = {
         "(read, getline, msgrcv) of less than 4 kB per second: these wait for a terminal or another program.",
     .needs = { { "OS calls", osrt_tables } },
     .run = blocked_io,
-    .finding = say,
-    .advice =
-        "The program does nothing while it waits for these calls. Read ahead or write behind in another thread, use "
-        "larger blocks and buffers, fewer fsync() calls, asynchronous I/O, or a faster file system.",
-    .praise = "No input or output kept the whole program waiting for a relevant share of the time.",
+    .rule = ANALYSIS_RULE(
+            .finding = say,
+            .advice = "The program does nothing while it waits for these calls. Read ahead or write behind in another "
+                      "thread, use larger blocks and buffers, fewer fsync() calls, asynchronous I/O, or a faster file "
+                      "system.",
+            .praise = "No input or output kept the whole program waiting for a relevant share of the time."),
 };

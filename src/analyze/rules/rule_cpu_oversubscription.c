@@ -242,7 +242,7 @@ static const char *advise(const struct table *table, size_t row)
     return is_outside(table, row)
                ? "Other programs use the CPUs that this one wants. Stop them, move them to other CPUs "
                  "(taskset, cgroups, Slurm's --exclusive), or run at another time."
-               : rule_cpu_oversubscription.advice;
+               : rule_cpu_oversubscription.rule->advice;
 }
 
 static const char *const sched_tables[] = { "SCHED_EVENTS", "TACHO_THREAD_SCHED", NULL };
@@ -258,11 +258,9 @@ const struct analysis rule_cpu_oversubscription = {
         "but not running for longest.",
     .needs = { { "context switches", sched_tables } },
     .run = cpu_oversubscription,
-    .finding = say,
-    .advise = advise,
-    .is_outside = is_outside,
-    .advice = "More threads want to run than there are CPUs. Start as many threads as the program has CPUs "
-              "(OMP_NUM_THREADS, thread pools, torch.set_num_threads(), DataLoader workers), or ask for more CPUs "
-              "(cgroup and Slurm limits count).",
-    .praise = "Threads that were ready to run had a CPU nearly always.",
+    .rule = ANALYSIS_RULE(.finding = say, .advise = advise, .is_outside = is_outside,
+                          .advice = "More threads want to run than there are CPUs. Start as many threads as the "
+                                    "program has CPUs (OMP_NUM_THREADS, thread pools, torch.set_num_threads(), "
+                                    "DataLoader workers), or ask for more CPUs (cgroup and Slurm limits count).",
+                          .praise = "Threads that were ready to run had a CPU nearly always."),
 };

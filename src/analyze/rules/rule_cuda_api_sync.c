@@ -88,10 +88,9 @@ const struct analysis rule_cuda_api_sync = {
             "wait while the GPU has work costs nothing; what waits cost, the rule result_waits tells.",
     .needs = { { "CUDA trace data", gpu_call_tables } },
     .run = cuda_api_sync,
-    .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: wait "
-              "for an event instead of the device, or let one stream wait for another (cudaStreamWaitEvent). In "
-              "PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
-    .finding = say,
-    .praise = "No call blocked the host for a device or a stream.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(
+            .advice = "A blocked thread launches nothing, and the GPU runs out of work. Synchronize later, or on less: "
+                      "wait for an event instead of the device, or let one stream wait for another "
+                      "(cudaStreamWaitEvent). In PyTorch, avoid .item(), .cpu() and printing tensors inside the loop.",
+            .finding = say, .praise = "No call blocked the host for a device or a stream.", .is_listing = 1),
 };

@@ -188,11 +188,12 @@ const struct analysis rule_cuda_memcpy_async = {
     .help = "Asynchronous copies that ran synchronously, because one side is pageable host memory.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_async,
-    .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the host "
-              "memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
-    .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it was done",
-    .praise = "No asynchronous copy used pageable memory.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(
+            .advice = "CUDA copies pageable memory through a staging buffer, and the host waits for that. Allocate the "
+                      "host memory pinned (cudaHostAlloc, cudaHostRegister; pin_memory in PyTorch).",
+            .meaning = "This copy is asynchronous, but one side is pageable memory, so the call returned only when it "
+                       "was done",
+            .praise = "No asynchronous copy used pageable memory.", .is_listing = 1),
 };
 
 const struct analysis rule_cuda_memcpy_sync = {
@@ -202,11 +203,11 @@ const struct analysis rule_cuda_memcpy_sync = {
     .help = "Copies between host and GPU that blocked the host.",
     .needs = { { "CUDA memcpy data", copy_tables }, CALLS_NEEDED },
     .run = cuda_memcpy_sync,
-    .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream (in "
-              "PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
-    .meaning = "The thread was blocked until this copy was done",
-    .praise = "No copy blocked the host.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(
+            .advice = "The host is blocked during these copies. Use cudaMemcpyAsync with pinned memory and a stream "
+                      "(in PyTorch: to(device, non_blocking=True)), and synchronize only where the result is needed.",
+            .meaning = "The thread was blocked until this copy was done", .praise = "No copy blocked the host.",
+            .is_listing = 1),
 };
 
 const struct analysis rule_cuda_memset_sync = {
@@ -216,8 +217,7 @@ const struct analysis rule_cuda_memset_sync = {
     .help = "Fills of pinned or managed memory that blocked the host.",
     .needs = { { "CUDA memset data", fill_tables }, CALLS_NEEDED },
     .run = cuda_memset_sync,
-    .advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
-    .meaning = "The thread was blocked until this fill was done",
-    .praise = "No fill blocked the host.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(.advice = "cudaMemset on pinned or managed memory blocks the host. Use cudaMemsetAsync.",
+                          .meaning = "The thread was blocked until this fill was done",
+                          .praise = "No fill blocked the host.", .is_listing = 1),
 };

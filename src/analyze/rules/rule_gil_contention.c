@@ -328,9 +328,9 @@ const struct analysis rule_gil_contention = {
         "finding if that is at least threshold (10) percent of its sampled time, and it has 20 rounds of samples.",
     .needs = { { "Python samples", sample_tables } },
     .run = gil_contention,
-    .finding = say,
-    .advice = "Python runs the bytecode of one thread at a time. Move the work that holds the GIL to other processes "
-              "(multiprocessing, ProcessPoolExecutor), to code that releases it (NumPy, C extensions), or use a "
-              "free-threaded build of Python.",
-    .praise = "Python threads hardly waited for the GIL.",
+    .rule = ANALYSIS_RULE(.finding = say,
+                          .advice = "Python runs the bytecode of one thread at a time. Move the work that holds the "
+                                    "GIL to other processes (multiprocessing, ProcessPoolExecutor), to code that "
+                                    "releases it (NumPy, C extensions), or use a free-threaded build of Python.",
+                          .praise = "Python threads hardly waited for the GIL."),
 };

@@ -368,11 +368,11 @@ const struct analysis rule_gpu_gaps = {
             "its last work.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_gaps,
-    .advice = "Check the activity of the CPU in these gaps: loading or preparing data, waiting for a file or another "
-              "process. Move it to other threads, or overlap it with GPU work.",
-    .meaning = "The GPU had no work of this process",
-    .praise = "No GPU had a gap of that length.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(
+            .advice = "Check the activity of the CPU in these gaps: loading or preparing data, waiting for a file or "
+                      "another process. Move it to other threads, or overlap it with GPU work.",
+            .meaning = "The GPU had no work of this process", .praise = "No GPU had a gap of that length.",
+            .is_listing = 1),
 };
 
 const struct analysis rule_gpu_time_util = {
@@ -384,11 +384,11 @@ const struct analysis rule_gpu_time_util = {
             "merged. Overlapping work counts several times.",
     .needs = { { "CUDA trace data", gpu_tables } },
     .run = gpu_time_util,
-    .advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger kernels, CUDA graphs, or "
-              "more work in flight (several streams, data prefetching).",
-    .finding = say_use,
-    .praise = "The GPU was in use for at least threshold percent of every chunk.",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(.advice = "The GPU was mostly idle in these chunks. Use larger batches, fewer and larger "
+                                    "kernels, CUDA graphs, or more work in flight (several streams, data prefetching).",
+                          .finding = say_use,
+                          .praise = "The GPU was in use for at least threshold percent of every chunk.",
+                          .is_listing = 1),
 };
 
 static int dx12_mem_ops(struct report *report, const struct analysis_request *request, struct table **out,
@@ -405,8 +405,5 @@ const struct analysis rule_dx12_mem_ops = {
     .help = "Windows only, and always skipped.",
     .needs = { { "DX12 data", no_tables } },
     .run = dx12_mem_ops,
-    .advice = "",
-    .meaning = "",
-    .praise = "",
-    .is_listing = 1,
+    .rule = ANALYSIS_RULE(.advice = "", .meaning = "", .praise = "", .is_listing = 1),
 };

@@ -50,7 +50,7 @@ static void sum_up(struct rule_impact *impact, const struct analysis *rule, cons
     qsort_r(impact->order, rows, sizeof *impact->order, by_impact, impact->each);
     if (says_impact(table) && impact->all > capture_ns)
         impact->all = capture_ns;
-    int is_outside = rows && rule->is_outside && rule->is_outside(table, impact->order[0]);
+    int is_outside = rows && rule->rule->is_outside && rule->rule->is_outside(table, impact->order[0]);
     impact->rank = is_outside && impact->all < capture_ns / 2 ? 0 : impact->all;
 }
 
@@ -75,7 +75,7 @@ int rule_impact_read(struct rule_impact *impact, const struct analysis *rule, co
 {
     int code = open_impact(impact, table, err);
 
-    if (code != 0 || rule->is_listing)
+    if (code != 0 || rule->rule->is_listing)
         return code;
     for (size_t row = 0; row < table_row_count(table); row++)
         impact->each[row] = impact_of_row(table, row);

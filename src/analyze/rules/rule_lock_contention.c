@@ -656,7 +656,7 @@ static const char *advise(const struct table *table, size_t row)
                ? "Readers and writers wait here for one another. Hold the lock for less, above all for writing: move "
                  "work and I/O out of the critical section, split the data so that each part has its own lock, or "
                  "build a new copy without the lock and swap a pointer to it."
-               : rule_lock_contention.advice;
+               : rule_lock_contention.rule->advice;
 }
 
 static const char *const osrt_tables[] = { "OSRT_API", NULL };
@@ -671,10 +671,10 @@ const struct analysis rule_lock_contention = {
             "(thread_wait_sum has them).",
     .needs = { { "OS calls", osrt_tables } },
     .run = lock_contention,
-    .finding = say,
-    .advise = advise,
-    .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the critical "
-              "section, split the data so that each part has its own lock, use a reader-writer lock or an atomic "
-              "operation, or give each thread its own copy and merge the results.",
-    .praise = "No lock kept threads waiting for a relevant share of the time.",
+    .rule = ANALYSIS_RULE(
+            .finding = say, .advise = advise,
+            .advice = "Threads wait here for one another. Hold the lock for less: move work and I/O out of the "
+                      "critical section, split the data so that each part has its own lock, use a reader-writer lock "
+                      "or an atomic operation, or give each thread its own copy and merge the results.",
+            .praise = "No lock kept threads waiting for a relevant share of the time."),
 };

@@ -340,9 +340,9 @@ const struct analysis rule_process_starts = {
         "bound: page faults of the program after a fork are not recorded.",
     .needs = { { "processes", process_tables } },
     .run = process_starts,
-    .finding = say,
-    .advice =
-        "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the work in the program itself "
-        "or in one process that stays (a pool of workers, xargs -n with many arguments, shell built-ins).",
-    .praise = "No program started many short processes.",
+    .rule = ANALYSIS_RULE(.finding = say,
+                          .advice = "Starting a process costs milliseconds: fork, exec, loading of libraries. Do the "
+                                    "work in the program itself or in one process that stays (a pool of workers, xargs "
+                                    "-n with many arguments, shell built-ins).",
+                          .praise = "No program started many short processes."),
 };

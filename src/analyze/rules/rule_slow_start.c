@@ -527,7 +527,7 @@ static const char *advise(const struct table *table, size_t at)
         if (strlen(phases[i].name) == phase->text.length &&
             memcmp(phases[i].name, phase->text.bytes, phase->text.length) == 0)
             return phases[i].advice;
-    return rule_slow_start.advice;
+    return rule_slow_start.rule->advice;
 }
 
 static const char *const start_tables[] = { "TACHO_PYTHON_SAMPLE", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", NULL };
@@ -544,10 +544,9 @@ const struct analysis rule_slow_start = {
         "in which Python compiled sources, because it found no bytecode cache (.pyc).",
     .needs = { { "Python samples, CUDA calls or OS calls", start_tables } },
     .run = slow_start,
-    .finding = say,
-    .advise = advise,
-    .advice = "The start takes a relevant share of the run: do less of it, later, or once for many runs.",
-    .praise =
-        "Of Python imports, CUDA initialization, pinned memory and loading of libraries, those that were recorded took "
-        "no relevant share of the time.",
+    .rule = ANALYSIS_RULE(
+            .finding = say, .advise = advise,
+            .advice = "The start takes a relevant share of the run: do less of it, later, or once for many runs.",
+            .praise = "Of Python imports, CUDA initialization, pinned memory and loading of libraries, those that were "
+                      "recorded took no relevant share of the time."),
 };

@@ -121,9 +121,9 @@ const struct analysis rule_straggler = {
     .needs = { { "collectives of MPI, NCCL or PyTorch", tables }, { "reports of several ranks", of_ranks } },
     .is_of_one_job = 1,
     .run = straggler,
-    .finding = say,
-    .advice =
-        "Compare the rank with another one ('tacho stats --filter-rank'): the same code that takes longer points to "
-        "its host (clocks, other programs, a slow disk), more of it to an uneven distribution of the work.",
-    .praise = "No rank held the others up.",
+    .rule = ANALYSIS_RULE(.finding = say,
+                          .advice = "Compare the rank with another one ('tacho stats --filter-rank'): the same code "
+                                    "that takes longer points to its host (clocks, other programs, a slow disk), more "
+                                    "of it to an uneven distribution of the work.",
+                          .praise = "No rank held the others up."),
 };

@@ -72,7 +72,7 @@ static int add_all(struct selection_list *list, struct report *report, int for_p
         if (!analysis_missing(first[i], report) && selection_add(list, first[i], err) != 0)
             return err->code;
     for (const struct analysis *const *at = rules; *at; at++)
-        if (!(*at)->find && selection_add(list, *at, err) != 0) /* advice_sum has all that these find */
+        if (!analysis_is_replayed(*at) && selection_add(list, *at, err) != 0) /* advice_sum has all that these find */
             return err->code;
     return 0;
 }

@@ -101,7 +101,7 @@ int finding_condition_check(const struct condition *condition, const struct anal
     *is_met = 0;
     for (size_t i = 0; i < file->findings.answer_count; i++) {
         const struct rule_answer *answer = &file->findings.answers[i];
-        checked += answer->answer != ANSWER_NOT_CHECKED && (!figure->of_step || answer->rule->find);
+        checked += answer->answer != ANSWER_NOT_CHECKED && (!figure->of_step || analysis_is_replayed(answer->rule));
     }
     if (!checked || (figure->of_step && !analyze_file_has_replay(file)))
         return error_set(err, ERR_NO_DATA, "--fail-if '%s' could not be checked: %s has no data for a rule with a %s",

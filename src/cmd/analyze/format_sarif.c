@@ -29,7 +29,7 @@ static void add_rule(struct text *out, const struct analysis *rule)
     text_add_char(out, ',');
     add_message(out, "fullDescription", rule->help);
     text_add_char(out, ',');
-    add_message(out, "help", rule->advice ? rule->advice : rule->title);
+    add_message(out, "help", rule->rule->advice);
     text_add(out, ",\"defaultConfiguration\":{\"level\":\"warning\"}}");
 }
 
@@ -127,7 +127,7 @@ static void add_notification(struct text *out, const struct rule_answer *answer,
     if (answer->missing)
         answer_add_reason(&message, answer);
     else
-        text_add(&message, answer->rule->praise ? answer->rule->praise : answer->rule->title);
+        text_add(&message, answer->rule->rule->praise);
     text_addf(out, "{\"descriptor\":{\"id\":\"%s\"},\"associatedRule\":{\"id\":\"%s\",\"index\":%zu},\"level\":\"%s\",",
               finding_answer_names[answer->answer], answer->rule->name, rule, answer->missing ? "note" : "none");
     add_message(out, "message", text_string(&message));

@@ -190,7 +190,7 @@ static void add_unchecked(struct text *out, const struct html_page *page)
     struct text options = { 0 };
 
     for (size_t i = 0; rules[i]; i++) {
-        const char *option = rules[i]->find && rule_state(rules[i], page->report) == RULE_UNCHECKED
+        const char *option = analysis_is_replayed(rules[i]) && rule_state(rules[i], page->report) == RULE_UNCHECKED
                                  ? analysis_need_option(analysis_missing(rules[i], page->report))
                                  : NULL;
         if (option && !strstr(text_string(&options), option))

@@ -141,7 +141,7 @@ static void add_unchecked(struct text *out, struct report *report)
     if (lacks_shapes(report))
         text_add(&options, shapes);
     for (size_t i = 0; rules[i]; i++) {
-        const char *option = rules[i]->find && rule_state(rules[i], report) == RULE_UNCHECKED
+        const char *option = analysis_is_replayed(rules[i]) && rule_state(rules[i], report) == RULE_UNCHECKED
                                  ? analysis_need_option(analysis_missing(rules[i], report))
                                  : NULL;
         if (option && !strstr(text_string(&options), option))

@@ -226,9 +226,10 @@ static int add_table(struct advice *advice, const struct adviser *adviser, const
         return code;
     if ((code = add_rows(advice, adviser, rule, table, &impact, &words, err)) != 0)
         goto free_impact;
-    advice_add_rule(advice, &(struct advice_rule){ rule->name, rule->title,
-                                                   count ? rule_advice(rule, table, impact.order[0]) : rule->praise,
-                                                   count, impact.all, adviser ? rank_of(adviser, rule) : impact.rank });
+    advice_add_rule(advice,
+                    &(struct advice_rule){ rule->name, rule->title,
+                                           count ? rule_advice(rule, table, impact.order[0]) : rule->rule->praise,
+                                           count, impact.all, adviser ? rank_of(adviser, rule) : impact.rank });
 free_impact:
     rule_impact_free(&impact);
     advice_words_free(&words);
@@ -259,14 +260,14 @@ static int add_causes(struct advice *advice, struct adviser *adviser, struct err
     int code;
 
     for (size_t i = 0; rules[i]; i++)
-        if (rules[i]->find && rule_state(rules[i], view->report) == RULE_READY &&
+        if (analysis_is_replayed(rules[i]) && rule_state(rules[i], view->report) == RULE_READY &&
             (code = adviser_find(adviser, rules[i], err)) != 0)
             return code;
     if ((code = adviser_judge(adviser, err)) != 0)
         return code;
     for (size_t i = 0; rules[i]; i++) {
         struct table *table;
-        if (!rules[i]->find || rule_state(rules[i], view->report) != RULE_READY)
+        if (!analysis_is_replayed(rules[i]) || rule_state(rules[i], view->report) != RULE_READY)
             continue;
         if ((code = advice_table_of(adviser, rules[i], &table, err)) != 0)
             return code;
@@ -309,7 +310,9 @@ static int add_gaps(struct advice *advice, struct error *err)
 static int run_one(struct advice *advice, const struct analysis *rule, struct error *err)
 {
     size_t length = advice->items->text.length, rules_length = advice->rules->text.length;
-    int code = !rule ? add_gaps(advice, err) : rule->find ? run_adviser(advice, err) : run_rule(advice, rule, err);
+    int code = !rule                        ? add_gaps(advice, err)
+               : analysis_is_replayed(rule) ? run_adviser(advice, err)
+                                            : run_rule(advice, rule, err);
 
     if (text_failed(&advice->items->text) || text_failed(&advice->rules->text))
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
@@ -323,16 +326,17 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
 /* A rule whose events were recorded, but did not happen. */
 static void add_clear(struct advice *advice, const struct analysis *rule)
 {
-    advice_add_rule(advice, &(struct advice_rule){ .name = rule->name, .title = rule->title, .words = rule->praise });
+    advice_add_rule(advice,
+                    &(struct advice_rule){ .name = rule->name, .title = rule->title, .words = rule->rule->praise });
 }
 
 /* Whether a rule before this one runs it, too. */
 static int has_run_with_others(const struct view *view, size_t rule)
 {
-    if (!rules[rule] || !rules[rule]->find)
+    if (!rules[rule] || !analysis_is_replayed(rules[rule]))
         return 0;
     for (size_t i = 0; i < rule; i++)
-        if (rules[i]->find && rule_state(rules[i], view->report) == RULE_READY)
+        if (analysis_is_replayed(rules[i]) && rule_state(rules[i], view->report) == RULE_READY)
             return 1;
     return 0;
 }

@@ -102,8 +102,8 @@ const struct analysis rule_layout_conversions = {
             "which PyTorch calls channels_last; its default is NCHW. The saving is that of a replay without these "
             "kernels, and in which batch norms, whose kernels for NCHW are slow, are limited by the memory.",
     .needs = ADVICE_NEEDS,
-    .advice = "Use the layout of the convolutions: model.to(memory_format=torch.channels_last), and the same for its "
-              "input.",
-    .praise = "Convolutions need no conversions between NCHW and NHWC.",
-    ADVICE_RULE(layout_conversions),
+    ADVICE_RULE(layout_conversions,
+                .advice = "Use the layout of the convolutions: model.to(memory_format=torch.channels_last), and the "
+                          "same for its input.",
+                .praise = "Convolutions need no conversions between NCHW and NHWC."),
 };

@@ -243,7 +243,7 @@ const struct analysis rule_pointwise_chains = {
             "of the chain, and "
             "moves memory as fast as the kernels of the chain do.",
     .needs = ADVICE_NEEDS,
-    .advice = "Fuse pointwise operators: torch.compile, or an operator of PyTorch that does the same.",
-    .praise = "There are no chains of pointwise kernels that cost time.",
-    ADVICE_RULE(pointwise_chains),
+    ADVICE_RULE(pointwise_chains,
+                .advice = "Fuse pointwise operators: torch.compile, or an operator of PyTorch that does the same.",
+                .praise = "There are no chains of pointwise kernels that cost time."),
 };

@@ -300,7 +300,6 @@ const struct analysis rule_slice_loops = {
             "The saving is that of a replay with one kernel for all slices: at the GPU's peaks in the bound, at the "
             "share that products usually reach in the estimate. Gradients of the slices are gone.",
     .needs = ADVICE_NEEDS,
-    .advice = "Call the operator once on the whole tensor: torch.bmm(), torch.vmap().",
-    .praise = "No operator is called for each slice of a tensor.",
-    ADVICE_RULE(slice_loops),
+    ADVICE_RULE(slice_loops, .advice = "Call the operator once on the whole tensor: torch.bmm(), torch.vmap().",
+                .praise = "No operator is called for each slice of a tensor."),
 };

@@ -246,7 +246,7 @@ const struct analysis rule_small_grids = {
             "than the GPU has multiprocessors, or the last round of a product of matrices has few blocks. The saving "
             "is that of a replay in which the blocks are spread evenly; in the bound, over all places for blocks.",
     .needs = ADVICE_NEEDS,
-    .advice = "Give kernels as many blocks as the GPU has multiprocessors, or multiples of that.",
-    .praise = "Long kernels have blocks for all multiprocessors.",
-    ADVICE_RULE(small_grids),
+    ADVICE_RULE(small_grids,
+                .advice = "Give kernels as many blocks as the GPU has multiprocessors, or multiples of that.",
+                .praise = "Long kernels have blocks for all multiprocessors."),
 };

@@ -260,7 +260,7 @@ const struct analysis rule_unfused_attention = {
             "fused attention usually reaches in the estimate (40 % forward, 35 % backward). Without shapes the "
             "products remain.",
     .needs = ADVICE_NEEDS,
-    .advice = "F.scaled_dot_product_attention(q, k, v) computes attention in one kernel.",
-    .praise = "Attention is fused, or there is none.",
-    ADVICE_RULE(unfused_attention),
+    ADVICE_RULE(unfused_attention,
+                .advice = "F.scaled_dot_product_attention(q, k, v) computes attention in one kernel.",
+                .praise = "Attention is fused, or there is none."),
 };

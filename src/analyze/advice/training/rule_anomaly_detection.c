@@ -79,7 +79,5 @@ const struct analysis rule_anomaly_detection = {
             "without the checks, and without the Python stacks that autograd keeps of operators. Needs operators of "
             "PyTorch.",
     .needs = ADVICE_NEEDS,
-    .advice = "Turn anomaly detection off.",
-    .praise = "Anomaly detection is off.",
-    ADVICE_RULE(anomaly_detection),
+    ADVICE_RULE(anomaly_detection, .advice = "Turn anomaly detection off.", .praise = "Anomaly detection is off."),
 };

@@ -153,7 +153,6 @@ const struct analysis rule_recomputation = {
             "is that of a replay without them. If the report has the use of memory (--pytorch-memory=true) and more "
             "than half of the GPU's memory is in use, there is no finding. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,
-    .advice = "Checkpoint fewer layers if memory allows.",
-    .praise = "No activations are computed twice, or memory needs it.",
-    ADVICE_RULE(recomputation),
+    ADVICE_RULE(recomputation, .advice = "Checkpoint fewer layers if memory allows.",
+                .praise = "No activations are computed twice, or memory needs it."),
 };

@@ -251,8 +251,7 @@ const struct analysis rule_small_batches = {
             "the report has the use of memory (--pytorch-memory=true) and more than half of the GPU's memory is in "
             "use, there is no finding. Needs operators of PyTorch with shapes.",
     .needs = ADVICE_NEEDS,
-    .advice = "Take larger batches, and fewer of them, as far as memory allows.",
-    .praise = "No step accumulates gradients of small batches, memory needs it, or the shapes of operators are not "
-              "known.",
-    ADVICE_RULE(small_batches),
+    ADVICE_RULE(small_batches, .advice = "Take larger batches, and fewer of them, as far as memory allows.",
+                .praise = "No step accumulates gradients of small batches, memory needs it, or the shapes of operators "
+                          "are not known."),
 };

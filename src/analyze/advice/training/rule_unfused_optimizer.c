@@ -217,7 +217,8 @@ const struct analysis rule_unfused_optimizer = {
             "set to 0 instead of dropped. The bound is a replay without all of that; the estimate leaves the first "
             "launch, and on the GPU the bytes that a fused kernel moves. Needs operators of PyTorch.",
     .needs = ADVICE_NEEDS,
-    .advice = "Use fused=True or foreach=True, clip_grad_norm_(foreach=True) and zero_grad(set_to_none=True).",
-    .praise = "Optimizers, clipping and zero_grad() use few kernels.",
-    ADVICE_RULE(unfused_optimizer),
+    ADVICE_RULE(
+        unfused_optimizer,
+        .advice = "Use fused=True or foreach=True, clip_grad_norm_(foreach=True) and zero_grad(set_to_none=True).",
+        .praise = "Optimizers, clipping and zero_grad() use few kernels."),
 };

@@ -177,7 +177,8 @@ const struct analysis rule_unused_gradients = {
             "that are frozen. The saving is that of a replay whose backward pass ends with the last gradient in use. "
             "Needs operators of PyTorch with shapes.",
     .needs = ADVICE_NEEDS,
-    .advice = "Run frozen layers under torch.no_grad().",
-    .praise = "All gradients are of parameters that an optimizer updates, or the shapes of operators are not known.",
-    ADVICE_RULE(unused_gradients),
+    ADVICE_RULE(
+        unused_gradients, .advice = "Run frozen layers under torch.no_grad().",
+        .praise =
+            "All gradients are of parameters that an optimizer updates, or the shapes of operators are not known."),
 };

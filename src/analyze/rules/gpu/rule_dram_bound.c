@@ -28,9 +28,8 @@ const struct analysis rule_dram_bound = {
     .needs = { { "samples of memory bandwidth while kernels ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = dram_bound,
-    .finding = say,
-    .is_listing = 1,
-    .advice = "Kernels wait for the GPU's memory. Move fewer bytes: fuse operators, use 16-bit types, recompute "
-              "instead of store, keep data in caches.",
-    .praise = "The GPU's memory was not saturated while kernels ran.",
+    .rule = ANALYSIS_RULE(.finding = say, .is_listing = 1,
+                          .advice = "Kernels wait for the GPU's memory. Move fewer bytes: fuse operators, use 16-bit "
+                                    "types, recompute instead of store, keep data in caches.",
+                          .praise = "The GPU's memory was not saturated while kernels ran."),
 };

@@ -204,9 +204,10 @@ const struct analysis rule_gpu_throttling = {
             "time.",
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA kernel data", gpu_kernel_tables } },
     .run = gpu_throttling,
-    .finding = say,
-    .is_outside = is_outside,
-    .advice = "Compare runs only at the same clock. Power: raise the limit (nvidia-smi -pl) if the machine allows it. "
-              "Temperature: check cooling and neighbours. nvidia-smi -lgc locks a clock that the GPU can hold.",
-    .praise = "The GPU's clock stayed near its highest while kernels ran.",
+    .rule = ANALYSIS_RULE(
+            .finding = say, .is_outside = is_outside,
+            .advice =
+                "Compare runs only at the same clock. Power: raise the limit (nvidia-smi -pl) if the machine allows "
+                "it. Temperature: check cooling and neighbours. nvidia-smi -lgc locks a clock that the GPU can hold.",
+            .praise = "The GPU's clock stayed near its highest while kernels ran."),
 };

@@ -28,9 +28,9 @@ const struct analysis rule_idle_tensor_cores = {
     .needs = { { "samples of tensor core activity while products of matrices ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = idle_tensor_cores,
-    .finding = say,
-    .advice = "Products compute on other units, are too small, or wait for memory: use TF32, bf16 or fp16, larger "
-              "batches, and sizes that are multiples of 8. The rule tensor_cores names products that do not use "
-              "tensor cores at all.",
-    .praise = "Tensor cores worked while products of matrices ran.",
+    .rule = ANALYSIS_RULE(.finding = say,
+                          .advice = "Products compute on other units, are too small, or wait for memory: use TF32, "
+                                    "bf16 or fp16, larger batches, and sizes that are multiples of 8. The rule "
+                                    "tensor_cores names products that do not use tensor cores at all.",
+                          .praise = "Tensor cores worked while products of matrices ran."),
 };

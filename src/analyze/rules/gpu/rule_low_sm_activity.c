@@ -28,8 +28,9 @@ const struct analysis rule_low_sm_activity = {
     .needs = { { "samples of SM activity while kernels ran", gpu_metrics_tables },
                { "CUDA kernel data", gpu_kernel_tables } },
     .run = low_sm_activity,
-    .finding = say,
-    .advice = "Kernels have too few blocks for the GPU, or wait for their last ones. Give them more work at once: "
-              "larger batches, fused or batched operators, independent kernels in several streams.",
-    .praise = "Most multiprocessors were active while kernels ran.",
+    .rule = ANALYSIS_RULE(
+            .finding = say,
+            .advice = "Kernels have too few blocks for the GPU, or wait for their last ones. Give them more work at "
+                      "once: larger batches, fused or batched operators, independent kernels in several streams.",
+            .praise = "Most multiprocessors were active while kernels ran."),
 };

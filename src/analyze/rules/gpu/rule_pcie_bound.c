@@ -174,8 +174,9 @@ const struct analysis rule_pcie_bound = {
         "threshold (5) percent of the capture's time.",
     .needs = { { MISSING, gpu_metrics_tables }, { "CUDA work on GPUs", gpu_busy_tables } },
     .run = pcie_bound,
-    .finding = say,
-    .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels run "
-              "(pinned memory, non_blocking=True), send narrower types, decode or augment on the GPU.",
-    .praise = "The PCIe link was not full while the GPU had no kernels.",
+    .rule = ANALYSIS_RULE(
+            .finding = say,
+            .advice = "Copy less or earlier: keep data on the GPU, copy the next batch in another stream while kernels "
+                      "run (pinned memory, non_blocking=True), send narrower types, decode or augment on the GPU.",
+            .praise = "The PCIe link was not full while the GPU had no kernels."),
 };
