@@ -1,5 +1,5 @@
-"""The folders of src/ depend on each other one way, as cmake/dependencies.txt says, and so do the files. Every file is found by its
-name."""
+"""The folders of src/ depend on each other one way, as cmake/dependencies.txt says, and so do the files: by what they include, declare
+and call. Every file is found by its name."""
 
 import collections
 import os
@@ -13,6 +13,18 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Headers of libraries, and the library that brings each.
 LIBRARIES = {"zstd.h": "zstd", "zlib.h": "z", "lzma.h": "lzma", "xxhash.h": "xxhash", "sqlite3.h": "sqlite3", "event2/": "event_core",
              "libiberty/": "iberty", "elfutils/": "dw"}
+
+# C, as far as the names at file level need it. A #define is dropped: names that it declares are pasted from the rows of a table.
+TEXT = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.M)
+NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+NOISE = re.compile(rf"\b(?:__attribute__|__asm__|_Static_assert|_Alignas|_Atomic)\s*{NESTED}"
+                   rf"|^[A-Z][A-Z0-9_]*{NESTED}$(?!\n\{{)", re.M)  # the latter: a macro that stands alone, such as MAP(…)
+ITEM = re.compile(r"(?:[^;{}]|\{\})*?(?:;|\)\s*\{\})")  # up to its semicolon, or to the body of a function
+MACRO = re.compile(r"\b[A-Z][A-Z0-9_]*\(([a-z]\w*)[^()]*\)")  # that stands for a declaration: PAGE_EXPORT(page_alloc)(size_t size)
+VARIABLE = re.compile(r"([a-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
+STRUCT = re.compile(r"\bstruct\s+(\w+)\b\s*([{;]?)")
+CALL = re.compile(r"(?<![\w.>])([a-z_]\w+)\(")
 
 STAND_INS = "wasm/include"  # named after the headers of the system that they stand in for
 
@@ -68,6 +80,40 @@ def target(file, name):
     return None
 
 
+def code(file):
+    """The text of a file of src/ without comments and strings."""
+    with open(os.path.join(SOURCE, "src", file)) as text:
+        return TEXT.sub(" ", text.read())
+
+
+def file_level(text):
+    """The items of a file, without directives and what stands in braces."""
+    kept, depth = [], 0
+    for part in re.split(r"([{}])", NOISE.sub("", DIRECTIVE.sub("", text))):
+        depth -= part == "}"
+        if depth == 0:
+            kept.append(part)
+        depth += part == "{"
+    return [item.strip() for item in ITEM.findall("".join(kept))]
+
+
+def externals(items, is_header):
+    """The names with external linkage among the items: those declared, and those defined."""
+    declared, defined = set(), set()
+    for item in items:
+        item = MACRO.sub(r"\1()", item)
+        if re.match(r"(static|typedef)\b|(struct|union|enum)\s*\w*\s*(\{\})?\s*;|;", item):
+            continue
+        function = re.match(r"[^=(]*?\b(\w+)\s*\((?!\s*\*)", item)
+        if function:
+            (defined if item.endswith("}") else declared).add(function[1])
+        else:
+            parts = [item.partition("=")[0]] if "=" in item else item[:-1].split(",")
+            (declared if item.startswith("extern") or is_header else defined).update(
+                found[1] for found in (VARIABLE.search(part.strip()) for part in parts) if found)
+    return declared, defined
+
+
 def circles(edges):
     """The strongly connected components of more than one node (Tarjan's algorithm)."""
     number, low, stack, found = {}, {}, [], []
@@ -93,20 +139,35 @@ def circles(edges):
 
 
 class Dependencies(unittest.TestCase):
-    def setUp(self):
-        self.sees, self.libraries = read_table()
-        self.all = closure(self.sees)
-        self.files = all_files()
-        self.includes = list(includes(self.files))
-        self.assertGreater(len(self.includes), 1000)
+    maxDiff = None
 
-    def folder(self, file):
+    @classmethod
+    def setUpClass(cls):
+        cls.sees, cls.libraries = read_table()
+        cls.all = closure(cls.sees)
+        cls.files = all_files()
+        cls.includes = list(includes(cls.files))
+        cls.texts = {file: code(file) for file in cls.files if file.endswith((".c", ".h"))}
+        cls.items = {file: file_level(text) for file, text in cls.texts.items()}
+        cls.declared, cls.homes = {}, collections.defaultdict(set)  # names by file; the folders that define a name
+        for file, items in cls.items.items():
+            cls.declared[file], defined = externals(items, file.endswith(".h"))
+            for name in defined:
+                cls.homes[name].add(cls.folder(file))
+        assert len(cls.includes) > 1000 and len(cls.homes) > 3000
+
+    @classmethod
+    def folder(cls, file):
         """The row of the table for a file: that of its folder, or of the next folder above that has one."""
         folder = os.path.dirname(file)
-        while folder and folder not in self.sees:
+        while folder and folder not in cls.sees:
             folder = os.path.dirname(folder)
-        self.assertTrue(folder, f"{file}: its folder is not in {TABLE}")
+        assert folder, f"{file}: its folder is not in {TABLE}"
         return folder
+
+    def is_shared_by(self, folder, homes):
+        """Whether each of several libraries defines a name for itself, and this is the folder that they share."""
+        return len(homes) > 1 and all(folder in self.all[home] for home in homes)
 
     def test_folders_see_what_the_table_allows(self):
         wrong = []
@@ -115,6 +176,52 @@ class Dependencies(unittest.TestCase):
             if other and self.folder(other) not in self.all[self.folder(file)]:
                 wrong.append(f"{file}: src/{self.folder(file)} must not see src/{self.folder(other)} ({name})")
         self.assertEqual(wrong, [])
+
+    def test_declarations_stand_with_their_definitions(self):
+        """A prototype or an extern variable stands in the folder that defines it; a .c file may repeat one that it sees, as weak. Free
+        are the rows of a table, whose names a #define pastes."""
+        wrong = [f"{file}: {line}" for file, text in self.texts.items() for line in DIRECTIVE.findall(text)
+                 if re.search(r"\bextern\b", line) and "##" not in line]
+        for file, names in self.declared.items():
+            folder = self.folder(file)
+            for name in names:
+                homes = self.homes[name]
+                repeats = file.endswith(".c") and homes & self.all[folder]
+                if homes and folder not in homes and not repeats and not self.is_shared_by(folder, homes):
+                    wrong.append(f"{file}: {name} is of src/{', src/'.join(sorted(homes))}")
+        self.assertEqual(sorted(wrong), [])
+
+    def test_calls_go_where_the_table_allows(self):
+        """Follows from the test above and that of the includes, but for calls that a macro hides."""
+        public = set().union(*(names for file, names in self.declared.items()
+                               if file.endswith(".h") and os.path.dirname(file) != STAND_INS))
+        wrong = []
+        for file, text in self.texts.items():
+            folder = self.folder(file)
+            own = set(CALL.findall("\n".join(item for item in self.items[file] if item.startswith("static"))))
+            for name in (public & set(CALL.findall(text))) - own:
+                homes = self.homes[name]
+                if homes and not homes & self.all[folder] and not self.is_shared_by(folder, homes):
+                    wrong.append(f"{file}: {name}() is of src/{', src/'.join(sorted(homes))}")
+        self.assertEqual(sorted(wrong), [])
+
+    def test_structs_of_other_folders_are_handles(self):
+        """A struct of a folder that a file must not see is a handle: a header declares it, and structs and callbacks there pass
+        pointers to it from one folder above to another. No function takes or returns one, and no .c file names it."""
+        homes, shared = collections.defaultdict(set), set()
+        for file, text in self.texts.items():
+            for name, after in STRUCT.findall(text):
+                if after == "{":
+                    homes[name].add(self.folder(file))
+                    shared |= {name} if file.endswith(".h") else set()
+        wrong = []
+        for file, text in self.texts.items():
+            for name in shared & {name for name, _ in STRUCT.findall(text)}:
+                if not homes[name] & self.all[self.folder(file)]:
+                    functions = [item for item in self.items[file] if "(" in item and f"struct {name} " in item]
+                    if file.endswith(".c") or f"\nstruct {name};\n" not in text or functions:
+                        wrong.append(f"{file}: struct {name} is of src/{', src/'.join(sorted(homes[name]))}")
+        self.assertEqual(sorted(wrong), [])
 
     def test_libraries_are_used_where_the_table_says(self):
         wrong = []
