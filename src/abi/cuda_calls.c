@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 static const struct cuda_call calls[] = {
 #define CUDA_CALL(domain, name, group, work) { #name, sizeof #name - 1, CUDA_##domain, CUDA_##group, CUDA_##work, 0 },
 #define CUDA_WAIT(domain, name, wait) \
@@ -12,7 +14,7 @@ static const struct cuda_call calls[] = {
 #undef CUDA_CALL
 #undef CUDA_WAIT
 };
-enum { CALL_COUNT = sizeof calls / sizeof *calls };
+enum { CALL_COUNT = COUNT_OF(calls) };
 
 /* The bytes before a suffix that does not count, or `bytes` if there is none. */
 static uint32_t without_suffix(const char *name, uint32_t bytes)
@@ -74,7 +76,7 @@ enum cuda_launch_kind cuda_call_launch_kind(const char *name)
     };
     uint32_t bytes = cuda_call_name_bytes(name);
 
-    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+    for (size_t i = 0; i < COUNT_OF(launches); i++)
         if (strlen(launches[i].name) == bytes && memcmp(name, launches[i].name, bytes) == 0)
             return launches[i].kind;
     return CUDA_LAUNCH_NONE;

@@ -10,6 +10,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define MACHINE_CUDA 190
 #define ABI_VERSION_FLAGS_HIGH 8 /* from CUDA 13 on, e_flags has the architecture in bits 8 to 15, before in 0 to 7 */
 #define FIRST_SM 70              /* instructions of 128 bits; no tensor cores before */
@@ -120,7 +122,7 @@ static unsigned types_at(const unsigned char *instruction)
     memcpy(&low, instruction, sizeof low);
     memcpy(&high, instruction + sizeof low, sizeof high);
     unsigned number = (unsigned)(low & 0xfff) | (unsigned)(high >> (91 - 64) & 1) << 12;
-    for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
+    for (size_t i = 0; i < COUNT_OF(opcodes); i++)
         if (opcodes[i].number == number)
             return types_of(&opcodes[i], high);
     return 0;
@@ -196,7 +198,7 @@ unsigned cuda_code_line_parts(const struct cuda_code *code, struct cuda_code_par
     parts[count++] = (struct cuda_code_part){ 0, sizeof(Elf64_Ehdr) };
     parts[count++] = (struct cuda_code_part){ code->sections, (uint64_t)code->section_count * sizeof(Elf64_Shdr) };
     parts[count++] = (struct cuda_code_part){ code->names, code->names_size };
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
         if (find(code, sections[i], &header) == 0)
             parts[count++] = (struct cuda_code_part){ header.sh_offset, header.sh_size };
     return count;

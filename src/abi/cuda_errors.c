@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "cuda_errors.h"
 
 struct cuda_error {
@@ -61,8 +62,7 @@ static int by_number(const void *wanted, const void *entry)
 
 const char *cuda_error_name(int64_t number)
 {
-    const struct cuda_error *found = bsearch(&number, errors, sizeof errors / sizeof *errors, sizeof *errors,
-                                             by_number);
+    const struct cuda_error *found = bsearch(&number, errors, COUNT_OF(errors), sizeof *errors, by_number);
 
     return found ? found->name : "";
 }

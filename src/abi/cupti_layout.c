@@ -1,6 +1,8 @@
 /* The table of layouts and the lookup in it. No size from outside is trusted: an impossible one is rejected. */
 #include "cupti_layout.h"
 
+#include "base/array.h"
+
 /* Little-endian, as both architectures are: a field of `width` bytes at `offset` lies in the word of offset / 8. */
 #define TEXTS(...) \
     .texts = { __VA_ARGS__ }, .text_count = sizeof((uint16_t[]){ 0, ##__VA_ARGS__ }) / sizeof(uint16_t) - 1
@@ -16,7 +18,7 @@ static const struct cupti_layout table[] = {
 #include "cupti_layout.def"
 #undef CUPTI_LAYOUT
 };
-enum { LAYOUT_COUNT = sizeof table / sizeof *table };
+enum { LAYOUT_COUNT = COUNT_OF(table) };
 
 /* The number of the record of each kind, plus 1; 0: unknown. */
 static const uint8_t records[CUPTI_KIND_COUNT] = {

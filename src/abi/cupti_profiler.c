@@ -1,6 +1,8 @@
 /* The functions and the struct sizes of CUPTI's profiler interfaces by version, from cupti_profiler.def. */
 #include "cupti_profiler.h"
 
+#include "base/array.h"
+
 struct argument {
     uint32_t call, since;
     size_t end; /* offset of the byte behind it */
@@ -21,7 +23,7 @@ static const struct argument arguments_by_call[] = {
 size_t cupti_call_bytes(uint32_t version, enum cupti_call_id call)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < sizeof arguments_by_call / sizeof *arguments_by_call; i++)
+    for (size_t i = 0; i < COUNT_OF(arguments_by_call); i++)
         if (arguments_by_call[i].call == call && arguments_by_call[i].since <= version)
             bytes = arguments_by_call[i].end;
     return bytes;

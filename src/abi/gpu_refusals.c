@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cupti.h"
 
 static const struct {
@@ -66,7 +67,7 @@ enum gpu_refusal_id gpu_refusal_of_cupti(int result)
         { CUPTI_RESULT_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, GPU_REFUSAL_COUNTERS_CONFIDENTIAL },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].result == result)
             return rows[i].id;
     return GPU_REFUSAL_NONE;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "nvml.h"
 
 static const struct {
@@ -23,7 +24,7 @@ const char *nvml_result_text(uint32_t result)
 {
     static char number[32];
 
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+    for (size_t i = 0; i < COUNT_OF(results); i++)
         if (results[i].result == result)
             return results[i].text;
     snprintf(number, sizeof number, "NVML error %u", result);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "python_bytes.h"
 
 #define CHARACTERS_MAX 65536 /* a longer text is neither a name nor part of a code object */
@@ -82,7 +83,7 @@ enum python_status python_code_mark(const struct python_runtime *python, const s
     const enum python_field fields[] = { name, PYTHON_CODE_FILENAME, PYTHON_CODE_LINES, PYTHON_CODE_FIRST_LINE,
                                          PYTHON_OBJECT_TYPE };
     size_t size = 0;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
         size = python->at[fields[i]] + 8u > size ? python->at[fields[i]] + 8u : size;
     if (size > sizeof bytes || address % 8 != 0)
         return PYTHON_TORN;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "python_bytes.h"
 
 enum { OLDEST = 9, FIRST_NUMBERED = 11, FIRST_DESCRIBED = 13, NEWEST = 14 };
@@ -47,7 +48,7 @@ static const struct version versions[] = {
 #undef AT
 #undef PYTHON_LAYOUT
 #undef PYTHON_DESCRIBED
-#define VERSION_COUNT (sizeof versions / sizeof *versions)
+#define VERSION_COUNT COUNT_OF(versions)
 
 static int read_word(const struct python_memory *memory, uint64_t address, uint64_t *word)
 {
@@ -170,7 +171,7 @@ static void read_gil(const struct python_runtime *python, const struct python_me
     if (python->at[PYTHON_RUNTIME_GIL] == PYTHON_NO_FIELD &&
         python_read(memory, interpreter->address + python->at[PYTHON_INTERPRETER_GIL], &gil, sizeof gil) != 0)
         return;
-    if (read_span(python, memory, &span, gil, fields, sizeof fields / sizeof *fields) != 0)
+    if (read_span(python, memory, &span, gil, fields, COUNT_OF(fields)) != 0)
         return;
     interpreter->gil = gil;
     interpreter->holder = (int32_t)field_of(python, &span, PYTHON_GIL_LOCKED) > 0
@@ -184,7 +185,7 @@ enum python_status python_interpreter_read(const struct python_runtime *python, 
     static const enum python_field fields[] = { PYTHON_INTERPRETER_NEXT, PYTHON_INTERPRETER_ID,
                                                 PYTHON_INTERPRETER_THREADS };
     uint64_t words[3];
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) /* too far apart for one read in some versions */
+    for (size_t i = 0; i < COUNT_OF(fields); i++) /* too far apart for one read in some versions */
         if (read_word(memory, address + python->at[fields[i]], &words[i]) != 0)
             return PYTHON_UNREADABLE;
     *interpreter = (struct python_interpreter){
@@ -200,7 +201,7 @@ enum python_status python_thread_read(const struct python_runtime *python, const
     static const enum python_field fields[] = { PYTHON_THREAD_NEXT,   PYTHON_THREAD_INTERPRETER, PYTHON_THREAD_PTHREAD,
                                                 PYTHON_THREAD_NATIVE, PYTHON_THREAD_FRAME,       PYTHON_THREAD_CFRAME };
     struct span span;
-    if (read_span(python, memory, &span, address, fields, sizeof fields / sizeof *fields) != 0)
+    if (read_span(python, memory, &span, address, fields, COUNT_OF(fields)) != 0)
         return PYTHON_UNREADABLE;
     *thread = (struct python_thread){
         .address = address,
@@ -252,7 +253,7 @@ enum python_status python_find_thread(const struct python_runtime *python, const
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
 
 static const enum python_field frame_fields[] = { PYTHON_FRAME_PREVIOUS, PYTHON_FRAME_CODE, PYTHON_FRAME_INSTRUCTION };
-#define FRAME_FIELDS (sizeof frame_fields / sizeof *frame_fields)
+#define FRAME_FIELDS COUNT_OF(frame_fields)
 
 size_t python_frame_bytes(const struct python_runtime *python)
 {

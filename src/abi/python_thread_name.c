@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "python_bytes.h"
 
 #define ENTRIES_MAX 64u /* of a dictionary; a Thread has some fifteen attributes */
@@ -45,7 +46,7 @@ static const struct version {
 
 static const struct version *version_of(const struct python_runtime *python)
 {
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    for (size_t i = 0; i < COUNT_OF(versions); i++)
         if (versions[i].minor == python->minor)
             return &versions[i];
     return NULL;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 /* True if this library, a name or a path of `length` bytes, is such a runtime. */
 static inline int wire_is_sanitizer(const char *library, size_t length)
 {
@@ -12,7 +14,7 @@ static inline int wire_is_sanitizer(const char *library, size_t length)
     const char *slash = memrchr(library, '/', length);
     const char *name = slash ? slash + 1 : library;
     size_t name_length = length - (size_t)(name - library);
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+    for (size_t i = 0; i < COUNT_OF(runtimes); i++)
         if (name_length >= strlen(runtimes[i]) && memcmp(name, runtimes[i], strlen(runtimes[i])) == 0)
             return 1;
     return 0;

@@ -104,10 +104,10 @@ static unsigned choose(unsigned what)
     uint32_t cuda = agent.sources & WIRE_BIT(CUDA), flags = 0;
     uint32_t sources = (agent.sources & ~cuda) | (what & TACHO_CUDA ? cuda : 0);
     unsigned before = atomic_exchange(&agent.chosen, sources) & WIRE_BIT(CUDA) ? TACHO_CUDA : 0;
-    for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
+    for (size_t i = 0; i < COUNT_OF(torch_choices); i++)
         flags |= what & torch_choices[i].choice ? torch_choices[i].flag : 0;
     uint32_t flags_before = torch_choose(flags);
-    for (size_t i = 0; i < sizeof torch_choices / sizeof *torch_choices; i++)
+    for (size_t i = 0; i < COUNT_OF(torch_choices); i++)
         before |= flags_before & torch_choices[i].flag ? torch_choices[i].choice : 0;
     return before;
 }

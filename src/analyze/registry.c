@@ -102,7 +102,7 @@ size_t analysis_stored(const struct analysis **out, size_t room)
 
     for (const struct analysis *const *at = analyses; *at && count < room; at++) {
         int is_default = (*at)->by_default != 0;
-        for (size_t i = 0; i < sizeof for_people / sizeof for_people[0]; i++)
+        for (size_t i = 0; i < COUNT_OF(for_people); i++)
             is_default |= for_people[i].analysis == *at;
         if ((*at)->divides && is_default)
             out[count++] = *at;
@@ -127,12 +127,12 @@ size_t analysis_defaults_for_people(struct report *report, const struct analysis
     int has_gpus = !analysis_missing(&analysis_cuda_gpu_sum, report);
     size_t count = 0;
 
-    for (size_t i = 0; i < sizeof for_people / sizeof for_people[0] && count + 1 < room; i++)
+    for (size_t i = 0; i < COUNT_OF(for_people) && count + 1 < room; i++)
         if (!analysis_missing(for_people[i].analysis, report) && (has_gpus || !for_people[i].analysis->is_of_gpus))
             out[count++] = for_people[i].analysis;
         else if (lacking && for_people[i].data)
             text_addf(lacking, "%s%s", lacking->length ? ", " : "", for_people[i].data);
-    for (size_t i = 0; has_ranks(report) && i < sizeof for_ranks / sizeof for_ranks[0] && count + 1 < room; i++)
+    for (size_t i = 0; has_ranks(report) && i < COUNT_OF(for_ranks) && count + 1 < room; i++)
         if (!analysis_missing(for_ranks[i], report))
             out[count++] = for_ranks[i];
     out[count] = NULL;

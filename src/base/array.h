@@ -1,10 +1,13 @@
-/* Growing arrays: memory of malloc(), a count and a capacity, all owned by the caller. Also binary search in sorted
- * numbers. */
+/* Growing arrays: memory of malloc(), a count and a capacity, all owned by the caller. Also the length of
+ * other arrays, and binary search. */
 #ifndef TACHO_BASE_ARRAY_H
 #define TACHO_BASE_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* How many elements an array has whose size the compiler knows. */
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* Memory for elements, as of malloc(). A large list has huge pages, where there are any. */
 void *array_alloc(size_t count, size_t element_bytes);

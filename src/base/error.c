@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
+
 int error_set(struct error *err, int code, const char *format, ...)
 {
     int saved = errno;
@@ -31,7 +33,7 @@ static const struct {
 
 static int code_of_errno(int number)
 {
-    for (size_t i = 0; i < sizeof errno_codes / sizeof *errno_codes; i++)
+    for (size_t i = 0; i < COUNT_OF(errno_codes); i++)
         if (errno_codes[i].number == number)
             return errno_codes[i].code;
     return ERR_IO;

@@ -51,7 +51,7 @@ void human_bytes(struct text *out, uint64_t bytes)
         text_addf(out, "%" PRIu64 " B", bytes);
         return;
     }
-    for (; value >= 999.5 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+    for (; value >= 999.5 && unit + 1 < COUNT_OF(units); unit++)
         value /= 1e3;
     add_scaled(out, value, units[unit]);
 }
@@ -70,7 +70,7 @@ double human_time_unit(const char *suffix)
         { "", 1 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "sec", 1e9 },
     };
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strcmp(suffix, units[i].suffix) == 0)
             return units[i].ns;
     return 0;

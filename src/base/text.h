@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "array.h"
+
 struct text {
     char *bytes; /* a NUL follows; NULL while nothing was added */
     size_t length, capacity;

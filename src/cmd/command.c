@@ -187,7 +187,7 @@ static int run_unreadable(const char *path)
 
 static int run_unknown(const char *name)
 {
-    for (size_t i = 0; i < sizeof known_elsewhere / sizeof known_elsewhere[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(known_elsewhere); i++)
         if (strcmp(name, known_elsewhere[i].name) == 0) {
             fprintf(stderr, "tacho: no command '%s' like that of %s; %s\n", name, known_elsewhere[i].tool,
                     known_elsewhere[i].advice);
@@ -254,7 +254,7 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
     built_from = *origin;
     if (argc > 0 && *argv[0])
         called_as = argv[0];
-    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(spellings); i++)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;
     const struct command *command = command_find(name);

@@ -172,7 +172,7 @@ static void say_what_is_missing(const struct command *self, const char *path)
 
     if (report_open(path, &report, &err) != 0)
         return;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         size_t count = count_reason(report, words[i].reason);
         if (count)
             fprintf(stderr, "tacho %s: %zu %s (table TACHO_IMPORT)\n", self->name, count, words[i].sentence);
@@ -407,7 +407,7 @@ static void complain_type(const char *type, struct error *err)
     const char *nearest = nearest_name(type, type_names());
     struct text known = { 0 };
 
-    for (size_t i = 0; i < sizeof types_of_nsys / sizeof *types_of_nsys; i++)
+    for (size_t i = 0; i < COUNT_OF(types_of_nsys); i++)
         if (strcmp(types_of_nsys[i].type, type) == 0) {
             error_set(err, ERR_BAD_ARGUMENT, "%s", types_of_nsys[i].instead);
             return;

@@ -51,7 +51,7 @@ static const struct foreign *foreign_of(const char *path, size_t *stem)
 {
     size_t length = strlen(path);
 
-    for (size_t i = 0; i < sizeof foreigns / sizeof *foreigns; i++)
+    for (size_t i = 0; i < COUNT_OF(foreigns); i++)
         for (const char *const *ending = foreigns[i].endings; *ending; ending++) {
             *stem = length - strlen(*ending);
             if (length > strlen(*ending) && strcmp(path + *stem, *ending) == 0)
@@ -71,7 +71,7 @@ static int use_if_there(struct text *out, const char *path, size_t stem, const c
 /* `print_to`: its stdout, if it prints. */
 static int spawn(const struct foreign *foreign, const char *path, const char *output, int print_to, pid_t *pid)
 {
-    char *words[sizeof foreign->words / sizeof *foreign->words + 1] = { NULL };
+    char *words[COUNT_OF(foreign->words) + 1] = { NULL };
     posix_spawn_file_actions_t actions;
 
     for (size_t i = 0; foreign->words[i]; i++) {

@@ -130,7 +130,7 @@ static enum clock_choice choose_clock(const char *name)
                   { "utc", CLOCK_CHOICE_UTC },
                   { "none", CLOCK_CHOICE_NONE } };
 
-    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; name && i < COUNT_OF(known); i++)
         if (strcmp(name, known[i].name) == 0)
             return known[i].choice;
     return CLOCK_CHOICE_BEST;

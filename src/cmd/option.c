@@ -27,7 +27,7 @@ int option_bool(const char *value)
         { "true", 1 }, { "false", 0 }, { "yes", 1 }, { "no", 0 }, { "on", 1 }, { "off", 0 }, { "1", 1 }, { "0", 0 },
     };
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcasecmp(value, words[i].text) == 0)
             return words[i].truth;
     return -1;
@@ -150,7 +150,7 @@ static int store(struct option_parse *parse, const struct option *option, const 
         return 0;
     case OPTION_TEXT: *(const char **)field = value ? value : ""; return 0;
     case OPTION_LIST:
-        if (list->count == sizeof list->values / sizeof list->values[0])
+        if (list->count == COUNT_OF(list->values))
             return error_set(err, ERR_BAD_ARGUMENT, "--%s is given too many times", option->name);
         list->values[list->count++] = value;
         return 0;

@@ -49,8 +49,7 @@ static void add_uncounted(struct report_sources *sources, struct report *report)
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         for (const struct cmd_source_table *at = ordered[i]->tables; at && at->events; at++) {
             const struct report_table *table = report_table(report, at->table);
-            if (!table || !table->rows || is_known(sources, at->events) ||
-                sources->count == sizeof sources->list / sizeof sources->list[0])
+            if (!table || !table->rows || is_known(sources, at->events) || sources->count == COUNT_OF(sources->list))
                 continue;
             sources->list[sources->count++] = (struct report_source){ .name = at->events,
                                                                       .recorded = table->rows,

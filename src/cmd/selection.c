@@ -35,7 +35,7 @@ int selection_unknown(const struct analysis *const *registry, const char *noun, 
     const char *names[WANTED_MOST];
     size_t count = 0;
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         if (find(known[i].registry, name))
             return error_set(err, ERR_BAD_ARGUMENT, "'%s' is a %s, not a %s: tacho %s -r %s", name, known[i].noun, noun,
                              known[i].command, name);
@@ -86,7 +86,7 @@ static int parse_one(struct selection_list *list, char *text, const struct analy
 int selection_parse(struct selection_list *list, const struct option_list *names,
                     const struct analysis *const *registry, const char *noun, struct error *err)
 {
-    for (size_t i = 0; i < names->count && list->text_count < sizeof list->texts / sizeof list->texts[0]; i++) {
+    for (size_t i = 0; i < names->count && list->text_count < COUNT_OF(list->texts); i++) {
         size_t count;
         char **split = option_split(names->values[i], &count);
         if (!split)

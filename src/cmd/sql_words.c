@@ -78,7 +78,7 @@ void sql_words_find(struct line_words *words, const struct query *query)
     struct text schema = { 0 };
     struct error err;
 
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    for (size_t i = 0; i < COUNT_OF(fixed); i++)
         add(&list, fixed[i], strlen(fixed[i]));
     query_schema(query, NULL, &schema, &err);
     add_schema(&list, text_string(&schema));

@@ -172,7 +172,7 @@ struct shown {
 static int serve(const struct command *self, const struct shown *shown, size_t shown_count,
                  const struct settings *settings, int64_t begun_ns, struct error *err)
 {
-    const char *hosts[sizeof settings->allowed.values / sizeof *settings->allowed.values + 1];
+    const char *hosts[COUNT_OF(settings->allowed.values) + 1];
     char own_name[HOST_MOST], host[HOST_MOST], token[2 * GUARD_TOKEN_BYTES + 1];
     struct text out = { 0 }, notes[2] = { { 0 }, { 0 } }, address = { 0 };
     struct serve *server;

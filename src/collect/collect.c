@@ -500,7 +500,7 @@ static void take_down(struct collector *collector)
     drain_rounds_free(collector);
     shutdown_free(collector);
     program_output_close(&capture->streams);
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+    for (size_t i = 0; i < COUNT_OF(events); i++)
         if (events[i])
             event_free(events[i]);
     if (collector->base)

@@ -55,7 +55,7 @@ int collect_signal_number(const char *text)
     }
     if (strncasecmp(text, "sig", 3) == 0)
         text += 3;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
         if (strcasecmp(text, signals[i].name) == 0)
             return signals[i].number;
     return -1;
@@ -65,7 +65,7 @@ const char *collect_signal_name(int number)
 {
     static char text[24];
     snprintf(text, sizeof text, "signal %d", number);
-    for (size_t i = 1; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 1; i < COUNT_OF(signals); i++)
         if (signals[i].number == number) {
             size_t length = (size_t)snprintf(text, sizeof text, "SIG%s", signals[i].name);
             for (size_t at = 0; at < length; at++)

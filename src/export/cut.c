@@ -147,7 +147,7 @@ static int is_count_of_whole(const struct passage *passage, const struct export_
     static const char *const fates[] = { "recorded", "below-threshold", "untimed" };
 
     return passage->to == TABLE_TACHO_COUNT && is_part(passage->cut) &&
-           is_named(text_at(passage, window, TACHO_COUNT_fate), fates, sizeof fates / sizeof *fates) &&
+           is_named(text_at(passage, window, TACHO_COUNT_fate), fates, COUNT_OF(fates)) &&
            strcmp(text_at(passage, window, TACHO_COUNT_source), COUNTED_STACKS) != 0;
 }
 
@@ -276,7 +276,7 @@ static int copy_table(struct cut *cut, const struct report_table *table, int of_
             qsort(numbers->values, numbers->count, sizeof *numbers->values, array_by_int64);
         passage.only = numbers;
     }
-    int whole = is_named(table->name, kept_whole, sizeof kept_whole / sizeof *kept_whole);
+    int whole = is_named(table->name, kept_whole, COUNT_OF(kept_whole));
     if (to != TABLE_NVTX_EVENTS || !is_cut)
         return copy_rows(&passage, whole ? &everything : cut->part, err);
     passage.event_type = NVTX_EVENTS_eventType;
@@ -404,7 +404,7 @@ static int cut_to(struct report *report, const char *path, const struct export_o
     double share = 1;
     int code;
 
-    if ((code = cut_density(&density, report, options, kept_whole, sizeof kept_whole / sizeof *kept_whole, err)) != 0)
+    if ((code = cut_density(&density, report, options, kept_whole, COUNT_OF(kept_whole), err)) != 0)
         return code;
     for (int try = 0; try < TRIES; try++) {
         share *= pow(AIM * (double)most / (double)bytes, try + 1);

@@ -33,7 +33,7 @@ static const struct counted_table {
     { "TACHO_TORCH_OP", "TACHO_TORCH_OP", "nameId", NULL, "deviceId", { "globalTid" } },
     { "TACHO_TORCH_PYTHON", "TACHO_TORCH_PYTHON", "nameId", NULL, NULL, { "globalTid" } },
 };
-enum { TABLES = sizeof counted_tables / sizeof *counted_tables };
+enum { TABLES = COUNT_OF(counted_tables) };
 
 struct stretch {
     int64_t count, busy_ns, first_ns, longest_ns, name;

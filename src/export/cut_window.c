@@ -125,7 +125,7 @@ static int find_work(struct cut_density *density, struct report *report, const s
     };
     int code, found = 0;
 
-    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         for (int i = 0; kinds[kind].tables[i]; i++)
             if ((code = count_work(density, report, kinds[kind].tables[i], options, &found, err)) != 0)
                 return code;

@@ -279,7 +279,7 @@ static void find_places(struct export_rows *rows)
         { "deviceId", &rows->device },     { "streamId", &rows->stream },
     };
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
         *places[i].column = -1;
         for (size_t c = 0; c < rows->column_count; c++)
             if (rows->columns[c] >= 0 && strcmp(rows->table->columns[rows->columns[c]].name, places[i].name) == 0)

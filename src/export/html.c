@@ -78,7 +78,7 @@ static int read_page(struct html *html, struct error *err)
     struct stat status;
     int code;
 
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < COUNT_OF(files); i++)
         if ((code = read_page_file(html, files[i].name, files[i].out, err)) != 0)
             return code;
     if ((code = name_file(html, "tacho.wasm.gz", html->wasm_path, err)) != 0)
@@ -164,9 +164,9 @@ static void add_script(struct text *out, const struct text *script)
         if (at == end)
             break;
         size_t i = 0;
-        while (i < sizeof words / sizeof *words && strncasecmp(at, words[i].found, strlen(words[i].found)) != 0)
+        while (i < COUNT_OF(words) && strncasecmp(at, words[i].found, strlen(words[i].found)) != 0)
             i++;
-        if (i < sizeof words / sizeof *words) {
+        if (i < COUNT_OF(words)) {
             text_add(out, words[i].instead);
             at += strlen(words[i].found);
         } else

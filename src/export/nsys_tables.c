@@ -74,7 +74,7 @@ static int is_always_there(const char *name)
     static const char *const starts[] = { "ENUM_NSYS_",     "ENUM_CUDA_",       "ENUM_CUPTI_",     "ENUM_STACK_",
                                           "ENUM_SAMPLING_", "ENUM_SCHEDULING_", "ENUM_DIAGNOSTIC_" };
 
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return 1;
     return 0;

@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     /* Ctrl-C is for the program that started this one; its end is a hang-up. */
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(modes); i++)
         if (strcmp(argv[1], modes[i].name) == 0) {
             char **options;
             if (privileges_begin(modes[i].needs_rights) != 0 || !(options = all_options(argc, argv)))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/cupti.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "gpu/counters/counters_library.h"
 #include "gpu/counters/counters_refusal.h"
@@ -32,7 +33,7 @@ static void try_readings(const struct nvml_gpu *gpu)
     uint32_t result = NVML_SUCCESS;
     double value;
 
-    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+    for (size_t i = 0; i < COUNT_OF(readings); i++)
         if ((result = nvml_read(gpu, readings[i], &value)) == NVML_SUCCESS)
             break;
     if (result != NVML_SUCCESS)
@@ -110,7 +111,7 @@ static void explain_ranges(const struct cupti_device_supported *answer, struct r
     };
 
     refusal_set(why, GPU_REFUSAL_RANGES_REFUSED, "CUPTI does not support this GPU.", NULL);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (rows[i].level == CUPTI_SUPPORT_NEVER || rows[i].level == CUPTI_SUPPORT_DISABLED) {
             refusal_set(why, rows[i].id, rows[i].text, NULL);
             return;

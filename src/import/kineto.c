@@ -96,7 +96,7 @@ static int is_event_start(const char *at, const char *end)
 
     while (name < end && isspace((unsigned char)*name))
         name++;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    for (size_t i = 0; i < COUNT_OF(members); i++)
         if ((size_t)(end - name) >= strlen(members[i]) && memcmp(name, members[i], strlen(members[i])) == 0)
             return 1;
     return 0;

@@ -16,7 +16,7 @@ static const struct {
     { SLICE("Sequence Number"), KEY_SEQUENCE },
     { SLICE("Fwd Thread Id"), KEY_FORWARD_THREAD },
 };
-enum { SPELLINGS = sizeof spellings / sizeof *spellings, SLOTS = KINETO_KEY_SLOTS };
+enum { SPELLINGS = COUNT_OF(spellings), SLOTS = KINETO_KEY_SLOTS };
 
 static unsigned slot_of(struct json_slice name)
 {
@@ -119,7 +119,7 @@ static struct json_slice *find_field(struct kineto_event *event, struct json_sli
     };
 
     name = json_slice_inside(name);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (json_slice_equal(name, fields[i].name))
             return (struct json_slice *)(void *)((char *)event + fields[i].offset);
     return NULL;

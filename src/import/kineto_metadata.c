@@ -90,7 +90,7 @@ static void add_gpu(struct kineto *import, struct json_slice properties)
         int64_t number;
         if (json_slice_is(name, "name"))
             ROW_SET(&row, TARGET_INFO_GPU, name, string_of(import, json_slice_text(value, &import->scratch)));
-        for (size_t i = 0; i < sizeof numbers / sizeof *numbers && json_slice_integer(value, &number); i++)
+        for (size_t i = 0; i < COUNT_OF(numbers) && json_slice_integer(value, &number); i++)
             if (json_slice_equal(json_slice_inside(name), numbers[i].name)) {
                 ((int64_t *)(void *)&row)[1 + numbers[i].column] = number;
                 row.present |= UINT64_C(1) << numbers[i].column;

@@ -161,7 +161,7 @@ static void fill_op(struct kineto *import, const struct subject *subject, struct
 
     ROW_SET(row, TACHO_TORCH_OP, start, subject->start_ns);
     ROW_SET(row, TACHO_TORCH_OP, nameId, string_of(import, subject->event->name));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (has_integer(subject->event, numbers[i].key, &value)) {
             values[numbers[i].column] = value;
             row->present |= UINT64_C(1) << numbers[i].column;
@@ -367,7 +367,7 @@ static const char *const copy_kinds[] = {
     NULL,   "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
     "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"
 };
-enum { MEMORY_KINDS = sizeof memory_kinds / sizeof *memory_kinds, COPY_KINDS = sizeof copy_kinds / sizeof *copy_kinds };
+enum { MEMORY_KINDS = COUNT_OF(memory_kinds), COPY_KINDS = COUNT_OF(copy_kinds) };
 
 static void add_copy(struct kineto *import, const struct subject *subject)
 {
@@ -450,7 +450,7 @@ static const struct category instant_category = { .name = "instant", .taken = BI
 static const struct category *find_category(struct json_slice spelling)
 {
     spelling = json_slice_inside(spelling);
-    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+    for (size_t i = 0; i < COUNT_OF(categories); i++)
         if (json_slice_equal(spelling, categories[i].spelling))
             return &categories[i];
     return &any_category;

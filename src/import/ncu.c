@@ -13,7 +13,7 @@ static int is_line_of_ncu(const char *line, size_t length)
 {
     static const char *const starts[] = { "==PROF==", "==WARNING==", "==ERROR==" };
 
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT_OF(starts); i++)
         if (text_bytes_begin_with(line, length, starts[i]))
             return 1;
     if (text_bytes_begin_with(line, length, "Section: ")) /* a page of text, which is refused with a sentence */

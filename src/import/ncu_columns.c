@@ -38,7 +38,7 @@ static const struct {
     { "Estimated Speedup Type", NCU_COLUMNS },
     { "Estimated Speedup", NCU_COLUMNS },
 };
-#define KNOWN (sizeof known / sizeof *known)
+#define KNOWN COUNT_OF(known)
 
 /* The place in `known`, or KNOWN. */
 static size_t find_known(struct json_slice name)

@@ -79,7 +79,7 @@ static int is_missing(struct json_slice text)
 {
     static const char *const words[] = { "n/a", "(!) n/a" };
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (text.length == strlen(words[i]) && strncasecmp(text.bytes, words[i], text.length) == 0)
             return 1;
     return 0;
@@ -260,7 +260,7 @@ static int is_new_kernel(struct ncu *import)
     struct text swap = import->last_key;
 
     text_clear(&import->key);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
         struct json_slice text = field(import, columns[i]);
         text_add_bytes(&import->key, text.bytes, text.length);
         text_add_char(&import->key, '\n');

@@ -198,7 +198,7 @@ finalize:
 static int find_table(const struct names *tables, const char *name, const struct alias **alias)
 {
     *alias = NULL;
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+    for (size_t i = 0; i < COUNT_OF(aliases); i++)
         if (strcmp(aliases[i].table, name) == 0 && !has_name(tables, schema_tables[aliases[i].now].name)) {
             *alias = &aliases[i];
             return aliases[i].now;

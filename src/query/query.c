@@ -53,7 +53,7 @@ static int is_among(const char *name, const char *const *names, size_t count)
             return 1;
     return 0;
 }
-#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof *(names))
+#define IS_AMONG(name, names) is_among(name, names, COUNT_OF(names))
 
 static int authorize(void *context, int action, const char *first, const char *second, const char *database,
                      const char *trigger)

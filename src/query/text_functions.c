@@ -222,7 +222,7 @@ int query_add_functions(sqlite3 *database)
         { "ltrim", 2, TRIM_FRONT, trim }, { "rtrim", 2, TRIM_BACK, trim },
     };
 
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
         if (sqlite3_create_function(database, functions[i].name, functions[i].arguments,
                                     SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, (void *)functions[i].data,
                                     functions[i].run, NULL, NULL) != SQLITE_OK)

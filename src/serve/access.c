@@ -7,6 +7,8 @@
 #include <strings.h>
 #include <sys/random.h>
 
+#include "base/array.h"
+
 #define NAME_MOST 255 /* of DNS */
 
 static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]" };
@@ -56,7 +58,7 @@ int access_host(const struct access_guard *guard, const char *host)
 
     if (!take_name(host, name))
         return 0;
-    for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++)
+    for (size_t i = 0; i < COUNT_OF(loopback); i++)
         if (strcasecmp(name, loopback[i]) == 0)
             return 1;
     for (size_t i = 0; i < guard->host_count; i++)
@@ -69,7 +71,7 @@ int access_origin(const struct access_guard *guard, const char *origin)
 {
     static const char *const schemes[] = { "http://", "https://" };
 
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    for (size_t i = 0; i < COUNT_OF(schemes); i++)
         if (strncmp(origin, schemes[i], strlen(schemes[i])) == 0)
             return access_host(guard, origin + strlen(schemes[i]));
     return 0;

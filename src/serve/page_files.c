@@ -28,7 +28,7 @@ static const char *type_of(const char *name)
 {
     const char *dot = strrchr(name, '.');
 
-    for (size_t i = 0; dot && i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; dot && i < COUNT_OF(types); i++)
         if (strcmp(dot, types[i].ending) == 0)
             return types[i].type;
     return NULL;

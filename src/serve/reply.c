@@ -35,7 +35,7 @@ static void add_headers(struct evhttp_request *request, const char *type, const 
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+    for (size_t i = 0; i < COUNT_OF(always); i++)
         evhttp_add_header(headers, always[i].name, always[i].value);
     if (type)
         evhttp_add_header(headers, "Content-Type", type);
@@ -146,7 +146,7 @@ static int status_of(int code)
         { ERR_CANCELLED, HTTP_SERVUNAVAIL },
     };
 
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+    for (size_t i = 0; i < COUNT_OF(statuses); i++)
         if (statuses[i].code == code)
             return statuses[i].status;
     return HTTP_INTERNAL;

@@ -40,12 +40,12 @@ int set_is_meant(const char *operand)
 
 static int has_report_ending(const char *folder, const char *name)
 {
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; i < COUNT_OF(endings); i++)
         if (text_ends_with(name, endings[i]))
             return 1;
     if (!text_ends_with(name, export_ending))
         return 0;
-    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
+    for (size_t i = 0; i < COUNT_OF(exported); i++) {
         struct text other = { 0 };
         text_addf(&other, "%s/%.*s%s", folder, (int)(strlen(name) - strlen(export_ending)), name, exported[i]);
         int is_copy = exists(text_string(&other));

@@ -131,7 +131,7 @@ static int read_facts(struct set_member *member, const char *table, struct error
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (size_t i = 0; i < COUNT_OF(known); i++)
             if (!*known[i].into &&
                 strcmp(report_string(member->report, row_int_or(&rows, 0, 0), NULL), known[i].name) == 0)
                 *known[i].into = copy_text(member->report, &rows, 1);

@@ -103,7 +103,7 @@ struct symbols_module *module_of_mapping(struct symbols_process *process, const 
 {
     const char *path = mapping->path ? mapping->path : "", *shown = path;
     enum symbols_module_kind kind = MODULE_FILE;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strncmp(path, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
             kind = kinds[i].kind;
             shown = kinds[i].shown;

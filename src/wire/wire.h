@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
+
 #define WIRE_MAGIC 0x54434857u /* "WHCT" in memory */
 #define WIRE_VERSION 17 /* increases whenever the layout of anything in src/wire changes */
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
+
 const struct counter_set counter_sets[COUNTER_SET_COUNT] = {
 #define SET_ROW(name, purpose) { #name, purpose },
     COUNTER_SETS(SET_ROW)
@@ -48,7 +50,7 @@ static const struct {
 #undef COUNTER_CHIP
 };
 
-enum { CHIPS = sizeof chips / sizeof *chips };
+enum { CHIPS = COUNT_OF(chips) };
 
 const char *const *counter_chip_names(void)
 {
@@ -163,7 +165,7 @@ int counter_chip_capability(const char *chip)
 
 enum counter_kind counter_kind_of(const char *name, const char **why)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
             if (why)
                 *why = kinds[i].why;
@@ -176,7 +178,7 @@ enum counter_kind counter_kind_of(const char *name, const char **why)
 
 const char *counter_derived_from(const char *name, double *factor)
 {
-    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+    for (size_t i = 0; i < COUNT_OF(derived); i++)
         if (strcmp(derived[i].name, name) == 0) {
             *factor = derived[i].factor;
             return derived[i].metric;

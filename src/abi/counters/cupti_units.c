@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
+
 static const struct {
     const char *theirs, *ncu;
 } units[] = {
@@ -18,7 +20,7 @@ static const struct {
 /* One side of the slash, in upper or lower case (12.6 writes L2_sector); `known` is cleared if the table lacks it. */
 static const char *part(const char *theirs, int length, char *own, size_t bytes, int *known)
 {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strlen(units[i].theirs) == (size_t)length && strncasecmp(units[i].theirs, theirs, (size_t)length) == 0)
             return units[i].ncu;
     int clock = (int)strlen(CYCLE); /* of whatever clock domain */

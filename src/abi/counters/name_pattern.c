@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 enum kind { STEP_BYTE, STEP_ANY, STEP_SET, STEP_JUMP, STEP_SPLIT, STEP_ASSERT, STEP_MATCH };
 enum assertion { ASSERT_BEGIN, ASSERT_END, ASSERT_BORDER, ASSERT_NO_BORDER, ASSERT_WORD_BEGIN, ASSERT_WORD_END };
 enum { GROUPS_MOST = 32, NO_LIMIT = -1 };
@@ -70,7 +72,7 @@ static const struct named_set {
     { "graph", 0, "!~" },       { "lower", 0, "az" },   { "print", 0, " ~" },        { "punct", 0, "!/:@[`{~" },
     { "space", 's', "\t\r  " }, { "upper", 0, "AZ" },   { "word", 'w', "09AZ__az" }, { "xdigit", 0, "09AFaf" },
 };
-enum { NAMED_SETS = sizeof named_sets / sizeof *named_sets };
+enum { NAMED_SETS = COUNT_OF(named_sets) };
 
 static void add_range(uint64_t *set, unsigned first, unsigned last)
 {
@@ -219,7 +221,7 @@ static int pass_escape(struct parser *parser)
     if (parser->at == parser->end)
         return fail(parser, "a backslash is the last character");
     char c = *parser->at++;
-    for (size_t i = 0; i < sizeof assertions / sizeof *assertions; i++)
+    for (size_t i = 0; i < COUNT_OF(assertions); i++)
         if (c == assertions[i].letter)
             return add_step(parser, STEP_ASSERT, assertions[i].assertion, 0);
     if (c >= '1' && c <= '9')

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { CHOICES = 2 };
 
 /* The variables that a launcher sets. A variable and, where versions differ, another one that says the same. */
@@ -183,7 +185,7 @@ struct job_place job_place_read(job_lookup lookup, const void *context)
     const struct environment environment = { lookup, context };
     struct job_place place = { 0 };
 
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+    for (size_t i = 0; i < COUNT_OF(launchers); i++) {
         struct job_place other = read_place(&environment, &launchers[i]);
         if (!place.launcher)
             place = other;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 /* Names, or prefixes that end in '*'. The list must have nothing that could hold a secret: no tokens, keys, or paths of
  * credentials. */
 /* clang-format off */
@@ -24,7 +26,7 @@ static const char *const kept[] = {
 
 int job_variable_is_kept(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
         size_t known = strlen(kept[i]);
         int open = kept[i][known - 1] == '*';
         if (open ? length >= known - 1 && memcmp(name, kept[i], known - 1) == 0

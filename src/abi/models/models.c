@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 const struct model_row model_rows[MODEL_COUNT] = {
 #define MODEL(id, name, trace, sources, of_ranks, imports) { name, trace, sources, of_ranks, imports },
 #include "models.def"
@@ -32,7 +34,7 @@ enum model model_find(const char *name)
 
 const char *model_implementation(enum model model, const char *file)
 {
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i].model == model && strncmp(file, files[i].prefix, strlen(files[i].prefix)) == 0)
             return files[i].implementation;
     return NULL;

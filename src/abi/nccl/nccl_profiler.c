@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 #define AT(type, member)                                                                                               \
     {                                                                                                                  \
         .offset = NCCL_UNION + offsetof(struct type, member), .bytes = sizeof(((struct type *)0)->member)              \
@@ -62,8 +64,6 @@ static const struct {
     { "ncclInt64", 8 },   { "ncclUint64", 8 },   { "ncclFloat16", 2 },    { "ncclFloat32", 4 },
     { "ncclFloat64", 8 }, { "ncclBfloat16", 2 }, { "ncclFloat8e4m3", 1 }, { "ncclFloat8e5m2", 1 },
 };
-
-#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 const char *nccl_v1_name(enum nccl_field field, uint64_t number)
 {

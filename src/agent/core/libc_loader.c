@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "base/array.h"
 #include "sys.h"
 
 #pragma weak dlsym
@@ -85,7 +86,7 @@ static const struct {
     { "pthread_setspecific", offsetof(struct loader, pthread_setspecific), (void *)no_value },
     { "pthread_testcancel", offsetof(struct loader, pthread_testcancel), (void *)no_cancellation },
 };
-#define FUNCTIONS (sizeof functions / sizeof *functions)
+#define FUNCTIONS COUNT_OF(functions)
 
 static _Atomic(void *) *place_of(size_t function)
 {
@@ -120,7 +121,7 @@ void loader_prepare(void)
         return;
     int saved_errno = errno;
     static const char *const names[] = { "libdl.so.2", "libpthread.so.0", "librt.so.1" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         replace_stand_ins(__libc_dlopen_mode(names[i], MODE));
     errno = saved_errno;
 }

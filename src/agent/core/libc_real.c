@@ -52,7 +52,7 @@ static const struct {
 
 static const char *version_of(enum libc_function function)
 {
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    for (size_t i = 0; i < COUNT_OF(versions); i++)
         if (versions[i].function == function)
             return versions[i].version;
     return NULL;

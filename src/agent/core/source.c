@@ -6,7 +6,7 @@ static const struct agent_source *const sources[] = {
 #define UNCOUNTED_SOURCE(id, name, ...) &agent_source_##name,
 #include "wire/sources.def"
 };
-#define SOURCES (sizeof sources / sizeof *sources)
+#define SOURCES COUNT_OF(sources)
 
 #define CALL(slot, parameters, arguments)                                                                            \
     void sources_##slot parameters                                                                                   \

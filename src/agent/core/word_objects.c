@@ -11,7 +11,7 @@ static const struct agent_source *const sources[] = {
 #define SOURCE(id, name, ...) [WIRE_SOURCE_##id] = &agent_source_##name,
 #include "wire/sources.def"
 };
-#define SOURCES (sizeof sources / sizeof *sources)
+#define SOURCES COUNT_OF(sources)
 
 static _Atomic(const struct word_object *) objects[WIRE_SOURCE_COUNT];
 

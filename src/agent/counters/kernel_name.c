@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 enum { DEPTH_MOST = 64 };
 
 struct mangled {
@@ -174,7 +176,7 @@ static void pass_operator(struct mangled *m)
         expect(m, '_');
         return;
     }
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    for (size_t i = 0; i < COUNT_OF(operators); i++) {
         if (memcmp(letters, operators[i].letters, 2) != 0)
             continue;
         if (operators[i].has_type)

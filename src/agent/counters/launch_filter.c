@@ -6,6 +6,7 @@
 
 #include "abi/counters/name_pattern.h"
 #include "agent/core/small_text.h"
+#include "base/array.h"
 #include "kernel_name.h"
 
 enum { NAMES_MOST = 4096, TALLIES_MOST = 4096, PART_BYTES = 160, DEVICES_MOST = 64 };
@@ -97,7 +98,7 @@ static void take_base(const char *value)
 
 static void take_mode(const char *value)
 {
-    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++)
+    for (size_t i = 0; i < COUNT_OF(mode_names); i++)
         if (strcmp(mode_names[i], value) == 0)
             filter.mode = (enum mode)i;
 }
@@ -142,7 +143,7 @@ int launch_filter_add(const char *key, const char *value)
         { "filter-mode", take_mode }, { "device", take_device }, { "collective", take_collective },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
         if (strcmp(lines[i].key, key) == 0) {
             lines[i].take(value);
             return 0;
@@ -181,7 +182,7 @@ static int is_collective(const char *name, size_t length)
 {
     static const char *const patterns[] = { "ncclDevKernel", "ncclKernel", "nvshmem" };
 
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+    for (size_t i = 0; i < COUNT_OF(patterns); i++) {
         size_t bytes = strlen(patterns[i]);
         for (size_t at = 0; at + bytes <= length; at++)
             if (memcmp(name + at, patterns[i], bytes) == 0)

@@ -81,7 +81,7 @@ const char *cuda_sentence_of(int result)
         CUPTI_RESULTS(ROW)
 #undef ROW
     };
-    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++)
+    for (size_t i = 0; i < COUNT_OF(sentences); i++)
         if (sentences[i].number == result && sentences[i].sentence[0])
             return sentences[i].sentence;
     return "CUPTI failed to start.";
@@ -156,9 +156,9 @@ void cuda_enable_unified_memory(void)
         { WIRE_CUDA_CPU_FAULTS, CUPTI_UNIFIED_MEMORY_CPU_FAULT },
         { WIRE_CUDA_GPU_FAULTS, CUPTI_UNIFIED_MEMORY_GPU_FAULT },
     };
-    struct cupti_unified_memory_config configs[sizeof wanted / sizeof *wanted];
+    struct cupti_unified_memory_config configs[COUNT_OF(wanted)];
     uint32_t count = 0;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
         if (cuda.settings.flags & wanted[i].flag)
             configs[count++] = (struct cupti_unified_memory_config){
                 .scope = CUPTI_UNIFIED_MEMORY_ALL_DEVICES,
@@ -181,7 +181,7 @@ static int enable_kinds(void)
         cuda_enable_unified_memory();
     if ((cuda.settings.flags & WIRE_CUDA_EVENTS) && cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps)
         cuda.cupti.cuptiActivityEnableCudaEventDeviceTimestamps(1);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         int result = is_wanted(i) ? cuda.cupti.cuptiActivityEnable(kinds[i].kind) : CUPTI_RESULT_SUCCESS;
         if (i < KERNEL_KINDS && result != CUPTI_RESULT_SUCCESS)
             return result;
@@ -192,7 +192,7 @@ static int enable_kinds(void)
 static void disable_kinds(int pauses)
 {
     cuda_api_records(0);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (is_wanted(i) && !(pauses && kinds[i].stays))
             cuda.cupti.cuptiActivityDisable(kinds[i].kind);
 }

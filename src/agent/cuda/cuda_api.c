@@ -41,7 +41,7 @@ static int is_call(const char *name, const char *call)
 
 static uint8_t range_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    for (size_t i = 0; i < COUNT_OF(ranges); i++)
         if (is_call(name, ranges[i].name))
             return ranges[i].range;
     return 0;
@@ -49,7 +49,7 @@ static uint8_t range_of(const char *name)
 
 static uint8_t is_unload(const char *name)
 {
-    for (size_t i = 0; i < sizeof unloads / sizeof *unloads; i++)
+    for (size_t i = 0; i < COUNT_OF(unloads); i++)
         if (is_call(name, unloads[i]))
             return 1;
     return 0;

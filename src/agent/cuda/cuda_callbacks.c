@@ -25,7 +25,7 @@ static const uint32_t resources[] = {
 /* PC sampling must know contexts that are older than the recording. */
 void cuda_events_enable(int on)
 {
-    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+    for (size_t i = 0; i < COUNT_OF(resources); i++)
         cuda.cupti.cuptiEnableCallback(on || cuda_pc_wanted(), cuda.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 }
 

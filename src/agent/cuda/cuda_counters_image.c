@@ -87,7 +87,7 @@ void counters_drop_old_images(struct counted_context *context)
 {
     struct counters_image *images[] = { &context->old, &context->refused };
 
-    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+    for (size_t i = 0; i < COUNT_OF(images); i++) {
         if (images[i]->memory)
             sys_munmap(images[i]->memory, images[i]->bytes);
         images[i]->memory = NULL;

@@ -197,8 +197,7 @@ static int configure(const struct sampled *sampled)
         { .attribute = CUPTI_PC_ATTRIBUTE_PERIOD, .number = cuda.settings.pc_period },
     };
     return CALL(PCSamplingSetConfigurationAttribute,
-                OF(cupti_pc_settings, sampled->context, .count = sizeof settings / sizeof *settings,
-                   .settings = settings));
+                OF(cupti_pc_settings, sampled->context, .count = COUNT_OF(settings), .settings = settings));
 }
 
 static void tell_sampled(const struct sampled *sampled)

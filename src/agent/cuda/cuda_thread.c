@@ -89,7 +89,7 @@ static void tell_device(int ordinal)
         .a = (uint16_t)ordinal,
         .b = CUDA_DEVICE_ATTRIBUTES,
         .words = words,
-        .word_count = sizeof words / sizeof *words,
+        .word_count = COUNT_OF(words),
         .text = name,
     });
 }

@@ -176,7 +176,7 @@ static int try_folder(const struct search *search, const char *folder, const cha
 static int try_toolkit(const struct search *search, const char *root)
 {
     static const char *const below[] = { CUPTI_TOOLKIT_FOLDERS };
-    for (size_t i = 0; root && root[0] && i < sizeof below / sizeof *below; i++) {
+    for (size_t i = 0; root && root[0] && i < COUNT_OF(below); i++) {
         char folder[PATH_BYTES] = "";
         add_text(folder, root);
         add_text(folder, below[i]);

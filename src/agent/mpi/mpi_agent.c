@@ -279,7 +279,7 @@ static void write_message(struct agent_thread *thread, struct word_call *call, u
         own->handle,
         (uintptr_t)call->caller,
     };
-    write_words(thread, call, WIRE_MPI_P2P, flags, words, sizeof words / sizeof *words);
+    write_words(thread, call, WIRE_MPI_P2P, flags, words, COUNT_OF(words));
 }
 
 static void end_receive(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape,
@@ -332,7 +332,7 @@ static void end_collective(struct agent_thread *thread, struct word_call *call, 
         own->handle,
         (uintptr_t)call->caller,
     };
-    write_words(thread, call, WIRE_MPI_COLLECTIVE, pending_flags(shape), words, sizeof words / sizeof *words);
+    write_words(thread, call, WIRE_MPI_COLLECTIVE, pending_flags(shape), words, COUNT_OF(words));
 }
 
 static void end_other(struct agent_thread *thread, struct word_call *call, const struct mpi_shape *shape)

@@ -183,7 +183,7 @@ static uint64_t start_event(uint32_t version, void *context, const void *descrip
     const struct agent_nccl_calls *calls = agent_calls();
     const struct nccl_event_head *head = descriptor;
     uint64_t type = nccl_layouts[version - 1].type_bytes == 1 ? head->type.byte : head->type.word;
-    for (size_t i = 0; calls && i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; calls && i < COUNT_OF(types); i++) {
         if (types[i].type != type || (type == NCCL_EVENT_CE_COLL && version < 6))
             continue;
         struct agent_nccl_start start = {

@@ -536,7 +536,7 @@ int InitializeInjectionNvtx2(abi_get_table get_table)
     const struct abi_version_info *version = get_table(ABI_TABLE_VERSION);
     if (version && version->size >= sizeof *version && version->set_tool_version)
         version->set_tool_version(ABI_VERSION);
-    for (size_t i = 0; i < sizeof attachments / sizeof *attachments; i++)
+    for (size_t i = 0; i < COUNT_OF(attachments); i++)
         if (agent.sources & attachments[i].sources)
             fill_slots(table, attachments[i].module, attachments[i].callbacks);
     return 1;

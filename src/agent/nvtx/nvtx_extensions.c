@@ -244,7 +244,7 @@ static uint8_t domain_is_enabled(const void *domain)
 static void plan_part(struct nvtx_binary *plan, uint64_t id, const void *from, size_t bytes, uint32_t flags)
 {
     uint32_t head = WIRE_HEAD_WORDS + 2;
-    if (plan->count == sizeof plan->parts / sizeof *plan->parts || plan->words + head >= BINARY_WORDS_MAX)
+    if (plan->count == COUNT_OF(plan->parts) || plan->words + head >= BINARY_WORDS_MAX)
         return;
     size_t room = (size_t)(BINARY_WORDS_MAX - plan->words - head) * 8;
     uint32_t kept = (uint32_t)(bytes < room ? bytes : room);
@@ -304,7 +304,7 @@ static void plan_pointed(struct nvtx_binary *plan, const struct shape *shape, co
 void nvtx_plan_binary(const struct nvtx_event *event, struct nvtx_binary *plan)
 {
     plan->count = plan->words = 0;
-    for (size_t i = 0; i < event->binary_count && i < sizeof plan->parts / sizeof *plan->parts; i++) {
+    for (size_t i = 0; i < event->binary_count && i < COUNT_OF(plan->parts); i++) {
         const struct abi_payload_data *data = &event->binary[i];
         const struct shape *shape = find_shape(event->domain, data->schema);
         size_t size = data->bytes ? data->size : 0;
@@ -432,8 +432,8 @@ static const struct {
     const struct nvtx_callback *calls;
     size_t count;
 } extensions[] = {
-    { ABI_EXTENSION_PAYLOAD, payload_calls, sizeof payload_calls / sizeof *payload_calls },
-    { ABI_EXTENSION_COUNTERS, counter_calls, sizeof counter_calls / sizeof *counter_calls },
+    { ABI_EXTENSION_PAYLOAD, payload_calls, COUNT_OF(payload_calls) },
+    { ABI_EXTENSION_COUNTERS, counter_calls, COUNT_OF(counter_calls) },
 };
 
 EXPORT int InitializeInjectionNvtxExtension(struct abi_extension_info *info);
@@ -446,7 +446,7 @@ int InitializeInjectionNvtxExtension(struct abi_extension_info *info)
         info->size < sizeof *info || info->compatibility >> 8 != 1 || info->segment_count < 1 || !info->segments ||
         !info->segments->slots)
         return 0;
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+    for (size_t i = 0; i < COUNT_OF(extensions); i++) {
         if (extensions[i].module != info->module)
             continue;
         for (size_t call = 0; call < extensions[i].count; call++)

@@ -342,7 +342,7 @@ static _Atomic uint32_t told_elsewhere;
 static void keep_name(uint32_t id, const struct nvtx_text *name)
 {
     if (!(atomic_load_explicit(&nvtx.trigger, memory_order_relaxed) & NVTX_TRIGGERS_CAPTURE) ||
-        id >= sizeof other_domains / sizeof *other_domains)
+        id >= COUNT_OF(other_domains))
         return;
     struct nvtx_text start = *name;
     start.length = name->length < sizeof *other_domains ? name->length : sizeof *other_domains - 1;
@@ -356,9 +356,7 @@ int nvtx_elsewhere_told(void)
 
 void nvtx_tell_elsewhere(uint32_t domain)
 {
-    const char *name = domain == 0                                             ? "default"
-                       : domain < sizeof other_domains / sizeof *other_domains ? other_domains[domain]
-                                                                               : "";
+    const char *name = domain == 0 ? "default" : domain < COUNT_OF(other_domains) ? other_domains[domain] : "";
     if (!atomic_exchange(&told_elsewhere, 1))
         emit_note(WIRE_CAPTURE_ELSEWHERE, 0, NULL, 0, name);
 }
@@ -374,7 +372,7 @@ static void note_trigger_string(const struct nvtx_text *text, uint32_t id)
         !nvtx_text_is(text, wanted))
         return;
     uint32_t place = atomic_fetch_add(&trigger_string_count, 1);
-    if (place < sizeof trigger_strings / sizeof *trigger_strings)
+    if (place < COUNT_OF(trigger_strings))
         atomic_store(&trigger_strings[place], id);
 }
 
@@ -397,7 +395,7 @@ int nvtx_text_is(const struct nvtx_text *text, const char *wanted)
     if (text->kind == NVTX_TEXT_WIDE)
         return wide_is(text->pointer, wanted);
     if (text->kind == NVTX_TEXT_REGISTERED)
-        for (size_t i = 0; i < sizeof trigger_strings / sizeof *trigger_strings; i++)
+        for (size_t i = 0; i < COUNT_OF(trigger_strings); i++)
             if (atomic_load_explicit(&trigger_strings[i], memory_order_relaxed) == (uint32_t)text->id)
                 return 1;
     return 0;
@@ -544,7 +542,7 @@ static const void *resource_create(const void *domain, const struct abi_resource
     if (!attributes || attributes->size < sizeof *attributes || !agent_attached())
         return NULL;
     enum wire_resource resource = WIRE_RESOURCE_OTHER;
-    for (size_t i = 0; i < sizeof resource_types / sizeof *resource_types; i++)
+    for (size_t i = 0; i < COUNT_OF(resource_types); i++)
         if (resource_types[i].type == attributes->type)
             resource = resource_types[i].resource;
     uint32_t id = nvtx_take_number(&nvtx.resource_count, UINT32_MAX - 1), number = nvtx_domain_of(domain);

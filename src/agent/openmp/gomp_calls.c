@@ -34,7 +34,7 @@ static const struct function {
 #include "wire/gomp_functions.def"
 #undef GOMP_CALL
 };
-#define FUNCTIONS (sizeof functions / sizeof *functions)
+#define FUNCTIONS COUNT_OF(functions)
 
 static const struct function *function_of(const struct word_call *call)
 {

@@ -262,7 +262,7 @@ static int initialize(ompt_lookup_function *lookup, int initial_device, union om
         openmp_tell(
             "The times that threads hold OpenMP's locks and critical sections are not recorded: the first thread "
             "that used OpenMP is not the program's first one, and LLVM's runtime could crash.");
-    for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+    for (size_t i = 0; i < COUNT_OF(callbacks); i++)
         if (is_wanted(i, details))
             set(callbacks[i].which, callbacks[i].callback);
     return 1;

@@ -127,7 +127,7 @@ static const struct {
     { "ACC_PROFLIB", WIRE_BIT(OPENACC), WIRE_OPENACC_FILE },
     { "NCCL_PROFILER_PLUGIN", WIRE_BIT(NCCL), WIRE_NCCL_FILE },
 };
-#define INJECTIONS (sizeof injections / sizeof *injections)
+#define INJECTIONS COUNT_OF(injections)
 _Static_assert(INJECTIONS + 2 == ADDED, "each of them, the session and LD_PRELOAD");
 
 /* Bytes for NAME=value, with its end. */

@@ -174,7 +174,7 @@ static void note_jump(void)
     uintptr_t *words[] = { &thread->lanes[WIRE_LANE_THREAD].busy, &thread->lanes[WIRE_LANE_HANDLER].busy,
                            &thread->notes, &thread->scratch[AGENT_SCRATCH_OF_HOOK].taken,
                            &thread->scratch[AGENT_SCRATCH_OF_SAMPLE].taken };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (*words[i])
             *words[i] |= AGENT_JUMPED;
     sample_of(thread)->wait_frame = 0;

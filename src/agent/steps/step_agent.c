@@ -66,7 +66,7 @@ static int is_counted(const char *name, size_t length)
     size_t left = without_number(name, length);
     if (left < length && left && strchr(" _-:#=", name[left - 1]))
         left--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         size_t at = 0;
         while (at < left && words[i][at] && (name[at] | 0x20) == words[i][at])
             at++;

@@ -22,7 +22,7 @@ static const struct block {
     { { WIRE_STEP_SETTLING, STEP_RECORDS_NOTHING }, 1, 1, 0 },
     { { WIRE_STEP_TIMED, STEP_RECORDS_NOTHING }, 4, UINT32_MAX, 50000000 },
 };
-enum { BLOCKS = sizeof blocks / sizeof *blocks, FIRST_OF_LATER_ROUNDS = 1, ROUNDS_MAX = 24 };
+enum { BLOCKS = COUNT_OF(blocks), FIRST_OF_LATER_ROUNDS = 1, ROUNDS_MAX = 24 };
 
 static uint32_t length_of(const struct block *block, uint32_t round)
 {

@@ -43,7 +43,7 @@ static const struct generation {
     { 1, 8, 8, 16, 5, 21, 22, 4 },           { 1, 9, 8, 16, 5, 21, 23, 4 },           { 1, 10, 0, 8, 6, 14, 16, 5 },
     { 1, 11, 0, 8, 10, 18, 20, USER_SCOPE }, { 1, 12, 0, 8, 10, 18, 20, USER_SCOPE },
 };
-enum { LAST_GENERATION = sizeof generations / sizeof *generations - 1 };
+enum { LAST_GENERATION = COUNT_OF(generations) - 1 };
 static const struct generation *generation;
 
 /* std::variant<std::string_view, …>: the name of an operator from 2.9 on. */
@@ -332,7 +332,7 @@ static const struct {
 #undef LAYOUT
 #undef OLDER
 };
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+enum { LAYOUTS = COUNT_OF(layouts) };
 
 struct trial {
     const void *function; /* the operator that is tried */
@@ -472,7 +472,7 @@ static const char *look_up(const char *path)
     void *library = LIBC_REAL(dlopen)(path, RTLD_NOW | RTLD_NOLOAD);
     if (!library)
         return "Operators of PyTorch are not recorded: the functions of libtorch_cpu.so cannot be found.";
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    for (size_t i = 0; i < COUNT_OF(symbols); i++) {
         *symbols[i].function = loader.dlsym(library, symbols[i].symbol);
         if (!*symbols[i].function && !symbols[i].is_optional) {
             loader.dlerror(); /* the program must not see this error */

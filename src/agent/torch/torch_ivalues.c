@@ -43,7 +43,7 @@ int torch_inputs_prepare(const struct torch_version *version, const void *undefi
     undefined = undefined_tensor;
     if (version->major > last_known.major || (version->major == last_known.major && version->minor > last_known.minor))
         return -1;
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    for (size_t i = 0; i < COUNT_OF(versions); i++)
         if (version->major > versions[i].major ||
             (version->major == versions[i].major && version->minor >= versions[i].minor))
             known = &versions[i];

@@ -191,7 +191,7 @@ int advice_call_vanish(const struct replay *replay, struct replay_edits *edits, 
     static const enum replay_kind waits[] = { REPLAY_WAIT, REPLAY_QUEUE };
     uint32_t edge = replay_edge_to(replay, replay_call_end(call), REPLAY_CALL);
 
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+    for (size_t i = 0; i < COUNT_OF(waits); i++)
         if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), waits[i])) != 0)
             return ERR_NO_MEMORY;
     return edge == REPLAY_NO_EDGE ? 0 : replay_edit_cut(edits, edge, replay->graph.lag[edge]);

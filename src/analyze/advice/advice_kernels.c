@@ -51,10 +51,10 @@ static struct advice_kernel_name read_name(struct advice_kernels *kernels, const
         .type = type_named(text),
     };
 
-    for (size_t i = 0; i < sizeof layout_names / sizeof *layout_names; i++)
+    for (size_t i = 0; i < COUNT_OF(layout_names); i++)
         name.is_layout |= strstr(text, layout_names[i]) != NULL;
     name.class = name.cores.is_matrix ? OP_MATMUL : OP_UNKNOWN;
-    for (size_t i = 0; i < sizeof named / sizeof *named && !name.class; i++)
+    for (size_t i = 0; i < COUNT_OF(named) && !name.class; i++)
         if (strstr(text, named[i].part))
             name.class = named[i].class;
     return name;

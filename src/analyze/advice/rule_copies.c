@@ -159,7 +159,7 @@ static const struct copy_kind {
     { waits, drop_waits, 0, 0, "a copy to the GPU is waited for",
       "Pass non_blocking=True (cudaMemcpyAsync): the memory is pinned." },
 };
-enum { COPY_KINDS = sizeof kinds / sizeof *kinds };
+enum { COPY_KINDS = COUNT_OF(kinds) };
 
 /* ---- the rule -------------------------------------------------------------------------------------------------- */
 

@@ -114,7 +114,7 @@ static int cut_call(struct launches *launches, uint32_t call)
     struct advice_cause *cause = &launches->cause;
     int stays = launches->launches[call] && is_first_of_step(launches, call);
 
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; i < COUNT_OF(before); i++) {
         uint32_t edge = replay_edge_to(replay, replay_call_start(call), before[i]);
         int64_t host_ns = edge == REPLAY_NO_EDGE ? 0 : replay->graph.lag[edge];
         if (host_ns <= 0 || host_ns > LONG_NS)

@@ -25,7 +25,7 @@ static const struct compile_kind {
     { "record CUDA graph", "CUDA graphs are recorded in the loop",
       "Run the model twice with all shapes before the loop; each shape is recorded anew." },
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = COUNT_OF(kinds) };
 
 struct compilation {
     int kind;

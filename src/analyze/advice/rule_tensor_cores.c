@@ -39,7 +39,7 @@ static const struct remedy {
     { "fp16", RATE_FP32, RATE_FP16, pad },
     { "bf16", RATE_FP32, RATE_FP16, pad },
 };
-enum { REMEDIES = sizeof remedies / sizeof remedies[0], SIZES = REMEDIES /* the group of wrong sizes */ };
+enum { REMEDIES = COUNT_OF(remedies), SIZES = REMEDIES /* the group of wrong sizes */ };
 
 /* What a product would take. */
 struct successor {
@@ -103,7 +103,7 @@ static double padding_of(const struct advice_kernels *kernels, const struct advi
     const double sizes[] = { product.rows, product.depth, product.columns };
     double multiple = product.bytes ? ROW_BYTES / product.bytes : 1, factor = 1;
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && product.bytes; i++)
+    for (size_t i = 0; i < COUNT_OF(sizes) && product.bytes; i++)
         factor *= sizes[i] > 0 ? ceil(sizes[i] / multiple) * multiple / sizes[i] : 1;
     return factor;
 }

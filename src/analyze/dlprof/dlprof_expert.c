@@ -204,7 +204,7 @@ static int add_settings(struct table *table, struct finding *finding, struct err
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings && code == 0; i++)
+    for (size_t i = 0; i < COUNT_OF(settings) && code == 0; i++)
         if (has_setting(finding->dlprof->report, &ranges, settings[i].name)) {
             text_add(&finding->problem, settings[i].problem);
             text_add(&finding->recommendation, settings[i].recommendation);
@@ -221,7 +221,7 @@ int dlprof_expert_systems(struct dlprof *dlprof, const struct dlprof_maker *make
     struct finding finding = { .dlprof = dlprof };
     int code = table ? dlprof_usage_read(&finding.usage, dlprof, dlprof->first, dlprof->last, err) : ERR_NO_MEMORY;
 
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors && code == 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(detectors) && code == 0; i++) {
         detectors[i](&finding);
         code = add_finding(table, &finding);
     }

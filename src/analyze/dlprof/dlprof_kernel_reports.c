@@ -222,7 +222,7 @@ static int set_words(struct table *table, struct table_cell *cells, const struct
         { ITERATION_OUTPUTS, call->words.outputs },
     };
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (dlprof_set_text(table, &cells[texts[i].column], dlprof, texts[i].text) != 0)
             return ERR_NO_MEMORY;
     if (cell_set_string(table, &cells[ITERATION_DIRECTION], dlprof_direction_name(call->words.direction)) != 0 ||

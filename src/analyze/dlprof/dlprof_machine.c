@@ -89,7 +89,7 @@ void dlprof_machine(struct text *out, struct report *report, const char *what)
             text_add(out, report_string(report, row_int(&rows, 0), NULL));
         row_cursor_close(&rows);
     }
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && out->length == before; i++)
+    for (size_t i = 0; i < COUNT_OF(sources) && out->length == before; i++)
         if (strcmp(sources[i].what, what) == 0)
             add_value(out, report, &sources[i]);
     if (out->length == before && strcmp(what, "framework") == 0) {

@@ -44,7 +44,7 @@ static const char *const parameter_names[] = {
 
 static const struct kind *find_kind(const char *type)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(kinds[i].type, type) == 0)
             return &kinds[i];
     return NULL;
@@ -156,7 +156,7 @@ static int window_size(const struct labelled *op, const struct window *window, i
 
 static int output_size(const struct labelled *op, char letter, int64_t *out)
 {
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+    for (size_t i = 0; i < COUNT_OF(windows); i++)
         if (windows[i].output == letter)
             return window_size(op, &windows[i], out);
     return size_of(op, letter, out);
@@ -184,7 +184,7 @@ static void add_data_type(struct text *out, struct literal type)
                                             { "short int", "int16" },    { "signed char", "int8" },
                                             { "unsigned char", "uint8" } };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (literal_is(type, names[i][0])) {
             text_add(out, names[i][1]);
             return;

@@ -64,7 +64,7 @@ static int fill_machine(struct table *table, struct dlprof *dlprof, const struct
     dlprof_gpu_names(&text, dlprof->report);
     if (code == 0)
         code = add_pair_text(table, "GPU Name(s)", text_string(&text));
-    for (size_t i = 0; i < sizeof machine_rows / sizeof *machine_rows && code == 0; i++) {
+    for (size_t i = 0; i < COUNT_OF(machine_rows) && code == 0; i++) {
         text_clear(&text);
         dlprof_machine(&text, dlprof->report, machine_rows[i].what);
         if (text.length || !machine_rows[i].is_optional)

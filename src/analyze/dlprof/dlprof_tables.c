@@ -26,7 +26,7 @@ int dlprof_is_eligible(const char *type)
     };
 #undef ELIGIBLE
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < COUNT_OF(types); i++)
         if (strcmp(types[i], type) == 0)
             return 1;
     return 0;

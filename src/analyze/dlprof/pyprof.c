@@ -58,7 +58,7 @@ static size_t dropped(const char *name)
         "void ", "at::", "cuda::", "native::", "<unnamed>::", "(anonymous namespace)::"
     };
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (text_begins_with(name, parts[i]))
             return strlen(parts[i]);
     return 0;

@@ -47,7 +47,7 @@ const char *analysis_need_option(const struct analysis_need *need)
         { "TACHO_PYTHON_", "--python-sampling=true" },
     };
 
-    for (size_t i = 0; need->tables[0] && i < sizeof options / sizeof options[0]; i++)
+    for (size_t i = 0; need->tables[0] && i < COUNT_OF(options); i++)
         if (text_begins_with(need->tables[0], options[i].prefix))
             return options[i].option;
     return NULL;

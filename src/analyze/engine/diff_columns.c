@@ -75,10 +75,10 @@ static const struct {
 
 static int is_own(const char *report, const char *name)
 {
-    for (size_t i = 0; i < sizeof own_names / sizeof own_names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(own_names); i++)
         if (strcmp(own_names[i], name) == 0)
             return 1;
-    for (size_t i = 0; i < sizeof outcomes / sizeof outcomes[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(outcomes); i++)
         if (strcmp(outcomes[i].report, report) == 0 && strcmp(outcomes[i].column, name) == 0)
             return 1;
     return 0;
@@ -134,7 +134,7 @@ static int find_nickname(struct diff_columns *columns, struct table *const *tabl
 /* How rows with the same name are combined, by the nickname of the column. */
 static enum diff_combine combine_of(const char *column)
 {
-    for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(nicknames); i++)
         for (size_t j = 0; nicknames[i].columns[j]; j++)
             if (strcasecmp(nicknames[i].columns[j], column) == 0)
                 return nicknames[i].combine;
@@ -181,7 +181,7 @@ static int samples_column(const struct diff_columns *columns)
     const char *figure = columns->all[columns->compared].name;
     int found = -1;
 
-    for (size_t i = 0; i < sizeof estimates / sizeof estimates[0] && found < 0; i++)
+    for (size_t i = 0; i < COUNT_OF(estimates) && found < 0; i++)
         if (strcasecmp(estimates[i].figure, figure) == 0)
             found = find_figure(columns, estimates[i].samples, 0);
     return found;
@@ -190,10 +190,10 @@ static int samples_column(const struct diff_columns *columns)
 static int choose_figure(struct diff_columns *columns, struct table *const *tables, size_t count, const char *report,
                          const char *wanted, struct error *err)
 {
-    for (size_t i = 0; i < sizeof own_figures / sizeof own_figures[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(own_figures); i++)
         if (!wanted && text_begins_with(report, own_figures[i].report))
             wanted = own_figures[i].figure;
-    for (size_t i = 0; i < sizeof nicknames / sizeof nicknames[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(nicknames); i++)
         if ((!wanted || strcasecmp(nicknames[i].name, wanted) == 0) &&
             find_nickname(columns, tables, count, &nicknames[i]))
             return 0;

@@ -314,7 +314,7 @@ static enum gap_layer layer_of_overhead(const char *name, size_t length)
     static const char *const code[] = { "Driver compiler", "Module loading", "Lazy function loading" };
 
     (void)length;
-    for (size_t i = 0; i < sizeof code / sizeof *code; i++)
+    for (size_t i = 0; i < COUNT_OF(code); i++)
         if (strcmp(name, code[i]) == 0)
             return LAYER_CODE;
     return strcmp(name, "Command buffer full") == 0 ? GAP_LAYERS : LAYER_PROFILER;
@@ -363,7 +363,7 @@ static int is_of_profiler(const struct stacks *stacks, uint32_t stack, unsigned 
             struct text file = { 0 };
             stack_frame_module(&file, stacks, frame);
             seen[frame] = 1;
-            for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+            for (size_t i = 0; i < COUNT_OF(files); i++)
                 seen[frame] = strstr(text_string(&file), files[i]) ? 2 : seen[frame];
             text_free(&file);
         }

@@ -125,7 +125,7 @@ int loss_is_of_processes(const struct loss *loss)
 
 static const struct loss_words *words_of(const char *source)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i].source, source) == 0)
             return &words[i];
     return &of_a_table;
@@ -165,7 +165,7 @@ static struct loss *find_loss(struct event_counts *counts, const char *source, i
 
 static int is_noted(const char *source, const char *cause)
 {
-    for (size_t i = 0; i < sizeof noted_causes / sizeof *noted_causes; i++)
+    for (size_t i = 0; i < COUNT_OF(noted_causes); i++)
         if (strcmp(source, PROCESSES) == 0 && strcmp(noted_causes[i], cause) == 0)
             return 1;
     return 0;
@@ -202,7 +202,7 @@ static void add_row(struct event_counts *counts, const char *source, const char 
         { "empty-poll", of ? &of->empty_polls : NULL },
     };
 
-    for (size_t i = 0; of && i < sizeof fates / sizeof *fates; i++)
+    for (size_t i = 0; of && i < COUNT_OF(fates); i++)
         if (strcmp(fates[i].fate, fate) == 0)
             *fates[i].sum += (uint64_t)count;
     if (of && strcmp(cause, "recovered") == 0)
@@ -357,7 +357,7 @@ static void add_incomplete(struct event_counts *counts, uint64_t cut_samples)
 {
     enum { LEAST_SHARE = 100 };
 
-    for (size_t i = 0; i < sizeof incomplete_words / sizeof *incomplete_words; i++) {
+    for (size_t i = 0; i < COUNT_OF(incomplete_words); i++) {
         const struct loss_words *of = &incomplete_words[i];
         const struct counted_source *source = event_counts_find(counts, of->source);
         uint64_t recorded = source ? source->recorded : 0, incomplete = strcmp(of->source, "samples") == 0 ? cut_samples

@@ -151,7 +151,7 @@ const char *memcpy_kind_name(int64_t kind)
         "Unified Device-to-Device",
     };
 
-    return find_name(names, sizeof names / sizeof names[0], kind);
+    return find_name(names, COUNT_OF(names), kind);
 }
 
 const char *memory_kind_name(int64_t kind)
@@ -160,7 +160,7 @@ const char *memory_kind_name(int64_t kind)
         "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown",
     };
 
-    return find_name(names, sizeof names / sizeof names[0], kind);
+    return find_name(names, COUNT_OF(names), kind);
 }
 
 void memcpy_label(struct text *out, int64_t kind)

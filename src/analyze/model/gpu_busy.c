@@ -22,7 +22,7 @@ const char *const gpu_busy_tables[] = {
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
     NULL,
 };
-enum { LANES = sizeof gpu_busy_tables / sizeof gpu_busy_tables[0] - 1 };
+enum { LANES = COUNT_OF(gpu_busy_tables) - 1 };
 
 /* The state of a worker. A place is a process and its device. */
 struct worker {

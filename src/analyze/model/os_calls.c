@@ -52,7 +52,7 @@ static const struct kind_names *find_names(const char *name, size_t length)
     wanted[0] = ' ';
     memcpy(wanted + 1, name, length);
     memcpy(wanted + 1 + length, " ", 2);
-    for (size_t i = 0; i < sizeof kind_names / sizeof kind_names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(kind_names); i++)
         if (strstr(kind_names[i].names, wanted))
             return &kind_names[i];
     return NULL;

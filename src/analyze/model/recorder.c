@@ -34,7 +34,7 @@ int recorder_read(const char **recorder, struct report *report, struct error *er
     int is_whole = health.complete && !health.recovered && !health.damaged_chunks, found = 0, code;
 
     *recorder = is_whole ? "another profiler" : NULL;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks && !found; i++) {
+    for (size_t i = 0; i < COUNT_OF(marks) && !found; i++) {
         if ((code = has_row(report, marks[i].table, marks[i].name, &found, err)) != 0)
             return code;
         if (found && (is_whole || i == 0))
@@ -56,7 +56,7 @@ int import_losses_add(struct text *out, struct report *report)
         { "no-such-string", "column with missing names", "columns with missing names" },
         { "journal-not-read", "journal that could not be read", "journals that could not be read" },
     };
-    enum { WORDS = sizeof words / sizeof *words };
+    enum { WORDS = COUNT_OF(words) };
     size_t counts[WORDS] = { 0 };
     struct row_cursor rows;
     int told = 0;

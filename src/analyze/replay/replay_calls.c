@@ -108,7 +108,7 @@ static enum replay_purpose purpose_of(const char *name)
         { "WaitEvent", PURPOSE_HOLD },    { "EventRecord", PURPOSE_RECORD },
     };
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (strstr(name, parts[i].part))
             return parts[i].purpose;
     return PURPOSES;

@@ -55,7 +55,7 @@ int replay_cut_host(const struct replay *replay,
     static const enum replay_kind before[] = { REPLAY_HOST, REPLAY_HANDOVER };
 
     for (uint32_t i = 0; i < replay->events.call_count; i++)
-        for (size_t k = 0; k < sizeof before / sizeof *before; k++) {
+        for (size_t k = 0; k < COUNT_OF(before); k++) {
             uint32_t start = replay_call_start(i), edge = replay_edge_to(replay, start, before[k]);
             int64_t less = edge == REPLAY_NO_EDGE
                                ? 0

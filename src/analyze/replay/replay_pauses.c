@@ -254,7 +254,7 @@ int replay_pauses_read(struct replay_pause *pauses, size_t count, const struct r
     }
     if ((code = read_waits(&judge, count, err)) != 0)
         goto done;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    for (size_t i = 0; i < COUNT_OF(sources); i++)
         if ((code = read_source(&judge, &sources[i], err)) != 0)
             goto done;
 done:

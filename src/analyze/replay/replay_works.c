@@ -124,7 +124,7 @@ static enum replay_engine engine_of(int64_t kind)
     static const enum replay_engine engines[] = { REPLAY_NO_ENGINE, REPLAY_TO_GPU, REPLAY_FROM_GPU, REPLAY_TO_GPU,
                                                   REPLAY_FROM_GPU };
 
-    return kind >= 0 && kind < (int64_t)(sizeof engines / sizeof *engines) ? engines[kind] : REPLAY_NO_ENGINE;
+    return kind >= 0 && kind < (int64_t)(COUNT_OF(engines)) ? engines[kind] : REPLAY_NO_ENGINE;
 }
 
 static int find_engines(struct replay_events *events, const struct gpu_ops *ops)

@@ -200,8 +200,8 @@ static int cuda_api_trace(struct report *report, const struct analysis_request *
         { "T-Pri", CELL_INT, UNIT_ID, 0 },
         { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const struct api_trace_layout layout = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns,
-                                                    sizeof columns / sizeof columns[0], add_cuda_row };
+    static const struct api_trace_layout layout = { "CUPTI_ACTIVITY_KIND_RUNTIME", columns, COUNT_OF(columns),
+                                                    add_cuda_row };
 
     return run(report, request, &layout, out, err);
 }
@@ -216,8 +216,7 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
         { "Pid", CELL_INT, UNIT_ID, 0 },     { "Tid", CELL_INT, UNIT_ID, 0 },
         { "T-Pri", CELL_INT, UNIT_ID, 0 },   { "Thread Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    static const struct api_trace_layout layout = { "VULKAN_API", columns, sizeof columns / sizeof columns[0],
-                                                    add_vulkan_row };
+    static const struct api_trace_layout layout = { "VULKAN_API", columns, COUNT_OF(columns), add_vulkan_row };
 
     return run(report, request, &layout, out, err);
 }

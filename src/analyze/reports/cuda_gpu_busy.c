@@ -45,7 +45,7 @@ static int cuda_gpu_busy(struct report *report, const struct analysis_request *r
         { "Largest Gap", CELL_INT, UNIT_NS, 0 },   { "Gap Start", CELL_INT, UNIT_TIME, 0 },
         { "GPU", CELL_INT, UNIT_ID, 0 },           { "Name", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
+    struct table *table = table_new(columns, COUNT_OF(columns));
     struct gpu_busy busy = { 0 };
     int code = gpu_busy_read(&busy, report, request, 0, err);
 

@@ -69,7 +69,7 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
     };
     int code;
 
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    for (size_t i = 0; i < COUNT_OF(samples); i++) {
         if ((code = stacks_open(samples[i].stacks, layers->report, err)) != 0)
             return code;
         if ((code = stacks_read_samples(samples[i].stacks, samples[i].source, STACKS_WITH_LINES, filter, err)) != 0)
@@ -93,7 +93,7 @@ static int read_chains(struct idle_layers *layers, struct error *err)
     };
     int code;
 
-    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+    for (size_t i = 0; i < COUNT_OF(chains); i++)
         if ((code = stack_chains_read(chains[i].chains, chains[i].stacks, chains[i].table, STACKS_WITH_LINES, err)) !=
             0)
             return code;

@@ -45,8 +45,6 @@ static const struct summary_shape khr_shape = { "Instances", { "Range" }, label_
 static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
 static const struct summary_shape video_shape = { "Num Calls", { "Event Type", "Name" }, label_video, 0, NULL };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
 static int summarize_khr(struct report *report, const struct analysis_request *request, int64_t type,
                          struct table **out, struct error *err)
 {

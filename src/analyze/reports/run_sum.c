@@ -267,7 +267,7 @@ static int run_sum(struct report *report, const struct analysis_request *request
         { "Time", CELL_INT, UNIT_NS, 0 },
         { "Name", CELL_TEXT, UNIT_NAME, 0 },
     };
-    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
+    struct table *table = table_new(columns, COUNT_OF(columns));
     int code = ERR_NO_MEMORY;
 
     if (!table || (code = add_cpu_times(table, report, request, err)) != 0)

@@ -229,7 +229,7 @@ static int um_total_sum(struct report *report, const struct analysis_request *re
         { "Minimum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
         { "Maximum Virtual Address", CELL_TEXT, UNIT_NONE, 0 },
     };
-    struct table *table = table_new(totals, sizeof totals / sizeof totals[0]);
+    struct table *table = table_new(totals, COUNT_OF(totals));
     struct managed_pages pages = { 0 };
     int code = pages_read(&pages, report, request, err);
 

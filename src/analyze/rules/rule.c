@@ -175,7 +175,7 @@ void rule_add_advice(struct text *out, const struct analysis *rule, const struct
     const char *given[8];
     size_t count = 0, at;
 
-    for (size_t row = 0; row < table_row_count(table) && count < sizeof given / sizeof *given; row++) {
+    for (size_t row = 0; row < table_row_count(table) && count < COUNT_OF(given); row++) {
         const char *advice = rule_advice(rule, table, row);
         for (at = 0; at < count && given[at] != advice;)
             at++;

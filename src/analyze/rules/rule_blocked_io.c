@@ -317,7 +317,7 @@ static int waits_for_input(const struct search *search, uint32_t number)
     const char *name = report_string(search->base.report, keys_get(&search->keys, number)[KEY_NAME], NULL);
     const struct place *place = &search->places[number];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)
             return (double)place->bytes * 1e9 < (double)place->total_ns * LEAST_BYTES_PER_S;
     return 0;

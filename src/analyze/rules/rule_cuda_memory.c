@@ -131,8 +131,7 @@ static struct table *new_table(int is_copy)
         { "API Name", CELL_TEXT, UNIT_NAME, 0 },
     };
 
-    return is_copy ? table_new(copy_columns, sizeof copy_columns / sizeof copy_columns[0])
-                   : table_new(fill_columns, sizeof fill_columns / sizeof fill_columns[0]);
+    return is_copy ? table_new(copy_columns, COUNT_OF(copy_columns)) : table_new(fill_columns, COUNT_OF(fill_columns));
 }
 
 static int run(struct report *report, const struct analysis_request *request, enum gpu_kind kind,

@@ -313,7 +313,7 @@ static void say(struct text *out, const struct table *table, size_t at)
     human_time(out, row[WAITED].integer);
     if (has_several)
         text_addf(out, ", mostly %lld", (long long)row[TID].integer);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         rule_add_text(out, parts[i].before, &row[parts[i].cell]);
 }
 

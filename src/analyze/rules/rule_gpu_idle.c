@@ -204,7 +204,7 @@ static int gpu_gaps(struct report *report, const struct analysis_request *reques
         return code;
     if ((code = work_read(&work, report, &rule, err)) != 0)
         goto free_work;
-    search.table = table_new(columns, sizeof columns / sizeof columns[0]);
+    search.table = table_new(columns, COUNT_OF(columns));
     search.least_ns = gap_ms * 1000000;
     code = search.table ? for_each_device(&work, find_gaps, &search) : ERR_NO_MEMORY;
 free_work:

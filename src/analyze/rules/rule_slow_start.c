@@ -242,7 +242,7 @@ static int pins_memory(const char *call)
 {
     static const char *const parts[] = { "MallocHost", "HostAlloc", "AllocHost", "HostRegister" };
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (strstr(call, parts[i]))
             return 1;
     return 0;

@@ -133,7 +133,7 @@ enum rule_state rule_state(const struct analysis *rule, struct report *report)
         return RULE_FOREIGN;
     if (option && has_recorded(rule, report, option))
         return RULE_CLEAR;
-    for (size_t i = 0; option && i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; option && i < COUNT_OF(kinds); i++)
         if (strcmp(option, kinds[i].option) == 0 && !kinds[i].applies(report))
             return RULE_FOREIGN;
     return RULE_UNCHECKED;

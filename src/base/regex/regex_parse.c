@@ -293,7 +293,7 @@ static int take_escape(struct parser *parser, struct token *token)
     };
     uint32_t character = 0;
 
-    for (size_t i = 0; i < sizeof assertions / sizeof *assertions; i++)
+    for (size_t i = 0; i < COUNT_OF(assertions); i++)
         if (assertions[i].letter == *parser->at) {
             parser->at++;
             parser->asks_for_words |= assertions[i].assertion > ASSERT_END;

@@ -27,7 +27,7 @@ static const struct regex_named_set {
     { "word", 'w', 4, { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } } },
     { "xdigit", 0, 3, { { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } } },
 };
-enum { NAMED_SETS = sizeof named_sets / sizeof *named_sets };
+enum { NAMED_SETS = COUNT_OF(named_sets) };
 
 const struct regex_named_set *regex_sets_find_name(const char *name, size_t length)
 {

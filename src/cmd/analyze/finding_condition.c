@@ -29,7 +29,7 @@ static const struct figure {
     int64_t (*of)(const struct finding *finding);
     int of_step;
 } figures[] = { { "saving", saving_of, 1 }, { "bound", bound_of, 1 }, { "impact", impact_of, 0 } };
-enum { FIGURES = sizeof figures / sizeof figures[0] };
+enum { FIGURES = COUNT_OF(figures) };
 
 static const struct figure *figure_of(const struct condition *condition)
 {

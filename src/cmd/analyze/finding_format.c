@@ -7,7 +7,7 @@
 #include "cmd/print/reference.h"
 
 static const struct finding_format *const formats[] = { &finding_sarif, &finding_github };
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+enum { FORMATS = COUNT_OF(formats) };
 
 const struct finding_format *finding_format_find(const char *name)
 {

@@ -51,7 +51,7 @@ static void add_words(struct text *out, const char *text)
         size_t length = strcspn(text, " ,()"), is_left_out = length == 0;
         for (size_t i = 0; i < length; i++)
             is_left_out |= isdigit((unsigned char)text[i]) != 0;
-        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        for (size_t i = 0; i < COUNT_OF(units); i++)
             is_left_out |= strlen(units[i]) == length && strncmp(units[i], text, length) == 0;
         if (!is_left_out) {
             text_add_bytes(out, text, length);

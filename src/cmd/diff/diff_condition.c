@@ -27,7 +27,7 @@ static const char *row_of_run(const char *word)
         const char *word, *row;
     } rows[] = { { "wall", RUN_SUM_WALL }, { "cpu", RUN_SUM_CPU }, { "gpu", RUN_SUM_GPU } };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (strcasecmp(rows[i].word, word) == 0)
             return rows[i].row;
     return NULL;

@@ -14,7 +14,7 @@ static int is_bare(const struct table_column *column)
 {
     static const char *const names[] = { "Direction", "TC Eligible", "Using TC", "Uses TC", "Data Type", "Data Types" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(column->name, names[i]) == 0)
             return 1;
     return 0;

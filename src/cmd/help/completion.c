@@ -11,7 +11,7 @@ static const struct {
     { "zsh", completion_zsh },
     { "fish", completion_fish },
 };
-enum { SHELLS = sizeof shells / sizeof shells[0] };
+enum { SHELLS = COUNT_OF(shells) };
 
 int completion_takes_file(const struct option *option)
 {

@@ -34,7 +34,7 @@ void html_add_tensor_cores(struct text *out, struct html_page *page)
         { "Without tensor cores", "other", tensor_ns(kernels, "no"), 0 },
         { "Not known", "idle", tensor_ns(kernels, "unknown"), 0 },
     };
-    html_add_parts(out, "Time of kernels by their use of tensor cores", parts, sizeof parts / sizeof *parts);
+    html_add_parts(out, "Time of kernels by their use of tensor cores", parts, COUNT_OF(parts));
     html_add_table(out, kernels, &products);
     html_add_command(out, page, "stats -r tensor_core_sum");
 }
@@ -73,7 +73,7 @@ static const struct {
 
 void html_add_top(struct text *out, struct html_page *page)
 {
-    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++) {
+    for (size_t i = 0; i < COUNT_OF(tops); i++) {
         if (!page->reports[tops[i].report])
             continue;
         html_add_table(out, page->reports[tops[i].report], &tops[i].table);
@@ -176,7 +176,7 @@ void html_add_system(struct text *out, struct html_page *page)
     add_start(out, report);
     dlprof_gpu_names(&value, report);
     add_pair(out, "GPUs", &value);
-    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+    for (size_t i = 0; i < COUNT_OF(machine); i++) {
         text_clear(&value);
         dlprof_machine(&value, report, machine[i].what);
         add_pair(out, machine[i].label, &value);

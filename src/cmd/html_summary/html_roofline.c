@@ -101,7 +101,7 @@ static void add_rate(struct text *out, double per_second, const char *unit)
     static const char *const prefixes[] = { "", "k", "M", "G", "T", "P" };
     size_t i = 0;
 
-    for (; per_second >= 999.5 && i + 1 < sizeof prefixes / sizeof *prefixes; i++)
+    for (; per_second >= 999.5 && i + 1 < COUNT_OF(prefixes); i++)
         per_second /= 1000;
     text_addf(out, "%.3g %s%s", per_second, prefixes[i], unit);
 }

@@ -129,7 +129,7 @@ static void add_page(struct text *out, struct html_page *page)
     text_addf(out, " – Tacho summary</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
     add_header(out, page);
     text_add(out, "<main>\n");
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
         add_section(out, page, &sections[i]);
     text_add(out,
              "</main>\n<footer>Made by Tacho " TACHO_VERSION ". Times that overlap count once; the commands below the "

@@ -445,7 +445,7 @@ int info_add_json(struct text *out, struct report *report, const char *path, str
         (code = add_pairs(out, report, "machine", "TARGET_INFO_SYSTEM_ENV", err)) != 0 ||
         (code = add_times(out, report, err)) != 0 || (code = add_sources(out, report, err)) != 0)
         return code;
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < COUNT_OF(sections); i++)
         if ((code = add_section(out, report, &sections[i], err)) != 0)
             return code;
     add_tables(out, report);

@@ -56,7 +56,7 @@ static void print_sources(struct text *out, const struct report_sources *sources
     const struct print_request request = { .time = time_unit_find("seconds"),
                                            .to_terminal = 1,
                                            .terminal_columns = print_terminal_columns(STDOUT_FILENO) };
-    struct table *table = table_new(columns, sizeof columns / sizeof columns[0]);
+    struct table *table = table_new(columns, COUNT_OF(columns));
 
     for (size_t i = 0; table && i < sources->count; i++)
         add_row(table, &sources->list[i], sources->is_uncertain);

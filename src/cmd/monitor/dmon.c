@@ -42,8 +42,8 @@ static const struct {
 };
 
 enum {
-    COLUMNS = sizeof columns / sizeof *columns,
-    GPM_COLUMNS = sizeof gpm_names / sizeof *gpm_names,
+    COLUMNS = COUNT_OF(columns),
+    GPM_COLUMNS = COUNT_OF(gpm_names),
 };
 
 struct settings {

@@ -24,7 +24,7 @@ static int open_signals(int is_interactive)
     sigset_t set;
 
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
         if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&set, ends[i]);
     if (is_interactive)
@@ -167,7 +167,7 @@ static enum wait wait_for_frames(const struct gpu_feed *feed)
         { .fd = feed->wish.is_interactive ? STDIN_FILENO : -1, .events = POLLIN },
     };
 
-    while (poll(wait, sizeof wait / sizeof *wait, -1) < 0)
+    while (poll(wait, COUNT_OF(wait), -1) < 0)
         if (errno != EINTR)
             return WAIT_OVER;
     if (wait[1].revents)
@@ -258,7 +258,7 @@ const char *gpu_feed_type(uint32_t types)
         { GPU_PROCESS_MPS | GPU_PROCESS_COMPUTE, "M+C" },
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (names[i].types == types)
             return names[i].name;
     return "-";

@@ -81,7 +81,7 @@ int screen_begin(struct screen *screen)
     *screen = (struct screen){ 0 };
     if (take())
         return -1;
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+    for (size_t i = 0; i < COUNT_OF(crashes); i++)
         sigaction(crashes[i], &action, NULL);
     screen_measure(screen);
     return 0;
@@ -99,7 +99,7 @@ static void forget(struct screen *screen)
 void screen_end(struct screen *screen)
 {
     put_back();
-    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+    for (size_t i = 0; i < COUNT_OF(crashes); i++)
         signal(crashes[i], SIG_DFL);
     forget(screen);
 }
@@ -198,7 +198,7 @@ static int read_sequence(void)
         if (byte < 0 || byte == SCREEN_CLOSED)
             return 27;
         bytes[length] = (char)byte;
-        for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++)
+        for (size_t i = 0; i < COUNT_OF(sequences); i++)
             if (strcmp(bytes, sequences[i].bytes) == 0)
                 return sequences[i].key;
     }

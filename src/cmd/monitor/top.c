@@ -49,7 +49,7 @@ static int has_utf8(void)
 {
     static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         const char *value = getenv(names[i]);
         if (value && *value)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
@@ -152,7 +152,7 @@ static void change_interval(struct top *top, int is_longer)
     static const int64_t steps_us[] = {
         100000, 200000, 500000, 1000000, 2000000, 5000000, 10000000, 30000000, 60000000
     };
-    size_t count = sizeof steps_us / sizeof *steps_us, at = 0;
+    size_t count = COUNT_OF(steps_us), at = 0;
     struct error err = { 0 };
 
     while (at + 1 < count && steps_us[at] < top->wish.interval_us)

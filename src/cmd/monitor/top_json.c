@@ -47,7 +47,7 @@ static void add_gpu(struct text *out, const struct top_gpu *gpu)
     text_addf(out, "{\"gpu\":%u", gpu->now.facts.device);
     add_text(out, "name", gpu->now.facts.name);
     add_text(out, "uuid", gpu->now.facts.uuid);
-    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+    for (size_t i = 0; i < COUNT_OF(readings); i++)
         add_real(out, readings[i].key, gpu->now.now[readings[i].reading]);
     add_real(out, "pcie_in_bytes_per_s", gpu->pcie_in);
     add_real(out, "pcie_out_bytes_per_s", gpu->pcie_out);

@@ -18,7 +18,7 @@ static const enum gpu_reading readings[] = {
     GPU_READING_GPM_PCIE_TX, GPU_READING_GPM_NVLINK_RX, GPU_READING_GPM_NVLINK_TX, GPU_READING_PCIE_RX,
     GPU_READING_PCIE_TX,
 };
-enum { READINGS = sizeof readings / sizeof *readings, SLOW_READINGS = 2 };
+enum { READINGS = COUNT_OF(readings), SLOW_READINGS = 2 };
 
 void top_model_wish(struct gpu_feed_wish *wish, int with_pcie)
 {

@@ -80,7 +80,7 @@ static int add_reasons(struct text *out, double bits)
 {
     int is_limit = 0;
 
-    for (size_t i = 0; !isnan(bits) && i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; !isnan(bits) && i < COUNT_OF(reasons); i++)
         if ((uint64_t)bits & reasons[i].reason) {
             text_addf(out, "%s%s", out->length ? ", " : "", reasons[i].words);
             is_limit |= reasons[i].is_limit;
@@ -302,7 +302,7 @@ static void put_help(struct view *view)
         "with any kernel, all that other GPUs report. n/a: not known.",
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         top_line_begin(&view->line);
         top_line_put(&view->line, TOP_PLAIN, "%s", lines[i]);
         top_line_end(&view->line);

@@ -59,7 +59,7 @@ static const char *const unsupported[] = { "-nvme", "-nic", "-cpu" };
 static int check_words(int argc, char **argv, struct error *err)
 {
     for (int i = 1; i < argc; i++)
-        for (size_t k = 0; k < sizeof unsupported / sizeof *unsupported; k++)
+        for (size_t k = 0; k < COUNT_OF(unsupported); k++)
             if (strcmp(argv[i], unsupported[k]) == 0)
                 return error_set(err, ERR_BAD_ARGUMENT, "%s is not supported", argv[i]);
     return 0;
@@ -67,7 +67,7 @@ static int check_words(int argc, char **argv, struct error *err)
 
 static char *spelling(char *word)
 {
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+    for (size_t i = 0; i < COUNT_OF(spellings); i++)
         if (strcmp(word, spellings[i].typed) == 0)
             return (char *)spellings[i].name;
     return word;

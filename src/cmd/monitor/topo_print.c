@@ -156,7 +156,7 @@ void topo_add_peers(struct text *out, const struct topology *topology, const cha
         text_add_char(out, '\n');
     }
     text_add(out, "\nLegend:\n\n  X    = Self\n");
-    for (size_t i = 0; i < sizeof legend / sizeof *legend; i++)
+    for (size_t i = 0; i < COUNT_OF(legend); i++)
         if (atoi(topology->driver) >= statuses[legend[i]].first_driver)
             text_addf(out, "  %-4s = %s\n", statuses[legend[i]].word, statuses[legend[i]].meaning);
 }

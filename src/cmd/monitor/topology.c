@@ -157,7 +157,7 @@ const char *topology_word(uint32_t level)
         { NVML_TOPOLOGY_NODE, "NODE" },
     };
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (level <= words[i].most)
             return words[i].word;
     return "SYS";

@@ -236,7 +236,7 @@ static int check_import(const struct ncu_settings *settings, struct error *err)
         { "log-file", settings->log_file != NULL },
     };
 
-    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
+    for (size_t i = 0; i < COUNT_OF(of_programs); i++)
         if (of_programs[i].is_given)
             return error_set(err, ERR_BAD_ARGUMENT, "--%s is for a program that is run, not for --import",
                              of_programs[i].name);
@@ -249,7 +249,7 @@ static int check_program(const char *program, struct error *err)
     static const char *const endings[] = { ".tacho", ".ncu-rep", ".csv" };
     size_t length = strlen(program);
 
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
         size_t of_ending = strlen(endings[i]);
         if (length > of_ending && strcmp(program + length - of_ending, endings[i]) == 0 && access(program, F_OK) == 0 &&
             access(program, X_OK) != 0)

@@ -177,7 +177,7 @@ static const struct leading {
     { "CC", IN_LAUNCHES | IN_KERNELS | IN_GPUS, add_capability },
     { "Invocations", IN_GPUS | IN_KERNELS | IN_RANGES, add_invocations },
 };
-#define LEADINGS (sizeof leadings / sizeof *leadings)
+#define LEADINGS COUNT_OF(leadings)
 #define RANGES_NAME "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 
 /* A page that is being written. */
@@ -356,7 +356,7 @@ static int add_rows(const struct page *page)
         add_string(page->out, "Section Name");
     for (const char *const *name = page->options->summary ? of_summaries : of_launches; *name; name++)
         add_string(page->out, *name);
-    for (size_t i = 0; has_rules(page) && i < sizeof rule_columns / sizeof *rule_columns; i++)
+    for (size_t i = 0; has_rules(page) && i < COUNT_OF(rule_columns); i++)
         add_string(page->out, rule_columns[i]);
     text_add_char(page->out, '\n');
     return add_kernels(page);

@@ -17,7 +17,7 @@ static const char *const integers[] = {
 
 static int is_integer(const char *metric)
 {
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+    for (size_t i = 0; i < COUNT_OF(integers); i++)
         if (fnmatch(integers[i], metric, 0) == 0)
             return 1;
     return 0;

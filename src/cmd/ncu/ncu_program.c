@@ -343,7 +343,7 @@ static int run_profile(struct job *job, const char *const *program, size_t count
 /* While runs before the last one are on, signals that would end tacho end the run instead, and no other begins: then
  * tacho removes their reports, and ends. SIGINT comes from the terminal, which sends it to the run, too. */
 static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
-enum { ENDS = sizeof ends / sizeof *ends };
+enum { ENDS = COUNT_OF(ends) };
 static volatile sig_atomic_t child, ended_by;
 
 struct signals {

@@ -229,7 +229,7 @@ static void note_missing(const struct torch_ops *ops, const struct settings *set
           "--pytorch-stacks=true, or with_stack=True and the experimental option verbose" },
     };
 
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+    for (size_t i = 0; i < COUNT_OF(notes); i++)
         if (notes[i].is_missing)
             fprintf(stderr,
                     "tacho ops: --%s has no effect: the operators were recorded without %s (tacho profile %s in "

@@ -99,7 +99,7 @@ static void add_memory_cell(struct text *out, int64_t bytes)
     char text[64];
 
     snprintf(text, sizeof text, "%lld B", (long long)bytes);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (fabs((double)bytes) >= units[i].bytes) {
             snprintf(text, sizeof text, "%.2f %s", (double)bytes / units[i].bytes, units[i].unit);
             break;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 static const struct {
     const char *name, *heading;
     int rank;
@@ -22,7 +24,7 @@ struct column_view column_view(const struct table_column *column)
 {
     struct column_view view = { column->name, ranks[column->unit], ROLE_PLAIN };
 
-    for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(listed); i++) {
         if (strcmp(listed[i].name, column->name) != 0)
             continue;
         view.heading = listed[i].heading[0] ? listed[i].heading : column->name;

@@ -36,7 +36,7 @@ static const struct code_range deceptive[] = {
     { 0x2060, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
 };
 
-#define IN_RANGES(code, ranges) in_ranges(code, ranges, sizeof(ranges) / sizeof((ranges)[0]))
+#define IN_RANGES(code, ranges) in_ranges(code, ranges, COUNT_OF(ranges))
 static int in_ranges(uint32_t code, const struct code_range *ranges, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -27,7 +27,7 @@ static void add_scaled(struct text *out, double value, const struct scale *scale
     number_add_fixed(out, value < 0 ? -scaled : scaled, decimals, 1);
     text_add(out, scales[i].suffix);
 }
-#define ADD_SCALED(out, value, scales) add_scaled(out, value, scales, sizeof(scales) / sizeof((scales)[0]))
+#define ADD_SCALED(out, value, scales) add_scaled(out, value, scales, COUNT_OF(scales))
 
 size_t human_cell_add(struct text *out, const struct table_column *column, const struct table_cell *cell,
                       const struct print_time_unit *time)

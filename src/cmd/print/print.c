@@ -72,7 +72,7 @@ static int take_named(const struct print_format *format, char *word, struct prin
     size_t length = strcspn(word, "=");
     const char *value = word[length] ? word + length + 1 : NULL;
 
-    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(arguments); i++)
         if ((format->arguments & arguments[i].argument) && strlen(arguments[i].name) == length &&
             memcmp(arguments[i].name, word, length) == 0 && !arguments[i].has_value == !value) {
             arguments[i].take(request, value);
@@ -115,7 +115,7 @@ static char *next_argument(char **rest)
 
 static int unknown_format(const char *name, struct error *err)
 {
-    const char *names[sizeof print_formats / sizeof print_formats[0]];
+    const char *names[COUNT_OF(print_formats)];
     size_t count = 0;
 
     for (; print_formats[count]; count++)
@@ -175,7 +175,7 @@ const struct print_time_unit time_unit_auto = { "", 1, 0, 0 };
 
 const struct print_time_unit *time_unit_find(const char *name)
 {
-    for (size_t i = 0; *name && i < sizeof time_units / sizeof time_units[0]; i++)
+    for (size_t i = 0; *name && i < COUNT_OF(time_units); i++)
         for (size_t j = 0; j < 2; j++)
             if (strncmp(time_units[i].names[j], name, strlen(name)) == 0 ||
                 strcmp(time_units[i].unit.suffix, name) == 0)

@@ -305,7 +305,7 @@ static void fit(struct layout *layout)
     size_t comfort = layout->available * 2 / 5; /* of the first text on a wide terminal */
     struct slot *slot;
 
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(stages); i++) {
         set_widths(layout, i == 0 && comfort > stages[i].lead ? comfort : stages[i].lead, stages[i].text);
         drop_columns(layout, stages[i].rank);
         if (total_width(layout) <= layout->available)

@@ -139,7 +139,7 @@ static size_t without_namespace(const char *bytes, size_t length)
     static const char *const anonymous[] = { "(anonymous namespace)", "<unnamed>" };
     size_t at = length;
 
-    for (size_t i = 0; i < sizeof anonymous / sizeof anonymous[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(anonymous); i++)
         if (ends_with(bytes, length, anonymous[i]))
             return length - strlen(anonymous[i]);
     while (at > 0 && in_identifier(bytes[at - 1]))
@@ -219,7 +219,7 @@ static void (*const steps[])(struct text *out, const char *bytes, size_t length)
     drop_inner_arguments,
     drop_arguments_of_class,
 };
-enum { STEPS = sizeof steps / sizeof steps[0], STEPS_OF_CUT = 2 };
+enum { STEPS = COUNT_OF(steps), STEPS_OF_CUT = 2 };
 
 /* Adds the readable name after as many steps as it needs to fit, at most so many, and the line of the source as it is.
  * columns 0: all of these steps. */

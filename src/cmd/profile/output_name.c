@@ -81,7 +81,7 @@ static void set_ending(struct text *name)
 {
     static const char *const endings[] = { ".tacho", ".nsys-rep", ".qdrep" };
 
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
         size_t length = strlen(endings[i]);
         if (name->length > length && strcmp(name->bytes + name->length - length, endings[i]) == 0) {
             name->length -= length;

@@ -186,7 +186,7 @@ static const struct launcher *find_launcher(const char *const *argv)
     char word[32];
 
     snprintf(word, sizeof word, " %.28s ", argv[1] ? argv[1] : "");
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+    for (size_t i = 0; i < COUNT_OF(launchers); i++)
         if (strlen(launchers[i].name) == length && memcmp(launchers[i].name, name, length) == 0 &&
             (!launchers[i].words || strstr(launchers[i].words, word)))
             return &launchers[i];

@@ -48,7 +48,7 @@ static int take_one_export(struct profile_settings *settings, const char *name, 
             return 0;
     if (exporter && settings->exports.count < PROFILE_EXPORTS_MAX)
         settings->exports.values[settings->exports.count++] = exporter->name;
-    for (size_t i = 0; i < sizeof of_nsys / sizeof of_nsys[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(of_nsys); i++) {
         if (exporter || strcmp(of_nsys[i], name) != 0)
             continue;
         text_addf(&settings->warnings, "--export=%s has no effect: this version does not write that format\n", name);

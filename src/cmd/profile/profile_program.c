@@ -47,7 +47,7 @@ int profile_program_take_variables(void *context, const char *value, struct erro
         char *equals = strchr(*pairs, '=');
         if (!equals || equals == *pairs)
             return error_set(err, ERR_BAD_ARGUMENT, "--env-var must be NAME=VALUE, not '%s'", *pairs);
-        if (settings->collect.environment_count == sizeof settings->environment / sizeof settings->environment[0])
+        if (settings->collect.environment_count == COUNT_OF(settings->environment))
             return error_set(err, ERR_BAD_ARGUMENT, "--env-var sets too many variables");
         *equals = 0;
         settings->environment[settings->collect.environment_count++] = (struct collect_variable){ *pairs, equals + 1 };

@@ -31,7 +31,7 @@ int profile_is_traced(const struct profile_settings *settings, const char *name)
 
 void *profile_own(struct profile_settings *settings, void *memory)
 {
-    if (memory && settings->owned_count < sizeof settings->owned / sizeof settings->owned[0]) {
+    if (memory && settings->owned_count < COUNT_OF(settings->owned)) {
         settings->owned[settings->owned_count++] = memory;
         return memory;
     }

@@ -37,7 +37,7 @@ static size_t list_names(struct name list[NAMES_MAX])
 
 const char *const *profile_trace_names(void)
 {
-    static const char *names[NAMES_MAX + sizeof only_of_nsys / sizeof only_of_nsys[0] + 1];
+    static const char *names[NAMES_MAX + COUNT_OF(only_of_nsys) + 1];
     struct name known[NAMES_MAX];
     size_t count = list_names(known), at = 0;
 

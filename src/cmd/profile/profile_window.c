@@ -80,7 +80,7 @@ int profile_window_take_range_end(void *context, const char *value, struct error
     char *end = NULL;
     unsigned long count = value[length] ? strtoul(value + length + 1, &end, 10) : 0;
 
-    for (size_t i = 0; i < sizeof range_ends / sizeof range_ends[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(range_ends); i++) {
         if (strlen(range_ends[i].name) != length || strncmp(range_ends[i].name, value, length) != 0)
             continue;
         int has_count = value[length] != 0;

@@ -376,7 +376,7 @@ static const struct key keys[] = {
 
 static const struct key *find_key(const struct line_edit *edit)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strlen(keys[i].bytes) == edit->sequence_length &&
             memcmp(keys[i].bytes, edit->sequence, edit->sequence_length) == 0)
             return &keys[i];

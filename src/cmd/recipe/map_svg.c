@@ -240,7 +240,7 @@ static void add_band(struct text *out, const struct map_layout *map, const struc
         text_add(out, ", 0 to 100 % of the time</text>\n");
     else
         text_addf(out, ", 0 to %.6g</text>\n", band->most);
-    text_addf(out, "<g fill=\"%s\">\n", colours[strip->band % (sizeof colours / sizeof *colours)]);
+    text_addf(out, "<g fill=\"%s\">\n", colours[strip->band % (COUNT_OF(colours))]);
     for (size_t i = 0; i < band->lanes; i++)
         for (size_t bin = 0; bin < map->bins; bin++)
             add_cell(out, map, &strip[i], bin, top + (double)i * row);

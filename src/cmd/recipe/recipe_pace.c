@@ -194,7 +194,7 @@ struct table *recipe_pace_sum(const struct table *pace)
     int64_t *values = malloc((2 * rows + 2) * sizeof *values);
     int failed = !values || !table;
 
-    for (size_t q = 0; q < sizeof quantities / sizeof *quantities && !failed; q++) {
+    for (size_t q = 0; q < COUNT_OF(quantities) && !failed; q++) {
         size_t count = 0;
         for (size_t r = 0; r < rows; r++)
             if (table_row(pace, r)[quantities[q]].kind == CELL_INT)

@@ -251,7 +251,7 @@ static int add_pace_tables(struct recipe_job *job, const struct table *pace, str
     };
     int code;
 
-    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
+    for (size_t i = 0; i < COUNT_OF(quantities); i++) {
         struct text names = { 0 };
         code = add_table(job, quantities[i].file, recipe_pace_matrix(pace, quantities[i].column, &names), err);
         text_free(&names);

@@ -29,7 +29,7 @@ static void add_samples(struct text *out, const struct small_table *rows, size_t
     const char *method = small_table_text(rows, row, METHOD, NULL);
 
     text_add(out, " samples:  ");
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(methods); i++)
         if (strcmp(methods[i].method, method) == 0) {
             text_addf(out, "%s (", methods[i].words);
             display_add(out, small_table_text(rows, row, EVENT, NULL), strlen(small_table_text(rows, row, EVENT, NULL)),

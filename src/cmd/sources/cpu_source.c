@@ -51,7 +51,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
         { "none", COLLECT_BACKTRACE_NONE },
     };
 
-    for (size_t i = 0; i < sizeof backtraces / sizeof backtraces[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(backtraces); i++)
         if (strcmp(backtraces[i].name, value) == 0) {
             own(settings)->backtrace = backtraces[i].backtrace;
             return 0;

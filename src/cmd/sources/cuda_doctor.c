@@ -105,7 +105,7 @@ static const char *find_cupti(const char *root, int newest, char out[PATH_ROOM])
     is_there = find_in_folders(root, getenv("VIRTUAL_ENV"), packages, newest, out) ||
                find_in_folders(root, getenv("CONDA_PREFIX"), packages, newest, out) ||
                find_in_folders(root, text_string(&local), packages, newest, out);
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0] && !is_there; i++)
+    for (size_t i = 0; i < COUNT_OF(prefixes) && !is_there; i++)
         is_there = find_in_folders(root, prefixes[i], packages, newest, out);
     text_free(&local);
     return is_there ? "a Python package, for programs that load CUDA from there" : NULL;
@@ -142,7 +142,7 @@ static int newest_cuda(const char *driver)
     } branches[] = { { 580, 13 }, { 525, 12 }, { 450, 11 } };
     int branch = atoi(driver);
 
-    for (size_t i = 0; i < sizeof branches / sizeof branches[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(branches); i++)
         if (branch >= branches[i].branch)
             return branches[i].cuda;
     return branch ? 0 : branches[0].cuda;
@@ -173,7 +173,7 @@ static void look_for_others(struct finding *finding)
                                    "not see CUDA." },
     };
 
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
         const char *value = getenv(others[i].variable);
         if (!value || !*value || strstr(value, "libtacho-agent"))
             continue;

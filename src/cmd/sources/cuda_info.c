@@ -122,7 +122,7 @@ static void add_version(struct text *out, int64_t version)
 
     if (version >= 130000)
         text_addf(out, "%lld.%lld", (long long)(version / 10000), (long long)(version / 100 % 100));
-    else if (version >= 0 && (size_t)version < sizeof releases / sizeof releases[0] && releases[version])
+    else if (version >= 0 && (size_t)version < COUNT_OF(releases) && releases[version])
         text_add(out, releases[version]);
     else
         text_addf(out, "version %lld", (long long)version);
@@ -221,7 +221,7 @@ static int add_checks(struct text *out, struct report *report, int *has_heading,
                               *kernels = report_table(report, "CUPTI_ACTIVITY_KIND_KERNEL");
     int found = 0;
 
-    for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(findings); i++) {
         uint64_t count;
         if (add_up(report, findings[i].table, findings[i].column, findings[i].value, &count, err) != 0)
             return err->code;

@@ -123,7 +123,7 @@ static int take_pc_sampling(void *settings, const char *value, struct error *err
         "none", [CUPTI_PC_CONTINUOUS] = "continuous", [CUPTI_PC_SERIALIZED] = "serialized"
     };
 
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    for (size_t i = 0; i < COUNT_OF(modes); i++)
         if (strcmp(value, modes[i]) == 0) {
             own(settings)->pc_mode = (uint8_t)i;
             return 0;
@@ -159,7 +159,7 @@ static uint32_t group_bits(const char *name, size_t length)
         { "other", CUDA_GROUP_BIT(OTHER) },   { "all", (1u << CUDA_GROUP_COUNT) - 1 },
     };
 
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(groups); i++)
         if (strlen(groups[i].name) == length && memcmp(groups[i].name, name, length) == 0)
             return groups[i].bits;
     return 0;
@@ -262,7 +262,7 @@ static int finish(struct profile_settings *settings, struct collect_options *col
     };
     const uint32_t unasked = WIRE_CUDA_FLUSH_ON_STOP; /* by default */
 
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
         collect->cuda_flags |= flags[i].given ? flags[i].flag : 0;
     if (!(collect->sources & WIRE_BIT(CUDA))) {
         if ((collect->cuda_flags & ~unasked) || cuda->backtrace_groups || cuda->flush_interval_ms || cuda->pc_mode)

@@ -64,7 +64,7 @@ static int take_devices(void *settings, const char *value, struct error *err)
     gpu->help_devices |= strcmp(value, "help") == 0;
     gpu->devices = COLLECT_GPU_LIST;
     gpu->list = value;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i].name, value) == 0)
             gpu->devices = words[i].devices;
     if (!*value)

@@ -35,7 +35,7 @@ static size_t names_length(const struct collect_options *collect)
     const char *const *lists[] = { collect->nvtx_domain_include, collect->nvtx_domain_exclude };
     size_t length = 0;
 
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (const char *const *name = lists[i]; name && *name; name++)
             length += strlen(*name) + 1;
     length += collect->range_text ? strlen(collect->range_text) : 0;

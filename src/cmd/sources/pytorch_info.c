@@ -49,7 +49,7 @@ static void add_settings(struct text *out, const struct small_table *rows)
     int is_known = 0;
     struct text given = { 0 };
 
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
         const char *value = find(rows, settings[i]);
         is_known |= value != NULL;
         if (!value || strcmp(value, "0") == 0 || strcmp(value, "false") == 0)
@@ -71,7 +71,7 @@ int pytorch_info(struct text *out, struct report *report, struct error *err)
 
     if (code != 0)
         return code;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         const char *value = find(&rows, lines[i].name);
         if (!value)
             continue;

@@ -35,7 +35,7 @@ static const struct {
     { "functions-trace", ON, 0, 0, 1, 0 },
     { "replace", ON, 0, 0, 0, 1 },
 };
-enum { MODES = sizeof modes / sizeof modes[0] };
+enum { MODES = COUNT_OF(modes) };
 
 static const char *const *mode_names(void)
 {

@@ -25,7 +25,7 @@ int scope_read(const char *option, const char *value, enum collect_scope *out, s
         { "false", COLLECT_SCOPE_NONE },
     };
 
-    for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(scopes); i++)
         if (strcmp(scopes[i].name, value) == 0) {
             *out = scopes[i].scope;
             return 0;

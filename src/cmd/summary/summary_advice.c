@@ -24,7 +24,7 @@ static uint64_t count_events(struct report *report)
     const char *const *const lists[] = { advice_call_tables, advice_work_tables };
     uint64_t events = 0;
 
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (const char *const *name = lists[i]; *name; name++) {
             const struct report_table *table = report_table(report, *name);
             events += table ? table->rows : 0;

@@ -39,7 +39,7 @@ static void add_why_over(struct text *out, const struct capture_facts *facts)
     } whys[] = { { "duration", " (--duration)" }, { "range", ", with the end of the capture range" } };
     int runs = is_running(facts);
 
-    for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
+    for (size_t i = 0; i < COUNT_OF(whys); i++) {
         if (strcmp(facts->over, whys[i].over) != 0 || (!runs && !facts->kill_signal))
             continue;
         if (!runs) {

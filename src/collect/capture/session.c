@@ -351,7 +351,7 @@ static int want_flush(struct session_connection *connection)
 
 static void note_user(struct capture_session *session, uid_t uid)
 {
-    uint32_t room = sizeof session->uids / sizeof *session->uids;
+    uint32_t room = COUNT_OF(session->uids);
     for (uint32_t i = 0; i < session->uid_count && i < room; i++)
         if (session->uids[i] == uid)
             return;
@@ -362,7 +362,7 @@ static int is_users(const struct capture_session *session, uid_t uid)
 {
     if (uid == 0 || uid == getuid() || uid == geteuid())
         return 1;
-    for (uint32_t i = 0; i < session->uid_count && i < sizeof session->uids / sizeof *session->uids; i++)
+    for (uint32_t i = 0; i < session->uid_count && i < COUNT_OF(session->uids); i++)
         if (session->uids[i] == uid)
             return 1;
     return 0;
@@ -560,7 +560,7 @@ int session_open(struct collector *collector, struct error *err)
         { session->listener, &session->accept },
         { session->file_listener, &session->file_accept },
     };
-    for (size_t i = 0; i < sizeof listeners / sizeof *listeners; i++) {
+    for (size_t i = 0; i < COUNT_OF(listeners); i++) {
         if (listeners[i].listener < 0)
             continue;
         *listeners[i].event = event_new(collector->base, listeners[i].listener, EV_READ | EV_PERSIST, accept_all,

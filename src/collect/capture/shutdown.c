@@ -36,7 +36,7 @@ static const struct {
 } handled[] = {
     { SIGINT, 1 }, { SIGTERM, 1 }, { SIGHUP, 1 }, { SIGQUIT, 0 }, { SIGUSR1, 0 }, { SIGUSR2, 0 }, { SIGWINCH, 0 },
 };
-#define HANDLED_COUNT (sizeof handled / sizeof *handled)
+#define HANDLED_COUNT COUNT_OF(handled)
 
 /* ---- Taking over and restoring --------------------------------------------------------------------------------- */
 

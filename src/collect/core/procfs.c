@@ -111,7 +111,7 @@ int procfs_withstands(pid_t pid, int signal)
     struct text status = { 0 };
     int withstands = 0;
     if (read_of(pid, "status", &status) == 0)
-        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        for (size_t i = 0; i < COUNT_OF(sets); i++) {
             const char *set = strstr(text_string(&status), sets[i]);
             withstands |= set && strtoull(set + strlen(sets[i]), NULL, 16) >> (signal - 1) & 1;
         }

@@ -148,7 +148,7 @@ static int knows(struct collector *collector, pid_t pid)
 void children_add_parents(struct collector *collector, pid_t parent_pid)
 {
     pid_t parents[64]; /* they may lead to a daemon outside the tree */
-    size_t count = 0, most = sizeof parents / sizeof *parents;
+    size_t count = 0, most = COUNT_OF(parents);
     pid_t pid = parent_pid;
     for (; pid > 1 && !knows(collector, pid) && count < most; pid = procfs_parent(pid))
         parents[count++] = pid;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/sanitizer_runtimes.h"
+#include "base/array.h"
 #include "symbols/elf/elf_image.h"
 
 #define DEFAULT_SEARCH_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -36,7 +37,7 @@ static const char *const builtins[] = {
 
 static int is_builtin(const char *name)
 {
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+    for (size_t i = 0; i < COUNT_OF(builtins); i++)
         if (strcmp(name, builtins[i]) == 0)
             return 1;
     return 0;

@@ -21,7 +21,7 @@ static size_t begin_metadata(struct text *metadata, int header, size_t body_byte
     const struct flat_field fields[] = {
         { 0, METADATA_VERSION_5 }, { 1, header }, { 2, 0 }, { 3, (int64_t)body_bytes }
     };
-    size_t message = flat_table(metadata, flat_begin(metadata), fields, sizeof fields / sizeof *fields);
+    size_t message = flat_table(metadata, flat_begin(metadata), fields, COUNT_OF(fields));
 
     return flat_slot(message, 2);
 }
@@ -87,7 +87,7 @@ static void add_field(struct text *metadata, size_t slot, const struct arrow_col
     const struct type *type = &types[column->type];
     const struct flat_field fields[] = { { 0, 0 }, { 1, 1 }, { 2, type->number }, { 3, 0 }, { 5, 0 }, { 6, 0 } };
     const struct pair note = { "field_desc", column->note };
-    size_t field = flat_table(metadata, slot, fields, sizeof fields / sizeof *fields);
+    size_t field = flat_table(metadata, slot, fields, COUNT_OF(fields));
 
     flat_string(metadata, flat_slot(field, NAME), column->name);
     flat_table(metadata, flat_slot(field, TYPE), type->fields, type->field_count);

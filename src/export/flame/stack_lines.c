@@ -22,7 +22,7 @@ static const struct {
 
 static int find_metric(const char *name, int *of_device, struct error *err)
 {
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+    for (size_t i = 0; i < COUNT_OF(metrics); i++)
         if (!name || strcmp(name, metrics[i].name) == 0) {
             *of_device = metrics[i].of_device;
             return 0;

@@ -199,7 +199,7 @@ static const struct {
     { "maxShmemPerBlockOptin", "sharedMemPerBlockOptin", 1 },
     { "maxShmemPerSm", "sharedMemPerMultiprocessor", 1 },
 };
-enum { PROPERTIES = sizeof properties / sizeof *properties };
+enum { PROPERTIES = COUNT_OF(properties) };
 
 static void add_device(struct chrome *chrome, struct text *value, const struct row_cursor *rows)
 {

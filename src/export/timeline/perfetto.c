@@ -599,9 +599,9 @@ static void perfetto_free(struct perfetto *perfetto)
                                        &perfetto->strings };
 
     tracks_close(&perfetto->tracks);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
         text_free(texts[i]);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         intern_free(&lists[i]->list);
     for (size_t i = 0; i < perfetto->placed.count && perfetto->list; i++) {
         free(perfetto->list[i].spans);

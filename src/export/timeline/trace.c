@@ -252,7 +252,7 @@ int trace_walk(struct report *report, const struct export_options *options, cons
     if ((code = torch_kernels_read(&trace.kernels, report, err)) != 0 ||
         (code = occupancy_gpus_read(&trace.gpus, report, err)) != 0)
         goto done;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
         if ((code = parts[i](&trace, err)) != 0)
             goto done;
 done:

@@ -143,7 +143,7 @@ int trace_host_calls(struct trace *trace, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < sizeof call_tables / sizeof *call_tables; i++)
+    for (size_t i = 0; i < COUNT_OF(call_tables); i++)
         if ((code = emit_calls(trace, &call_tables[i], err)) != 0)
             return code;
     return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "abi/cupti.h"
+#include "base/array.h"
 
 /* The counters of the list, each once, up to one entry. The caller frees them. */
 static const char **counters_of(const struct counters_list *list, size_t *count)
@@ -107,7 +108,7 @@ static int configure_rest(struct counters_list *list, const char **names, size_t
     };
     int result = *count ? configure(list->host, names, *count, config) : CUPTI_RESULT_SUCCESS;
 
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
         int is_last = steps[i] == keep_one_pass;
         if (is_last ? !is_single || (result == CUPTI_RESULT_SUCCESS && config->passes <= 1)
                     : result == CUPTI_RESULT_SUCCESS)

@@ -18,6 +18,7 @@
 
 #include "abi/cupti.h"
 #include "abi/cupti_paths.h"
+#include "base/array.h"
 #include "base/clock.h"
 
 enum { PATH_BYTES = 4096, MAJOR_OLDEST = 12, MAJOR_NEWEST = 15, PYTHON_OLDEST = 8, PYTHON_NEWEST = 16 };
@@ -129,7 +130,7 @@ static int try_toolkit(const char *root)
     static const char *const below[] = { CUPTI_TOOLKIT_FOLDERS };
     char folder[PATH_BYTES];
 
-    for (size_t i = 0; root && *root && i < sizeof below / sizeof *below; i++)
+    for (size_t i = 0; root && *root && i < COUNT_OF(below); i++)
         if (snprintf(folder, sizeof folder, "%s%s/", root, below[i]) < PATH_BYTES && try_folder(folder) == 0)
             return 0;
     return -1;
@@ -144,7 +145,7 @@ static int try_python(const char *root)
     if (!root || !*root)
         return -1;
     for (int minor = PYTHON_NEWEST; minor >= PYTHON_OLDEST; minor--)
-        for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        for (size_t i = 0; i < COUNT_OF(below); i++) {
             int length = snprintf(folder, sizeof folder, "%s/lib/python3.%d/site-packages/nvidia/%s/lib/", root, minor,
                                   below[i]);
             if (length < PATH_BYTES && try_folder(folder) == 0)
@@ -194,7 +195,7 @@ static int explain(const char *asked, struct refusal *why)
         { asked ? asked : "", GPU_REFUSAL_CUPTI_UNLOADABLE },
     };
 
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
         if (*reasons[i].file)
             return refusal_set(why, reasons[i].id, reasons[i].file, NULL);
     return refusal_set(why, GPU_REFUSAL_CUPTI_MISSING, NULL, NULL);
@@ -247,7 +248,7 @@ const char *counters_result_text(int result)
     };
     static char number[32];
 
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+    for (size_t i = 0; i < COUNT_OF(results); i++)
         if (results[i].number == result && *results[i].sentence)
             return results[i].sentence;
     snprintf(number, sizeof number, "CUPTI error %d.", result);

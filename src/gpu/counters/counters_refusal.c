@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "counters_library.h"
 
 #define COUNTING_LIBRARY "libnvperf_target"
@@ -25,7 +26,7 @@ static int is_profiler(const char *name)
 {
     static const char *const names[] = { "nv-hostengine", "dcgm-exporter", "ncu", "nsys", "nsys-launcher" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i], name) == 0)
             return 1;
     return 0;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "abi/cupti.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 
@@ -61,7 +62,7 @@ uint64_t pm_system_hz(const char *chip)
 {
     static const char *const by_cycles[] = { "TU102", "TU104", "TU106", "TU116", "TU117", "GA100" };
 
-    for (size_t i = 0; i < sizeof by_cycles / sizeof *by_cycles; i++)
+    for (size_t i = 0; i < COUNT_OF(by_cycles); i++)
         if (strcmp(by_cycles[i], chip) == 0)
             return 1400000000; /* it varies with the load; the times of the samples are right in any case */
     return 0;

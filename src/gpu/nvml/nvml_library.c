@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct nvml_calls nvml;
 
 static const struct {
@@ -26,7 +28,7 @@ int nvml_load(struct refusal *why)
 
     if (!library)
         return refusal_set(why, GPU_REFUSAL_NVML_MISSING, dlerror(), NULL);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
         void *function = dlsym(library, calls[i].name);
         if (!function && calls[i].is_needed)
             return refusal_set(why, GPU_REFUSAL_NVML_OLD, file, calls[i].name);

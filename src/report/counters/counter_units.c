@@ -9,13 +9,13 @@ static const struct time_unit {
     const char *name, *old_name;
     double ns;
 } times[] = { { "ns", "nsecond", 1 }, { "us", "usecond", 1e3 }, { "ms", "msecond", 1e6 }, { "s", "second", 1e9 } };
-#define TIMES (sizeof times / sizeof *times)
+#define TIMES COUNT_OF(times)
 
 static const struct prefix {
     char letter;
     double size;
 } prefixes[] = { { 'K', 1e3 }, { 'M', 1e6 }, { 'G', 1e9 }, { 'T', 1e12 }, { 'P', 1e15 } };
-#define PREFIXES (sizeof prefixes / sizeof *prefixes)
+#define PREFIXES COUNT_OF(prefixes)
 
 /* Words that may have a prefix, and the greatest size that ncu scales them to by itself; 0: none. */
 static const struct prefixed {
@@ -23,7 +23,7 @@ static const struct prefixed {
     double most;
 } prefixed[] = { { "byte", 1e15 }, { "hz", 1e9 }, { "inst", 0 },  { "sector", 0 },
                  { "cycle", 0 },   { "warp", 0 }, { "thread", 0 } };
-#define PREFIXED (sizeof prefixed / sizeof *prefixed)
+#define PREFIXED COUNT_OF(prefixed)
 
 struct word {
     const char *bytes;

@@ -94,7 +94,7 @@ static int find_value(const struct reader_part *part, size_t stretch, const char
         { "errorNs", about->clock_error_ns, about->clock_error_ns >= 0 },
     };
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strcmp(known[i].name, column) == 0) {
             *value = known[i].value;
             return known[i].is_known;

@@ -85,7 +85,7 @@ void row_ranks_find(struct reader_part_table *map, const struct report_table *fr
     map->rank_source = ROW_RANK_NOWHERE;
     map->rank_column = -1;
     map->is_of_processes = 0;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         int column = int_column(from, known[i].name);
         if (column < 0)
             continue;

@@ -61,7 +61,7 @@ static int add_part(struct report *set, struct reader_part *part)
                 { part->public.name, &part->name_id },
                 { part->public.clock, &part->clock_id } };
 
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    for (size_t i = 0; i < COUNT_OF(own); i++)
         if (own[i].text && (*own[i].id = intern_add(&set->set_strings, own[i].text, strlen(own[i].text))) < 0)
             return ERR_NO_MEMORY;
     part->string_ids = calloc(report->string_chunk_count + 1, sizeof *part->string_ids);

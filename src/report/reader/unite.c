@@ -16,7 +16,7 @@ static const struct added_column {
     { "rank", COLUMN_INT, PART_RANK },
     { "host", COLUMN_TEXT, PART_HOST },
 };
-enum { ADDED_COLUMNS = sizeof added_columns / sizeof *added_columns };
+enum { ADDED_COLUMNS = COUNT_OF(added_columns) };
 
 struct reader_table *set_add_table(struct report *set, const char *name)
 {

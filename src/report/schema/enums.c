@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 #define ENUM(name, note) static const struct schema_enum_value values_of_##name[] = {
 #define VALUE(table, id, name, label) { id, name, label },
 #define ENUM_END(name) };
@@ -12,7 +14,7 @@
 #undef ENUM_END
 
 const struct schema_enum schema_enums[ENUM_COUNT] = {
-#define ENUM(name, note) { #name, note, values_of_##name, sizeof values_of_##name / sizeof *values_of_##name },
+#define ENUM(name, note) { #name, note, values_of_##name, COUNT_OF(values_of_##name) },
 #define VALUE(table, id, name, label)
 #define ENUM_END(name)
 #include "enums.def"

@@ -19,7 +19,7 @@
 #undef TABLE_END
 
 const struct schema_table schema_tables[TABLE_COUNT] = {
-#define TABLE(name, note) {#name, note, columns_of_##name, sizeof columns_of_##name / sizeof *columns_of_##name},
+#define TABLE(name, note) {#name, note, columns_of_##name, COUNT_OF(columns_of_##name)},
 #define COLUMN(table, name, type, null, note)
 #define TABLE_END(name)
 #include "schema.def"
@@ -46,7 +46,7 @@ const char *schema_last_row_key(const char *name)
         { "TACHO_THREAD", "globalTid, start" },
     };
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (strcmp(keys[i].table, name) == 0)
             return keys[i].key;
     return NULL;

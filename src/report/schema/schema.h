@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
+
 enum column_type {
     COLUMN_INT, /* signed 64-bit */
     /* ns since the start of the capture, may be negative. The first TIME column of a table is the time of the row. */

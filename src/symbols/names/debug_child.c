@@ -34,10 +34,10 @@ static void be_child(int64_t limit_ns)
     sigset_t all;
     struct rlimit none = { 0, 0 }, time = { (rlim_t)(limit_ns / 1000000000 + 1), (rlim_t)(limit_ns / 1000000000 + 1) };
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+    for (size_t i = 0; i < COUNT_OF(fatal); i++)
         signal(fatal[i], SIG_DFL);
     sigfillset(&all);
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+    for (size_t i = 0; i < COUNT_OF(fatal); i++)
         sigdelset(&all, fatal[i]);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setrlimit(RLIMIT_CORE, &none);

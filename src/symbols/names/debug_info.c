@@ -40,7 +40,7 @@ static const char *function_name(Dwarf_Die *die)
 {
     static const unsigned kinds[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name };
     Dwarf_Attribute attribute;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         const char *name = dwarf_formstring(dwarf_attr_integrate(die, kinds[i], &attribute));
         if (name)
             return name;

@@ -256,8 +256,7 @@ static print_part *const printers[] = {
 
 static void any(struct print *print, component *part)
 {
-    print_part *printer = part && (size_t)part->type < sizeof printers / sizeof printers[0] ? printers[part->type]
-                                                                                            : NULL;
+    print_part *printer = part && (size_t)part->type < COUNT_OF(printers) ? printers[part->type] : NULL;
     if (!printer || print->depth == DEEPEST || ++print->parts > MOST_PARTS || print->out->length > print->end)
         print->failed = 1;
     if (print->failed)

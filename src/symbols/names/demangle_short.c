@@ -31,7 +31,7 @@ static const char *after_operator(const char *at)
     static const char *const spelled[] = { "()", "[]", "new[]", "delete[]", "<=>", "<<=", ">>=", "->*",
                                            "->", "<<", ">>",    "<=",       ">=",  "<",   ">" };
     const char *sign = skip_spaces(at);
-    for (size_t i = 0; i < sizeof spelled / sizeof spelled[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(spelled); i++) {
         if (strncmp(sign, spelled[i], strlen(spelled[i])) == 0)
             return sign + strlen(spelled[i]);
     }
@@ -92,7 +92,7 @@ static const char *after_scope(const char *parameters)
 {
     static const char *const qualifiers[] = { "const", "volatile", "noexcept", "&&", "&" };
     const char *at = after_group(parameters);
-    for (size_t i = 0; i < sizeof qualifiers / sizeof qualifiers[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(qualifiers); i++) {
         if (*at == ' ' && strncmp(at + 1, qualifiers[i], strlen(qualifiers[i])) == 0)
             at += 1 + strlen(qualifiers[i]);
     }

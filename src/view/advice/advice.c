@@ -110,7 +110,7 @@ static const char *line_of(const struct table *table, size_t row)
 {
     static const char *const names[] = { "Where", "Waited In" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t column = table_find_column(table, names[i]);
         if (column != TABLE_NO_COLUMN && table_row(table, row)[column].kind == CELL_TEXT)
             return table_row(table, row)[column].text.bytes;

@@ -366,7 +366,7 @@ static int find_links(struct asking *asking, struct error *err)
 
     if (asking->is_brief)
         return find_brief(asking, err);
-    for (size_t i = 0; i < sizeof linkers / sizeof *linkers; i++)
+    for (size_t i = 0; i < COUNT_OF(linkers); i++)
         if (asking->view->rows[asking->self.row].type == linkers[i].type && (code = linkers[i].add(asking, err)) != 0)
             return code;
     return link_ranks(asking, err);

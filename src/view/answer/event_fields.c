@@ -56,7 +56,7 @@ static int is_global_id(const char *column)
 {
     static const char *const names[] = { "globalTid", "globalPid", "endGlobalTid", "lockHolder", "parentGlobalPid" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(column, names[i]) == 0)
             return 1;
     return 0;
@@ -175,7 +175,7 @@ static void add_operator_fields(struct writing *writing, const char *text, size_
         { ", sizes = ", "sizes", FIELD_TEXT },
         { ", input_op_ids = ", "input_op_ids", FIELD_TEXT },
     };
-    enum { PARTS = sizeof parts / sizeof *parts };
+    enum { PARTS = COUNT_OF(parts) };
     const char *end = text + length;
 
     if (operator_name_length(text, length) == length)

@@ -56,7 +56,7 @@ static const char *library_of_module(const char *path, size_t path_length, size_
 
     if (text_bytes_begin_with(base, base_length, "python"))
         return named(python, length);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
         is_installed |= text_bytes_begin_with(path, path_length, folders[i]);
     if (path_length && *path == '[') {
         *length = path_length;

@@ -57,7 +57,7 @@ static int read_mode(const struct arguments *arguments, enum name_search_mode *m
     *mode = SEARCH_SUBSTRING;
     if (!given)
         return 0;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    for (size_t i = 0; i < COUNT_OF(modes); i++)
         if (strcmp(given, modes[i]) == 0) {
             *mode = (enum name_search_mode)i;
             return 0;

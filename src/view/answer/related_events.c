@@ -91,7 +91,7 @@ int related_correlated_of(struct related_correlated *out, struct view *view, str
     struct reading reading = { out, err };
 
     *out = (struct related_correlated){ 0 };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(kinds[i]->table, table) == 0)
             return key_ranges_row(view->report, kinds[i], place_table_row(view, place), take_ids, &reading, err);
     return 0;
@@ -177,7 +177,7 @@ int related_work(struct event_list *places, struct view *view, struct related_co
 {
     int code;
 
-    for (size_t i = 0; i < sizeof work_kinds / sizeof *work_kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(work_kinds); i++)
         if ((code = add_matching(places, view, &work_kinds[i], correlated, err)) != 0)
             return code;
     return 0;

@@ -120,7 +120,7 @@ static int read_filter(const struct view *view, const struct arguments *argument
     int code;
 
     *filter = (struct analysis_filter){ 0 };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if ((code = argument_int(arguments, parts[i].name, 0, INT64_MAX, parts[i].value, err)) != 0)
             return code;
         filter->only |= argument_text(arguments, parts[i].name, NULL) ? parts[i].bit : 0;

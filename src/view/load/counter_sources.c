@@ -246,7 +246,7 @@ int counter_sources_read(struct view *view, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+    for (size_t i = 0; i < COUNT_OF(counters); i++)
         if ((code = count_table(view, &counters[i], err)) != 0)
             return code;
     return 0;

@@ -12,7 +12,7 @@ int derived_rows(struct view *view, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    for (size_t i = 0; i < COUNT_OF(makers); i++)
         if ((code = makers[i](view, err)) != 0)
             return code;
     return 0;

@@ -290,7 +290,7 @@ static int read_work(struct projection *projection, struct error *err)
 
     if ((code = calls_read(&projection->calls, projection->view->report, err)) != 0)
         return code;
-    for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(work_tables); i++) {
         if ((code = gpu_read_table(&ops, projection->view->report, work_tables[i], context, err)) != 0)
             return code;
         code = add_work(projection, &ops);

@@ -16,8 +16,6 @@
 #include "lanes.h"
 #include "report/schema/enums.h"
 
-#define COUNT_OF(list) (sizeof (list) / sizeof *(list))
-
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 static int no_memory(struct error *err)

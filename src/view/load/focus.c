@@ -29,7 +29,7 @@ static const struct activity {
     { { ROW_CUDA_API, ROW_LIBRARY, ROW_NVTX, ROW_TORCH, ROW_PYTHON }, 5, 0, 0, 1 },
     { { ROW_OSRT, ROW_THREAD_OTHER }, 2, 0, 0, 0 },
 };
-enum { ACTIVITIES = sizeof activities / sizeof *activities };
+enum { ACTIVITIES = COUNT_OF(activities) };
 
 struct work {
     const struct view *view;

@@ -207,7 +207,7 @@ static void free_grid(struct grid *grid)
 
 static const struct rank_work *find_work(const struct report *report)
 {
-    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+    for (size_t i = 0; i < COUNT_OF(works); i++)
         for (size_t t = 0; t < MOST_TABLES && works[i].tables[t]; t++) {
             const struct report_table *table = report_table(report, works[i].tables[t]);
             if (table && table->rows)

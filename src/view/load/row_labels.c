@@ -96,7 +96,7 @@ static void add_domain(struct labels *labels, struct view_row *row)
     size_t length = 0;
     const char *bytes = name == NVTX_NO_NAME ? "" : report_string(labels->view->report, name, &length);
 
-    for (size_t i = 0; i < sizeof of_libraries / sizeof *of_libraries; i++)
+    for (size_t i = 0; i < COUNT_OF(of_libraries); i++)
         if (strcmp(bytes, of_libraries[i]) == 0)
             row->type = ROW_LIBRARY;
     if (row->type == ROW_LIBRARY)

@@ -343,7 +343,7 @@ static const enum row_type not_busy[] = { ROW_STEPS, ROW_IDLE, ROW_GPU_NVTX, ROW
 
 static int is_busy_row(const struct view_row *row)
 {
-    for (size_t i = 0; i < sizeof not_busy / sizeof *not_busy; i++)
+    for (size_t i = 0; i < COUNT_OF(not_busy); i++)
         if (not_busy[i] == row->type)
             return 0;
     return 1;

@@ -221,7 +221,7 @@ static const struct way *find_way(const struct arguments *arguments)
 {
     const char *name = argument_text(arguments, "by", NULL);
 
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
         if (!name || strcmp(name, ways[i].name) == 0)
             return &ways[i];
     return NULL;

@@ -41,7 +41,7 @@ static const struct summary_part {
     { RUN_TABLE_IDLE, 1, 1, TOP_ROWS, { SUMMARY_BY_GAP, ROW_IDLE, "Start", "Max", 0 } },
     { RUN_TABLE_STEPS, 1, 0, SUMMARY_ROWS, { SUMMARY_BY_STEP, ROW_STEPS, NULL, NULL, 0 } },
 };
-enum { PARTS = sizeof parts / sizeof *parts };
+enum { PARTS = COUNT_OF(parts) };
 
 struct view_summary {
     size_t read;         /* parts */

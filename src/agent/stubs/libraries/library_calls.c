@@ -32,7 +32,7 @@ const struct stub_function stub_functions[] = {
 #include "nccl.calls"
 #undef CALL
 };
-#define COUNT (sizeof stub_functions / sizeof *stub_functions)
+#define COUNT COUNT_OF(stub_functions)
 
 _Atomic(void *) stub_real[COUNT];
 STUB_CHOICES(32, COUNT, 0);

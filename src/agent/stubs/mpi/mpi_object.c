@@ -11,7 +11,7 @@ const struct stub_function stub_functions[] = {
 #include "wire/mpi_calls.def"
 #undef MPI_CALL
 };
-#define COUNT (sizeof stub_functions / sizeof *stub_functions)
+#define COUNT COUNT_OF(stub_functions)
 _Static_assert(COUNT == 2 * MPI_FUNCTION_COUNT, "the agent takes the number modulo MPI_FUNCTION_COUNT");
 
 const uint8_t stub_stack_pairs[] = {

@@ -9,7 +9,7 @@ const struct stub_function stub_functions[] = {
 #include "wire/gomp_functions.def"
 #undef GOMP_CALL
 };
-#define COUNT (sizeof stub_functions / sizeof *stub_functions)
+#define COUNT COUNT_OF(stub_functions)
 
 const uint8_t stub_stack_pairs[] = {
 #define GOMP_CALL(name, words, action, kind) STUB_STACK_PAIRS(words),

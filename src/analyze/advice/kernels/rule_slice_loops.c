@@ -56,7 +56,7 @@ static int is_in(const char *name, const char *const *list, size_t count)
             return 1;
     return 0;
 }
-#define IS_IN(name, list) is_in(name, list, sizeof(list) / sizeof *(list))
+#define IS_IN(name, list) is_in(name, list, COUNT_OF(list))
 
 static int is_same(const struct operators *operators, uint32_t a, uint32_t b)
 {

@@ -96,7 +96,7 @@ int removal_add_time(const struct call_works *works, struct replay_edits *edits,
         return 0;
     calls_between(&replay->events, removal->thread, removal->from_ns, removal->to_ns, &first, &end);
     for (uint32_t call = first; call < end; call++)
-        for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        for (size_t i = 0; i < COUNT_OF(waits); i++)
             if (replay_edit_drop(edits, replay_edge_to(replay, replay_call_end(call), waits[i])) != 0)
                 return ERR_NO_MEMORY;
     return advice_cut_time(replay, edits, thread, removal->from_ns, removal->to_ns, 1);

@@ -25,7 +25,7 @@ static const struct fused {
 
 static const struct fused *find_fused(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof fused / sizeof *fused; i++)
+    for (size_t i = 0; i < COUNT_OF(fused); i++)
         if (strlen(fused[i].name) == length && memcmp(fused[i].name, name, length) == 0)
             return &fused[i];
     return NULL;
@@ -202,7 +202,7 @@ static int find_unfused_optimizer(struct adviser *adviser, struct error *err)
     static training_collect *const causes[] = { collect_updates, collect_clips, collect_zeros };
     int code = 0;
 
-    for (size_t i = 0; i < sizeof causes / sizeof *causes && code == 0; i++)
+    for (size_t i = 0; i < COUNT_OF(causes) && code == 0; i++)
         code = training_find(adviser, causes[i], err);
     return code;
 }

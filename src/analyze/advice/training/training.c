@@ -109,7 +109,7 @@ static const struct named_part {
 static enum training_part part_of(const struct operators_event *op, struct intern_string name,
                                   enum training_part around, int is_in_engine)
 {
-    for (size_t i = 0; i < sizeof named_parts / sizeof *named_parts; i++)
+    for (size_t i = 0; i < COUNT_OF(named_parts); i++)
         if (begins(name, named_parts[i].begin))
             return named_parts[i].part;
     if (op->kind != OPERATOR)

@@ -50,7 +50,7 @@ static const struct {
     FACT("asyncEngines", copy_engines),
 #undef FACT
 };
-enum { FACTS = sizeof facts / sizeof *facts, NAME = FACTS, MAJOR, MINOR, CUDA_DEVICE, ID, GPU_COLUMNS };
+enum { FACTS = COUNT_OF(facts), NAME = FACTS, MAJOR, MINOR, CUDA_DEVICE, ID, GPU_COLUMNS };
 
 static struct gpu gpu_of(const struct row_cursor *rows)
 {

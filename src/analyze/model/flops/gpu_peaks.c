@@ -97,7 +97,7 @@ static int has_words(const char *name, const char *words)
     for (const char *at = name; (at = strstr(at, words)) != NULL; at++) {
         const char *behind = at + length;
         int is_variant = 0;
-        for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        for (size_t i = 0; i < COUNT_OF(variants); i++) {
             size_t more = strlen(variants[i]);
             is_variant |= strncmp(behind, variants[i], more) == 0 && !is_word(behind[more]);
         }
@@ -109,7 +109,7 @@ static int has_words(const char *name, const char *words)
 
 static const struct chip *find_chip(const char *name)
 {
-    for (size_t i = 0; name && i < sizeof chips / sizeof *chips; i++)
+    for (size_t i = 0; name && i < COUNT_OF(chips); i++)
         if (has_words(name, chips[i].name))
             return &chips[i];
     return NULL;
@@ -117,7 +117,7 @@ static const struct chip *find_chip(const char *name)
 
 static const struct architecture *find_architecture(int64_t capability)
 {
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
+    for (size_t i = 0; i < COUNT_OF(architectures); i++)
         if (architectures[i].capability == capability)
             return &architectures[i];
     return NULL;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 /* ---- numbers --------------------------------------------------------------------------------------------------- */
 
 struct list_cursor {
@@ -199,7 +201,7 @@ static int is_text(const struct intern_string *text, const char *other)
 
 static void set_type(struct op_input *input, const struct intern_string *type)
 {
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
+    for (size_t i = 0; i < COUNT_OF(type_names); i++)
         if (is_text(type, type_names[i].name)) {
             input->type = type_names[i].type;
             input->bytes = type_names[i].bytes;

@@ -46,7 +46,7 @@ static int word_cost(const char *word, size_t length)
 {
     char name[64];
 
-    for (size_t i = 0; i < sizeof free_words / sizeof *free_words; i++)
+    for (size_t i = 0; i < COUNT_OF(free_words); i++)
         if (strlen(free_words[i]) == length && memcmp(free_words[i], word, length) == 0)
             return 0;
     if (length + sizeof "aten::" > sizeof name)
@@ -89,7 +89,7 @@ static void template_work(struct op_work *work, const struct op_inputs *inputs, 
     };
     size_t length = strcspn(words, "_");
 
-    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++) {
+    for (size_t i = 0; i < COUNT_OF(templates); i++) {
         if (strlen(templates[i].word) != length || memcmp(templates[i].word, words, length) != 0)
             continue;
         const struct op_input *a = op_tensor(inputs, 0), *b = op_tensor(inputs, 1);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 /* What the brackets say, if the unit has another name or another size. nsys 2025.3 stores clocks in Hz under names with
  * "[MHz]"; "[Avg]" counts warps on all multiprocessors in all cycles of a sample, which has no unit of its own. */
 static const struct {
@@ -25,7 +27,7 @@ struct gpu_metric_unit gpu_metric_unit(const char *name, size_t length)
     if (open < 2 || name[length - 1] != ']' || name[open - 2] != ' ')
         return unit;
     unit = (struct gpu_metric_unit){ name + open, length - open - 1, 1, open - 2 };
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT_OF(units); i++)
         if (strlen(units[i].bracket) == unit.length && memcmp(units[i].bracket, unit.text, unit.length) == 0)
             return (struct gpu_metric_unit){ units[i].unit, strlen(units[i].unit), units[i].scale, open - 2 };
     return unit;

@@ -46,7 +46,7 @@ static double scale_in(struct report *report, const struct gpu_metric *metric, e
     const char *name = metric->name < 0 ? "" : report_string(report, metric->name, &length);
     struct gpu_metric_unit unit = gpu_metric_unit(name, length);
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         if (names[i].role == role && is_text(name, unit.name_length, names[i].name) &&
             is_text(unit.text, unit.length, names[i].unit))
             return names[i].scale;

@@ -320,7 +320,7 @@ static int ends_at_time(const struct gpu_metric *metric, struct report *report)
     static const char *const readings[] = { "NVML", "GPM" };
     const char *source = metric->source < 0 ? "" : report_string(report, metric->source, NULL);
 
-    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
+    for (size_t i = 0; i < COUNT_OF(readings); i++)
         if (strcmp(source, readings[i]) == 0)
             return 1;
     return 0;

@@ -12,7 +12,7 @@ enum communication communication_of_kernel(const char *name)
     static const char result[] = "void "; /* a demangled name may begin with the type of the result */
 
     name += text_begins_with(name, result) ? sizeof result - 1 : 0;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
         if (text_begins_with(name, kernels[i].begin))
             return kernels[i].library;
     return COMMUNICATION_NONE;
@@ -26,7 +26,7 @@ static const struct {
     { "ucc:", 1 },    { "nccl", 0 },  { "MPI_", 0 },
     { "nvshmem", 0 }, { "c10d:", 0 }, { "record_param_comms", 0 },
 };
-enum { RANGES = sizeof ranges / sizeof *ranges };
+enum { RANGES = COUNT_OF(ranges) };
 
 /* The first row that a name begins with; RANGES: none. */
 static size_t find_range(const char *name)

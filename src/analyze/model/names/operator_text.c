@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 static const char *find(const char *bytes, size_t length, const char *what)
 {
     return memmem(bytes, length, what, strlen(what));
@@ -55,7 +57,7 @@ struct operator_text operator_text(const char *bytes, size_t length)
     static const char *const marks[] = { ", seq = ", ", op_id = ", ", sizes = [", ", input_op_ids = [" };
     const char *end = bytes + length;
 
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < COUNT_OF(marks); i++) {
         const char *mark = find(bytes, (size_t)(end - bytes), marks[i]);
         end = mark ? mark : end;
     }

@@ -61,7 +61,7 @@ int place_calls_read(struct places *places, const struct place_events *events, s
     } chains[] = { { "TACHO_PYTHON_CALLCHAINS", 1 }, { "CUDA_CALLCHAINS", 0 } };
     int code = 0;
 
-    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+    for (size_t i = 0; i < COUNT_OF(chains); i++)
         if (has_rows(places->report, chains[i].table) &&
             (code = add_chains(places, &events->calls, chains[i].table, chains[i].is_python, err)) != 0)
             return code;

@@ -418,7 +418,7 @@ static int read_layers(struct places *places, struct place_events *events, struc
 
     if ((code = read_events(events, places->report, err)) != 0)
         return code;
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+    for (size_t i = 0; i < COUNT_OF(sources); i++)
         if ((code = sources[i](places, events, err)) != 0)
             return code;
     return find_mains(places) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the places");

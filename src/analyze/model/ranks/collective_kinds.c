@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { LONGEST = 40 };
 
 static const struct {
@@ -51,7 +53,7 @@ static const struct {
 
 static enum collective_kind find(const char *name)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(kinds[i].name, name) == 0)
             return kinds[i].kind;
     return COLLECTIVE_OTHER;
@@ -63,7 +65,7 @@ enum collective_kind collective_kind_of(const char *name)
     size_t length = 0, prefix = 0;
     int is_kernel = 0;
 
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && !prefix; i++)
+    for (size_t i = 0; i < COUNT_OF(prefixes) && !prefix; i++)
         if (strncmp(name, prefixes[i].text, strlen(prefixes[i].text)) == 0) {
             prefix = strlen(prefixes[i].text);
             is_kernel = prefixes[i].is_kernel;

@@ -100,7 +100,7 @@ static int64_t type_bytes(const char *args)
     size_t length;
     const char *type = member_of(args, "dtype", &length);
 
-    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; type && i < COUNT_OF(types); i++)
         if (strlen(types[i].name) == length && strncmp(types[i].name, type, length) == 0)
             return types[i].bytes;
     return 0;

@@ -310,7 +310,7 @@ static int find_all_members(struct collectives *all)
 
 static int read_sources(struct collectives *all, struct error *err)
 {
-    for (size_t i = 0; i < sizeof collective_sources / sizeof *collective_sources; i++) {
+    for (size_t i = 0; i < COUNT_OF(collective_sources); i++) {
         const struct report_table *table = report_table(all->report, collective_sources[i]->table);
         int code = table && table->rows ? collective_sources[i]->read(all, err) : 0;
         if (code != 0)

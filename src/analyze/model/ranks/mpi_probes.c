@@ -104,7 +104,7 @@ static int is_probe(struct report *report, int64_t name)
     size_t length;
     const char *base = mpi_call_base(report, name, &length);
 
-    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+    for (size_t i = 0; i < COUNT_OF(probes); i++)
         if (mpi_base_is(base, length, probes[i]))
             return 1;
     return 0;

@@ -13,7 +13,7 @@ static int is_binding(const char *module)
     static const char *const libraries[] = { "libmpi", "libpmpi", "libfmpich", "libmpich" };
     const char *name = path_base_name(module);
 
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    for (size_t i = 0; i < COUNT_OF(libraries); i++)
         if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
             return 1;
     return strstr(module, "/mpi4py/") != NULL;

@@ -38,7 +38,7 @@ static int is_buffered(const struct mpi_calls *calls, int64_t name)
     size_t length;
     const char *base = mpi_call_base(calls->report, name, &length);
 
-    for (size_t i = 0; i < sizeof buffered / sizeof *buffered; i++)
+    for (size_t i = 0; i < COUNT_OF(buffered); i++)
         if (mpi_base_is(base, length, buffered[i]))
             return 1;
     return 0;

@@ -45,7 +45,7 @@ int process_ranks_read(struct process_ranks *ranks, struct report *report, struc
     int code;
 
     *ranks = (struct process_ranks){ 0 };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         if ((code = read_table(ranks, report, tables[i], err)) != 0)
             return code;
     return 0;

@@ -148,7 +148,7 @@ static int add_work(struct reading *reading, const struct work_table *table, con
 
 static int read_work(struct reading *reading, struct error *err)
 {
-    for (size_t i = 0; i < sizeof work_tables / sizeof *work_tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(work_tables); i++) {
         struct gpu_ops ops;
         int code = gpu_read_table(&ops, reading->launches->report, work_tables[i].name, work_tables[i].extra, err);
         if (code != 0)

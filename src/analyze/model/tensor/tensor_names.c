@@ -73,7 +73,7 @@ static int matches(const char *pattern, const char *name)
 
 static const char *type_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(types); i++)
         if (matches(types[i].pattern, name))
             return types[i].type;
     return NULL;
@@ -83,7 +83,7 @@ struct tensor_cores tensor_cores_by_name(const char *name)
 {
     struct tensor_cores found = { .use = TENSOR_UNKNOWN };
 
-    for (size_t i = 0; name && i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; name && i < COUNT_OF(kernels); i++) {
         if (!matches(kernels[i].pattern, name))
             continue;
         found.use = kernels[i].use;

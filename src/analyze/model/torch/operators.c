@@ -49,7 +49,7 @@ int operators_name(struct operators *operators, const char *bytes, size_t length
         "aten::_version",
     };
 
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+    for (size_t i = 0; i < COUNT_OF(hidden); i++)
         if (length == strlen(hidden[i]) && memcmp(bytes, hidden[i], length) == 0)
             return 0;
     if (length >= TORCH_STEP_LENGTH && memcmp(bytes, TORCH_STEP, TORCH_STEP_LENGTH) == 0)
@@ -66,8 +66,7 @@ void operators_copy_name(struct text *out, int64_t copy_kind, int64_t from_kind,
         NULL,   "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",
         "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"
     };
-    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(sizeof copies / sizeof *copies) ? copies[copy_kind]
-                                                                                              : "<unknown>";
+    const char *copy = copy_kind > 0 && copy_kind < (int64_t)(COUNT_OF(copies)) ? copies[copy_kind] : "<unknown>";
     const char *from = memory_kind_name(from_kind), *to = memory_kind_name(to_kind);
 
     text_clear(out);

@@ -52,7 +52,7 @@ static int kind_of(struct report *report, int64_t category)
     };
     const char *name = report_string(report, category, NULL);
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (strcmp(name, kinds[i].name) == 0)
             return (int)kinds[i].kind;
     return -1;

@@ -11,7 +11,7 @@ static int is_one_of(const char *path, size_t length, const char *const *prefixe
             return 1;
     return 0;
 }
-#define IS_ONE_OF(path, length, list) is_one_of(path, length, list, sizeof(list) / sizeof *(list))
+#define IS_ONE_OF(path, length, list) is_one_of(path, length, list, COUNT_OF(list))
 
 /* The part of a path behind a word; NULL: the word is not in it. */
 static const char *behind(const char *path, size_t length, const char *word)
@@ -96,13 +96,13 @@ enum python_owner python_file_owner(const char *path, size_t length)
 
     if (!length || *path == '<')
         return owner_without_file(path, length);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
         const char *package = behind(path, length, folders[i]);
         if (package)
             return IS_ONE_OF(package, (size_t)(path + length - package), own_packages) ? PYTHON_LIBRARY
                                                                                        : PYTHON_PACKAGE;
     }
-    for (size_t i = 0; i < sizeof installed / sizeof *installed; i++)
+    for (size_t i = 0; i < COUNT_OF(installed); i++)
         if (behind(path, length, installed[i]))
             return PYTHON_LIBRARY;
     if (behind(path, length, "/tacho/_modules.py") || behind(path, length, "/tacho/_marks.py") ||

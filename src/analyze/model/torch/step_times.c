@@ -92,7 +92,7 @@ static enum kind kind_of_annotation(const char *name)
         enum kind kind;
     } words[] = { { "enumerate(DataLoader)", KIND_LOADING }, { "Optimizer.", KIND_OPTIMIZER } };
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT_OF(words); i++)
         if (text_begins_with(name, words[i].begin))
             return words[i].kind;
     return communication_is_mark(name) ? KIND_CPU_COMMUNICATION : NO_KIND;
@@ -187,7 +187,7 @@ static int read_work(struct sweep *sweep, struct error *err)
 
     if ((code = calls_read(&calls, sweep->report, err)) != 0)
         return code;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         if ((code = read_work_table(sweep, &tables[i], &calls, err)) != 0)
             goto free_calls;
 free_calls:

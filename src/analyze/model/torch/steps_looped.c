@@ -108,7 +108,7 @@ int steps_find_looped(struct steps_search *search, struct error *err)
 {
     int code = find_loops(search, &search->sequences, err);
 
-    for (size_t i = 0; i < sizeof contents_tried / sizeof *contents_tried; i++) {
+    for (size_t i = 0; i < COUNT_OF(contents_tried); i++) {
         struct gpu_sequences sequences;
         if (!gpu_launches_differ(search->launches, contents_tried[i]))
             continue;

@@ -270,7 +270,7 @@ int steps_find_marked(struct steps_search *search, struct error *err)
 {
     int code;
 
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !search->steps->count; i++)
+    for (size_t i = 0; i < COUNT_OF(kinds) && !search->steps->count; i++)
         if ((code = find_kind(search, &kinds[i], err)) != 0)
             return code;
     return 0;

@@ -57,7 +57,7 @@ static int kind_of(const char *name, size_t length)
         return 0;
     while (word > 0 && strchr(" _-:#=", name[word - 1]) && digits - word < 2)
         word--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         size_t end = words[i].kind == PROFILER_STEPS ? digits : word;
         if (strlen(words[i].word) == end && strncasecmp(name, words[i].word, end) == 0)
             return words[i].kind;

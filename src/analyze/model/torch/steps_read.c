@@ -44,7 +44,7 @@ static int64_t last_moment(struct report *report)
     static const char *const tables[] = { "TACHO_TORCH_OP", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME" };
     int64_t last = INT64_MIN;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
         const struct report_table *table = report_table(report, tables[i]);
         if (table && table->rows && table->last_ns > last)
             last = table->last_ns;
@@ -150,7 +150,7 @@ static int try_sources(struct steps_search *search, int are_guesses, struct erro
 {
     int code;
 
-    for (size_t i = 0; i < sizeof sources / sizeof *sources && !search->steps->count; i++) {
+    for (size_t i = 0; i < COUNT_OF(sources) && !search->steps->count; i++) {
         if (sources[i].is_guess != are_guesses)
             continue;
         if ((code = sources[i].find(search, err)) != 0)

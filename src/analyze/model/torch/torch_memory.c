@@ -140,7 +140,7 @@ static int read_events(struct reading *reading, struct error *err)
         int (*read)(struct reading *reading, struct row_cursor *rows, struct error *err);
     } readers[] = { { torch_columns, read_torch }, { cuda_columns, read_cuda } };
 
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+    for (size_t i = 0; i < COUNT_OF(readers); i++) {
         const struct report_table *table = report_table(reading->report, torch_memory_tables[i]);
         struct row_cursor rows;
         int code;

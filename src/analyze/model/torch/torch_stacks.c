@@ -22,7 +22,7 @@ int torch_shows_frame(const char *bytes, size_t length)
         { "/tacho/_marks.py(", "): wrapper" },
     };
 
-    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+    for (size_t i = 0; i < COUNT_OF(hidden); i++)
         if (memmem(bytes, length, hidden[i][0], strlen(hidden[i][0])) &&
             memmem(bytes, length, hidden[i][1], strlen(hidden[i][1])))
             return 0;

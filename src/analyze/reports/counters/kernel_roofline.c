@@ -234,14 +234,14 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
     size_t before = table_row_count(table);
     int is_counted = 0;
 
-    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
+    for (size_t i = 0; i < COUNT_OF(precisions); i++) {
         double operations = operations_of(&point, &precisions[i]);
         is_counted |= !isnan(operations);
         if (operations > 0 &&
             add_row(table, &point, precisions[i].name, operations, &precisions[i], precisions[i].rate) != 0)
             return ERR_NO_MEMORY;
     }
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+    for (size_t i = 0; i < COUNT_OF(tensors); i++) {
         double operations = counted(&point, tensors[i].metric);
         is_counted |= !isnan(operations);
         if (operations > 0 && add_row(table, &point, tensors[i].name, operations, NULL, tensors[i].rate) != 0)

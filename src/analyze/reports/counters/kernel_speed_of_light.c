@@ -65,7 +65,7 @@ static const struct {
     { "warps", "launch__occupancy_limit_warps" },
     { "barriers", "launch__occupancy_limit_barriers" },
 };
-#define LIMITS (sizeof limits / sizeof *limits)
+#define LIMITS COUNT_OF(limits)
 
 /* The resource that lets the fewest blocks run; all of them where several do. */
 static int set_limit(struct table *table, struct table_cell *row, const struct kernel_counters *counters,
@@ -95,7 +95,7 @@ static int add_kernel(struct table *table, const struct kernel_counters *counter
 
     if (!row)
         return ERR_NO_MEMORY;
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    for (size_t i = 0; i < COUNT_OF(figures); i++) {
         double value = kernel_counters_first(counters, kernel, figures[i].metrics);
         if (isnan(value))
             counters_add_name(&missing, figures[i].metrics[0]);

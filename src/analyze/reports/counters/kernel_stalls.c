@@ -24,7 +24,7 @@ static const struct family {
     { "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio" },
     { "smsp__pcsamp_warps_issue_stalled_", "" },
 };
-#define FAMILIES (sizeof families / sizeof *families)
+#define FAMILIES COUNT_OF(families)
 #define NOT_ISSUED "_not_issued" /* the same once more, for cycles without an instruction */
 
 /* The reason in a metric's name; its length is 0 if it is not of the family. */

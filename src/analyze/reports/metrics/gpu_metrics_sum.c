@@ -113,12 +113,12 @@ static void take_usual(struct text *unit, struct figures *figures)
     double *const values[] = { &figures->mean,  &figures->min, &figures->median,
                                &figures->upper, &figures->max, &figures->deviation };
 
-    for (size_t i = 0; i < sizeof usual_units / sizeof *usual_units; i++) {
+    for (size_t i = 0; i < COUNT_OF(usual_units); i++) {
         if (strcmp(text_string(unit), usual_units[i].unit) != 0)
             continue;
         text_clear(unit);
         text_add(unit, usual_units[i].usual);
-        for (size_t j = 0; j < sizeof values / sizeof *values; j++)
+        for (size_t j = 0; j < COUNT_OF(values); j++)
             *values[j] *= usual_units[i].factor;
         return;
     }

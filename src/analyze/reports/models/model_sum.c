@@ -5,8 +5,6 @@
 static const struct summary_shape events_shape = { "Count", { "Name" }, event_label_name, 0, NULL };
 static const struct summary_shape calls_shape = { "Num Calls", { "Name" }, event_label_name, 0, NULL };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
 static const char *const openmp_tables[] = {
     "OPENMP_EVENT_KIND_THREAD",
     "OPENMP_EVENT_KIND_PARALLEL",

@@ -159,7 +159,7 @@ static enum role role_of_name(const char *name)
     length -= 4;
     if (length > 2 && strcmp(name + length - 2, "_c") == 0)
         length -= 2;
-    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(roles); i++)
         if (strncmp(roles[i].name, name, length) == 0 && !roles[i].name[length])
             return roles[i].role;
     return length > 5 && strncmp(name + length - 5, "_init", 5) == 0 ? MAKES_REQUEST : NO_MESSAGE;

@@ -334,7 +334,7 @@ static int read_regions(struct regions *regions, const struct analysis_request *
 
     if (code != 0 || (code = read_places(regions, err)) != 0)
         return code;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < COUNT_OF(tables); i++)
         if ((code = read_table(regions, tables[i].table, tables[i].fifth, tables[i].add, err)) != 0)
             return code;
     return 0;

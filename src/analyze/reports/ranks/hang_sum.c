@@ -54,7 +54,7 @@ static int read_all_open(struct hangs *hangs, struct error *err)
     static const char *const tables[] = { "MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS",
                                           "MPI_COLLECTIVES_EVENTS" };
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
         int code = read_open(hangs, tables[i], err);
         if (code != 0)
             return code;
@@ -248,7 +248,7 @@ static int order_of(const struct table_cell *state)
 {
     static const char *const states[] = { "hang", "mismatch", "incomplete", "unknown" };
 
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < COUNT_OF(states); i++)
         if (state->text.length == strlen(states[i]) && memcmp(state->text.bytes, states[i], state->text.length) == 0)
             return (int)i;
     return 9;

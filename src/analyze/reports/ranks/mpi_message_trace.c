@@ -38,7 +38,7 @@ static int compare_rows(const struct table_cell *a, const struct table_cell *b, 
 {
     static const int order[] = { SENT, RANK, PEER, POSTED };
 
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    for (size_t i = 0; i < COUNT_OF(order); i++)
         if (a[order[i]].integer != b[order[i]].integer)
             return a[order[i]].integer < b[order[i]].integer ? -1 : 1;
     return 0;

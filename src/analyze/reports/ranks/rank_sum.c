@@ -140,7 +140,7 @@ static int add_block(void *context, int worker, const struct report_block *block
 
 static int scan_events(struct summary *summary, struct error *err)
 {
-    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
         const struct report_table *table = report_table(summary->report, sources[i].table);
         int columns[READ_COLUMNS], code;
         if (!table || !table->rows)

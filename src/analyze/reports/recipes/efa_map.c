@@ -14,7 +14,7 @@ static const char *const rates[] = {
     "rdma_write_bytes per second",
     "rdma_write_recv_bytes per second",
 };
-enum { RATES = sizeof rates / sizeof *rates, NO_RATE = -1 };
+enum { RATES = COUNT_OF(rates), NO_RATE = -1 };
 
 enum { EVENT_ID, EVENT_TIME, EVENT_TYPE, EVENT_COLUMNS };
 enum { DATA_EVENT, DATA_FIELD, DATA_INT, DATA_UINT, DATA_FLOAT, DATA_DOUBLE, DATA_COLUMNS };

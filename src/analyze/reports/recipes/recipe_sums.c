@@ -24,7 +24,7 @@ static int mpi_sum(struct report *report, const struct analysis_request *request
         { .table = "MPI_OTHER_EVENTS", .name = "textId" },
     };
 
-    return event_summarize_names(report, request, sources, sizeof sources / sizeof *sources, &shape, out, err);
+    return event_summarize_names(report, request, sources, COUNT_OF(sources), &shape, out, err);
 }
 
 /* ---- NCCL -------------------------------------------------------------------------------------------------------*/
@@ -105,7 +105,7 @@ static int class_of_name(struct report *report, int64_t id)
 {
     const char *name = report_string(report, id, NULL);
 
-    for (size_t i = 0; i < sizeof file_calls / sizeof *file_calls; i++)
+    for (size_t i = 0; i < COUNT_OF(file_calls); i++)
         if (strcmp(name, file_calls[i].name) == 0)
             return file_calls[i].class;
     return NO_FILE;

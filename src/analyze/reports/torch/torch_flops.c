@@ -62,7 +62,7 @@ int64_t torch_flops(const char *name, struct intern_string shapes, struct intern
     static const struct intern_string none = { "", 0 };
     struct op_inputs inputs;
 
-    for (size_t i = 0; i < sizeof counted / sizeof *counted && shapes.length; i++) {
+    for (size_t i = 0; i < COUNT_OF(counted) && shapes.length; i++) {
         if (strcmp(name, counted[i].name) != 0)
             continue;
         op_inputs_read(&inputs, &(struct op_texts){ shapes, none, none, values });

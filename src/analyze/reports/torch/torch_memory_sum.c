@@ -148,7 +148,7 @@ static int by_use(const struct table_cell *a, const struct table_cell *b, void *
 {
     static const int keys[] = { AT_PEAK, TAKEN_SELF, TAKEN_TOTAL };
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (a[keys[i]].integer != b[keys[i]].integer)
             return a[keys[i]].integer < b[keys[i]].integer ? 1 : -1;
     int order = cell_compare_text(&a[SUM_NAME], &b[SUM_NAME]);

@@ -105,7 +105,7 @@ static void sum_modules(const struct operators *modules, struct module_figures *
             continue;
         int64_t *around = figures[module->parent].of;
         around[CPU_SELF] = saturating_subtract(around[CPU_SELF], own[CPU_TOTAL]);
-        for (size_t f = 0; f < sizeof handed_up / sizeof *handed_up; f++)
+        for (size_t f = 0; f < COUNT_OF(handed_up); f++)
             add(&around[handed_up[f]], own[handed_up[f]]);
     }
 }

@@ -229,7 +229,7 @@ static void set_numbers(struct table_cell *row, const struct key_average *averag
         { TORCH_IS_ANNOTATION, parts[KEY_ANNOTATION] },
         { TORCH_IS_TOP_LEVEL, average->is_top_level },
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
         cell_set_int(&row[numbers[i].column], numbers[i].value);
     cell_set_real(&row[TORCH_CPU_TOTAL], average->cpu_us);
     cell_set_real(&row[TORCH_SELF_CPU], average->self_cpu_us);
@@ -299,9 +299,9 @@ static const struct sort_order orders[] = {
 
 const char *const *torch_ops_orders(void)
 {
-    static const char *names[sizeof orders / sizeof *orders + 1];
+    static const char *names[COUNT_OF(orders) + 1];
 
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+    for (size_t i = 0; i < COUNT_OF(orders); i++)
         names[i] = orders[i].name;
     return names;
 }
@@ -326,7 +326,7 @@ static void sort(struct table *table, const char *sort_by)
         has_device_time |= table_row(table, r)[TORCH_SELF_DEVICE].real > 0;
     if (!sort_by)
         sort_by = has_device_time ? "self_device_time_total" : "self_cpu_time_total";
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+    for (size_t i = 0; i < COUNT_OF(orders); i++)
         if (strcmp(sort_by, orders[i].name) == 0 && orders[i].column >= 0)
             table_sort(table, compare, (void *)(uintptr_t)&orders[i]);
 }

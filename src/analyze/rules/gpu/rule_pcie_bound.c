@@ -31,7 +31,7 @@ static double lane_rate(double generation)
 {
     static const double rates[] = { 0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9 };
 
-    return generation >= 1 && generation < sizeof rates / sizeof *rates ? rates[(size_t)generation] : 0;
+    return generation >= 1 && generation < COUNT_OF(rates) ? rates[(size_t)generation] : 0;
 }
 
 static double greatest(const struct gpu_metrics *metrics, const struct gpu_metric *metric)
@@ -122,7 +122,7 @@ static struct bound add_up(const struct gpu_clock *clock, const int64_t *busy, c
 
 static int visit(struct busy_search *search, int64_t gpu)
 {
-    for (size_t i = 0; i < sizeof directions / sizeof *directions; i++) {
+    for (size_t i = 0; i < COUNT_OF(directions); i++) {
         struct load load = load_of(search, gpu, &directions[i]);
         if (!load.role.metric)
             continue;

@@ -232,7 +232,7 @@ static int find_library(struct text *out, enum model model)
     const char *const lists[] = { own ? own : "", system };
     struct found_libraries found = { 0 };
 
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (const char *at = lists[i]; *at; at += strspn(at, ":")) {
             size_t length = strcspn(at, ":");
             look_into(out, model, at, length, &found);

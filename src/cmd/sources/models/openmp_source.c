@@ -30,9 +30,9 @@ static int take_details(void *settings, const char *value, struct error *err)
     own->details = 0;
     for (; *names; names++) {
         size_t i = 0;
-        while (i < sizeof details / sizeof *details && strcmp(details[i].name, *names) != 0)
+        while (i < COUNT_OF(details) && strcmp(details[i].name, *names) != 0)
             i++;
-        if (i == sizeof details / sizeof *details)
+        if (i == COUNT_OF(details))
             return error_set(err, ERR_BAD_ARGUMENT, "--openmp-details must be a list of dispatch and flush, not '%s'",
                              value);
         own->details |= details[i].bits;

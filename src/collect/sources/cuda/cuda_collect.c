@@ -302,7 +302,7 @@ static const cuda_told told[] = {
 void cuda_record(struct cuda_process *cuda, const struct wire_record *record, uint32_t words, uint32_t tid)
 {
     unsigned type = record->type; /* read it once: see cuda_collect.h */
-    cuda_told read = type < sizeof told / sizeof *told ? told[type] : NULL;
+    cuda_told read = type < COUNT_OF(told) ? told[type] : NULL;
     if (read && read(cuda, record, words, tid) != 0)
         cuda->counts.damaged++;
     else

@@ -43,7 +43,7 @@ static const char *chip_name(const struct device *device)
     } chips[] = {
         { 6, 0, "GP100" }, { 7, 0, "GV100" }, { 8, 0, "GA100" }, { 9, 0, "GH100" }, { 10, 0, "GB100" },
     };
-    for (size_t i = 0; i < sizeof chips / sizeof *chips; i++)
+    for (size_t i = 0; i < COUNT_OF(chips); i++)
         if (attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR) == chips[i].major &&
             attribute(device, CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR) == chips[i].minor)
             return chips[i].name;

@@ -138,6 +138,6 @@ static const cuda_handler counters[] = {
 CUDA_HANDLER(cuda_unified_memory_record)
 {
     uint64_t kind = (uint64_t)FIELD(UNIFIED_MEMORY_COUNTER, counterKind);
-    if (kind < sizeof counters / sizeof *counters && counters[kind])
+    if (kind < COUNT_OF(counters) && counters[kind])
         counters[kind](cuda, layout, record);
 }

@@ -267,7 +267,7 @@ static const char *const overheads[] = {
 static CUDA_HANDLER(overhead_record)
 {
     int64_t kind = FIELD(OVERHEAD, overheadKind), object = FIELD(OVERHEAD, objectKind);
-    size_t index = (size_t)(kind >> 16) < sizeof overheads / sizeof *overheads ? (size_t)(kind >> 16) : 0;
+    size_t index = (size_t)(kind >> 16) < COUNT_OF(overheads) ? (size_t)(kind >> 16) : 0;
     const char *name = kind == OVERHEAD_COMPILER ? "Driver compiler" : overheads[index];
     struct row_PROFILER_OVERHEAD row = { 0 };
     ROW_SET(&row, PROFILER_OVERHEAD, start, cuda_time(cuda, FIELD(OVERHEAD, start)));
@@ -299,10 +299,8 @@ static CUDA_HANDLER(jit_record)
         ROW_SET(&row, TACHO_CUDA_JIT, globalTid, cuda_global_tid(cuda, (uint32_t)FIELD(JIT, threadId)));
     ROW_SET(&row, TACHO_CUDA_JIT, deviceId, FIELD(JIT, deviceId));
     ROW_SET(&row, TACHO_CUDA_JIT, correlationId, FIELD(JIT, correlationId));
-    ROW_SET(&row, TACHO_CUDA_JIT, entry,
-            word_id(cuda, entries, sizeof entries / sizeof *entries, FIELD(JIT, entryType)));
-    ROW_SET(&row, TACHO_CUDA_JIT, operation,
-            word_id(cuda, operations, sizeof operations / sizeof *operations, FIELD(JIT, operation)));
+    ROW_SET(&row, TACHO_CUDA_JIT, entry, word_id(cuda, entries, COUNT_OF(entries), FIELD(JIT, entryType)));
+    ROW_SET(&row, TACHO_CUDA_JIT, operation, word_id(cuda, operations, COUNT_OF(operations), FIELD(JIT, operation)));
     CUDA_SET_IF(&row, TACHO_CUDA_JIT, cacheSize, FIELD(JIT, cacheSize));
     if (FIELD(JIT, cachePath) != CUPTI_NO_FIELD && FIELD(JIT, cachePath) != 0)
         ROW_SET(&row, TACHO_CUDA_JIT, cachePath, cuda_names_find(cuda, (uint64_t)FIELD(JIT, cachePath))->text_id);

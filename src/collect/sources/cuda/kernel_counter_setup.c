@@ -135,19 +135,19 @@ static int ask_config(struct counter_capture *counters, const char *image, struc
         { "metrics", wanted->metrics },
         { "file", image },
     };
-    struct text texts[sizeof given / sizeof *given] = { 0 };
-    const char *options[sizeof given / sizeof *given + 1] = { 0 };
+    struct text texts[COUNT_OF(given)] = { 0 };
+    const char *options[COUNT_OF(given) + 1] = { 0 };
     size_t count = 0;
 
     first_device(wanted->filters, device);
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
         add_option(&texts[i], given[i].name, given[i].value);
         if (texts[i].length)
             options[count++] = text_string(&texts[i]);
     }
     int code = gpu_ask(&(struct gpu_question){ "config", options, COUNTER_CAPTURE_PATIENCE_NS, ENDED, NULL },
                        take_config, counters, err);
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    for (size_t i = 0; i < COUNT_OF(given); i++)
         text_free(&texts[i]);
     if (!code && counters->refusal.length)
         code = error_set(err, ERR_UNSUPPORTED, "%s", text_string(&counters->refusal));

@@ -93,7 +93,7 @@ static int resource_record(struct nvtx_thread *thread, const struct wire_record 
                                          "cuda-device", "cuda-context", "cuda-stream", "cuda-event", "other" };
     struct nvtx_process *process = thread->process;
     unsigned kind = record->flags & 31;
-    if (body < 2 || kind >= sizeof kinds / sizeof *kinds)
+    if (body < 2 || kind >= COUNT_OF(kinds))
         return -1;
     int destroyed = (record->flags & WIRE_RESOURCE_DESTROYED) != 0;
     const char *word = destroyed ? "destroyed" : kinds[kind];

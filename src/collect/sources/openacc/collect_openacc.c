@@ -88,7 +88,7 @@ static void take_texts(const struct collect_origin *origin, const struct wire_re
 {
     int64_t *const ids[] = { &row->file, &row->function, &row->object };
     uint32_t at = WIRE_OPENACC_BODY_WORDS;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
         size_t length;
         const char *text = record_text(record, words, at, &length);
         *ids[i] = length ? writer_string(origin->collector->writer, text, length) : 0;

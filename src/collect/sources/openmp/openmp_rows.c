@@ -169,7 +169,7 @@ static uint32_t kind_of_nsys(const struct openmp_event *event)
         { WIRE_OPENMP_WORKSHARE, OMPT_WORK_SCOPE, OMPT_WORK_SCOPE, OMPT_WORK_WORKSHARE },
         { WIRE_OPENMP_DISPATCH, OMPT_DISPATCH_LOOP_CHUNK, OMPT_DISPATCH_DISTRIBUTE_CHUNK, OMPT_DISPATCH_ITERATION },
     };
-    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
+    for (size_t i = 0; i < COUNT_OF(newer); i++)
         if (newer[i].event == event->event && newer[i].first <= event->kind && event->kind <= newer[i].last)
             return newer[i].kind;
     return event->kind;

@@ -67,7 +67,7 @@ static int is_lock(uint32_t function)
         OSRT_pthread_rwlock_timedwrlock,
         OSRT_pthread_rwlock_clockwrlock,
     };
-    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+    for (size_t i = 0; i < COUNT_OF(locks); i++)
         if (locks[i] == function)
             return 1;
     return 0;

@@ -153,7 +153,7 @@ static const struct {
     { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
     { "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
 };
-#define SAMPLE_EVENTS (sizeof sample_events / sizeof *sample_events)
+#define SAMPLE_EVENTS COUNT_OF(sample_events)
 
 /* Chooses the first event that works. */
 static int choose_event(struct perf_choice *choice)

@@ -261,9 +261,9 @@ static void handle(struct collector *collector, struct perf_cpu *cpu, const void
 {
     struct perf_event_header header;
     memcpy(&header, bytes, sizeof header);
-    handler handles = header.type >= sizeof handlers / sizeof *handlers ? NULL
-                      : is_first                                        ? handlers[header.type].first
-                                                                        : handlers[header.type].then;
+    handler handles = header.type >= COUNT_OF(handlers) ? NULL
+                      : is_first                        ? handlers[header.type].first
+                                                        : handlers[header.type].then;
     struct perf_record record;
     if (!handles)
         return;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
+
 #ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
@@ -239,7 +241,7 @@ int perf_record_parse(const struct perf_layout *layouts, size_t layout_count, co
     if (header.type == PERF_RECORD_SAMPLE)
         return parse_any_sample(&cursor, layouts, layout_count, out);
     parse_identity(&cursor, out);
-    if (!cursor.failed && header.type < sizeof parsers / sizeof *parsers && parsers[header.type])
+    if (!cursor.failed && header.type < COUNT_OF(parsers) && parsers[header.type])
         parsers[header.type](&cursor, out);
     return cursor.failed ? -1 : 0;
 }

@@ -174,7 +174,7 @@ int python_is_program(pid_t pid)
 
 static int is_known(const struct python_others *others, uint64_t hash)
 {
-    for (size_t i = 0; i < sizeof others->hashes / sizeof *others->hashes; i++)
+    for (size_t i = 0; i < COUNT_OF(others->hashes); i++)
         if (others->hashes[i] == hash)
             return 1;
     return 0;
@@ -193,7 +193,7 @@ static int search(const struct mapping *mapping, int is_program, const struct py
         return 0;
     int found = find_symbols(memory, mapping->address, python_symbols, PYTHON_SYMBOL_COUNT, symbols);
     if (found == 0 && find_tables(memory, mapping->address, &tables) == 0)
-        others->hashes[others->next++ % (sizeof others->hashes / sizeof *others->hashes)] = hash;
+        others->hashes[others->next++ % (COUNT_OF(others->hashes))] = hash;
     return found > 0;
 }
 

@@ -35,7 +35,7 @@ void made_code_tell(struct collector *collector, uint64_t unnamed_samples)
     struct text options = { 0 }, count = { 0 };
     if (unnamed_samples < LEAST_SAMPLES || unnamed_samples * LEAST_SHARE < samples)
         return;
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+    for (size_t i = 0; i < COUNT_OF(runtimes); i++)
         if (has_program(collector, runtimes[i].program))
             text_addf(&options, "%s%s", options.length ? ", " : "", runtimes[i].option);
     human_count(&count, unnamed_samples);

@@ -299,7 +299,7 @@ static void write_counts(struct collector *collector)
         [SYMBOLS_WHOLE] = "whole", [SYMBOLS_CUT] = "cut", [SYMBOLS_TOO_DEEP] = "too-deep", [SYMBOLS_BROKEN] = "broken"
     };
     const struct symbols_counts *counts = symbols_counts(stacks_of(collector)->symbols);
-    for (size_t i = 0; collector->primary && i < sizeof ends / sizeof *ends; i++)
+    for (size_t i = 0; collector->primary && i < COUNT_OF(ends); i++)
         process_count_row(collector->primary, "callchains", "recorded", ends[i], (int64_t)counts->by_end[i]);
     if (collector->primary)
         process_count_row(collector->primary, "callchains", "lost", "memory", (int64_t)stacks_of(collector)->unkept);

@@ -505,7 +505,7 @@ void torch_process_free(struct torch_process *process)
 {
     struct text *const texts[] = { &process->dims,  &process->types, &process->strides, &process->values,
                                    &process->sizes, &process->range, &process->modules };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
         text_free(texts[i]);
     free(process->ends);
     stack_map_free(&process->stacks);

@@ -173,9 +173,8 @@ static int add_scalar_list(struct cursor *cursor, const struct torch_texts *text
 
 static void add_plain(const struct torch_texts *texts, const struct item *item)
 {
-    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < sizeof type_names / sizeof *type_names
-                           ? type_names[item->type]
-                           : "";
+    const char *type = item->kind == WIRE_TORCH_TENSOR && item->type < COUNT_OF(type_names) ? type_names[item->type]
+                                                                                            : "";
     add_tensor(texts, item);
     text_addf(texts->types, "\"%s\"", is_scalar(item) ? "Scalar" : type);
     text_add_char(texts->values, '"');
@@ -214,7 +213,7 @@ int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_
     struct cursor cursor = { words, count };
     struct item item;
     int is_first = 1;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
         text_clear(all[i]);
         text_add_char(all[i], '[');
     }
@@ -226,7 +225,7 @@ int torch_inputs_text(const uint64_t *words, uint32_t count, const struct torch_
         if (add_item(&cursor, texts, &item, &is_first) != 0)
             return -1;
     }
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
         text_add_char(all[i], ']');
         if (text_failed(all[i]))
             return -1;
