@@ -40,23 +40,34 @@ static inline int array_reserve_zeroed_up_to(void *list, size_t *room, size_t wa
     return wanted <= *room ? 0 : array_grow_zeroed(list, room, wanted, most, element_bytes);
 }
 
+/* Binary search: the first index from `from` to `end` for which is_before, an expression of the index `i`, is false,
+ * or `end` if there is none. It must be true for all indices before that one, and false for all after. If end is not
+ * after `from`, the result is `from`; so "the last that is not after, or else the first" is
+ * BISECT(1, count, i, list[i] <= wanted) - 1. */
+#define BISECT(from, end, i, is_before)                                                                                \
+    ({                                                                                                                 \
+        __typeof__((end) + 0) bisect_low = (from), bisect_high = (end);                                                \
+        while (bisect_low < bisect_high) {                                                                             \
+            __typeof__(bisect_low) i = bisect_low + (bisect_high - bisect_low) / 2;                                    \
+            if (is_before)                                                                                             \
+                bisect_low = i + 1;                                                                                    \
+            else                                                                                                       \
+                bisect_high = i;                                                                                       \
+        }                                                                                                              \
+        bisect_low;                                                                                                    \
+    })
+
 /* The index of the first number that is not below `wanted`, or `count` if all are below. */
-#define ARRAY_SEARCH(name, number)                                                                                   \
-    static inline size_t name(const number *sorted, size_t count, number wanted)                                     \
-    {                                                                                                                \
-        size_t low = 0, high = count;                                                                                \
-        while (low < high) {                                                                                         \
-            size_t middle = low + (high - low) / 2;                                                                  \
-            if (sorted[middle] < wanted)                                                                             \
-                low = middle + 1;                                                                                    \
-            else                                                                                                     \
-                high = middle;                                                                                       \
-        }                                                                                                            \
-        return low;                                                                                                  \
-    }
-ARRAY_SEARCH(array_first_not_below, uint64_t)
-ARRAY_SEARCH(array_first_not_before, int64_t) /* times, which may be below 0 */
-#undef ARRAY_SEARCH
+static inline size_t array_first_not_below(const uint64_t *sorted, size_t count, uint64_t wanted)
+{
+    return BISECT(0, count, i, sorted[i] < wanted);
+}
+
+/* The same for times, which may be below 0. */
+static inline size_t array_first_not_before(const int64_t *sorted, size_t count, int64_t wanted)
+{
+    return BISECT(0, count, i, sorted[i] < wanted);
+}
 
 /* For qsort() and bsearch() of int64_t. */
 int array_by_int64(const void *a, const void *b);

@@ -467,20 +467,8 @@ static void narrow(struct cursor *cursor, const struct query_table *table)
         const int64_t *times = loaded->columns.values[loaded->slot[table->time_column]];
         if (test->column != table->time_column)
             continue;
-        for (size_t low = cursor->row, high = cursor->row_end; low < high;) {
-            size_t middle = low + (high - low) / 2;
-            if (times[middle] < test->low)
-                cursor->row = low = middle + 1;
-            else
-                high = middle;
-        }
-        for (size_t low = cursor->row, high = cursor->row_end; low < high;) {
-            size_t middle = low + (high - low) / 2;
-            if (times[middle] > test->high)
-                cursor->row_end = high = middle;
-            else
-                low = middle + 1;
-        }
+        cursor->row = BISECT(cursor->row, cursor->row_end, row, times[row] < test->low);
+        cursor->row_end = BISECT(cursor->row, cursor->row_end, row, times[row] <= test->high);
     }
 }
 

@@ -153,16 +153,10 @@ static int split_characters(struct character_set *set, const unsigned char *text
 /* The place in Y of a packed character; MOST_TRIMMED: it is not there. */
 static unsigned place_in_set(const struct character_set *set, uint64_t packed)
 {
-    size_t low = 0, high = set->count;
+    size_t first = BISECT(0, set->count, i, set->list[i] < packed);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (set->list[middle] < packed)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < set->count && (set->list[low] & ~(uint64_t)0xff) == packed ? set->list[low] & 0xff : MOST_TRIMMED;
+    return first < set->count && (set->list[first] & ~(uint64_t)0xff) == packed ? set->list[first] & 0xff
+                                                                                : MOST_TRIMMED;
 }
 
 /* How many bytes one of the characters has at the front, or at the back; 0: none is there. */

@@ -55,15 +55,7 @@ void symbols_process_end(struct symbols_process *process)
 /* The first mapping that ends behind an address. */
 static size_t first_behind(const struct symbols_process *process, uint64_t address)
 {
-    size_t low = 0, high = process->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (process->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, process->mapping_count, i, process->mappings[i].end <= address);
 }
 
 static int make_room(struct symbols_process *process, size_t at)

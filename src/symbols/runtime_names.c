@@ -115,15 +115,8 @@ static void read_kernel(struct kernel_names *kept)
 /* Only the function that begins last before an address can contain it; it may have several names. */
 static void add_nearest(struct symbol_names *names, const struct kernel_names *kept, uint64_t address)
 {
-    size_t low = 0, end = kept->count;
+    size_t end = BISECT(0, kept->count, i, kept->functions[i].start <= address);
     struct symbol_names_entry entry;
-    while (low < end) {
-        size_t middle = low + (end - low) / 2;
-        if (kept->functions[middle].start <= address)
-            low = middle + 1;
-        else
-            end = middle;
-    }
     size_t first = end;
     while (first && kept->functions[first - 1].start == kept->functions[end - 1].start)
         first--;

@@ -109,12 +109,37 @@ static void test_first_not_below(void **state)
     assert_int_equal(array_first_not_below(NULL, 0, 1), 0);
 }
 
+/* All three uses of the search, from all places to all places of lists with repeated numbers, against a linear one. */
+static void test_bisect(void **state)
+{
+    for (size_t step = 1; step < 5; step++) {
+        int list[24];
+        for (size_t i = 0; i < COUNT_OF(list); i++)
+            list[i] = (int)(i / step);
+        for (size_t from = 0; from <= COUNT_OF(list); from++)
+            for (uint32_t end = 0; end <= COUNT_OF(list); end++)
+                for (int wanted = -1; wanted <= (int)COUNT_OF(list); wanted++) {
+                    size_t first = from, after = from, last = 0;
+                    while (first < end && list[first] < wanted)
+                        first++;
+                    while (after < end && list[after] <= wanted)
+                        after++;
+                    for (size_t i = 1; i < end && list[i] <= wanted; i++)
+                        last = i;
+                    assert_int_equal(BISECT((uint32_t)from, end, i, list[i] < wanted), first);
+                    assert_int_equal(BISECT(from, (size_t)end, i, list[i] <= wanted), after);
+                    assert_int_equal(BISECT(1, (int)end, i, list[i] <= wanted) - 1, last);
+                }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elements_stay), cmocka_unit_test(test_what_is_there_is_enough),
         cmocka_unit_test(test_too_much),      cmocka_unit_test(test_maximum),
         cmocka_unit_test(test_zeroed),        cmocka_unit_test(test_first_not_below),
+        cmocka_unit_test(test_bisect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/path.h"
 #include "stubs.h"
 
@@ -107,18 +108,9 @@ static int compare(const char *a, const char *b)
 /* The table is sorted by name. */
 static uint32_t number_of(const char *name)
 {
-    uint32_t low = 0, high = stub_object.count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        int order = compare(name, stub_functions[middle].name);
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return stub_object.count;
+    uint32_t count = stub_object.count;
+    uint32_t number = BISECT(0, count, i, compare(stub_functions[i].name, name) < 0);
+    return number < count && compare(stub_functions[number].name, name) == 0 ? number : count;
 }
 
 static int is_vendor(const void *caller)

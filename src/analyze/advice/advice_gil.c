@@ -100,18 +100,12 @@ static int add_held(struct gil_waits *waits, const struct holds *holds, int64_t 
                     int64_t end_ns)
 {
     int64_t process = global_process(thread);
-    size_t low = 0, high = holds->count;
+    size_t first = BISECT(0, holds->count, i,
+                          holds->list[i].process < process ||
+                              (holds->list[i].process == process && holds->list[i].end_ns <= start_ns));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct hold *hold = &holds->list[middle];
-        if (hold->process < process || (hold->process == process && hold->end_ns <= start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < holds->count; low++) {
-        const struct hold *hold = &holds->list[low];
+    for (; first < holds->count; first++) {
+        const struct hold *hold = &holds->list[first];
         if (hold->process != process || hold->start_ns >= end_ns)
             break;
         if (array_reserve(&waits->list, &waits->room, waits->count + 1, sizeof *waits->list) != 0)
@@ -190,15 +184,7 @@ void gil_waits_free(struct gil_waits *waits)
 
 size_t gil_waits_from(const struct gil_waits *waits, int64_t thread, int64_t time_ns)
 {
-    size_t low = 0, high = waits->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gil_wait *wait = &waits->list[middle];
-        if (wait->thread < thread || (wait->thread == thread && wait->end_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, waits->count, i,
+                  waits->list[i].thread < thread ||
+                      (waits->list[i].thread == thread && waits->list[i].end_ns <= time_ns));
 }

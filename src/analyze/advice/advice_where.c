@@ -10,16 +10,7 @@ enum { MOST_LOOKUPS = 4096 }; /* edits that are looked at, evenly spread */
 /* The place in the graph of the point that an edge leads to. */
 static uint32_t place_of_edge(const struct replay_graph *graph, uint32_t edge)
 {
-    uint32_t low = 0, high = (uint32_t)graph->points;
-
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->first[middle] <= edge)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(1, (uint32_t)graph->points, i, graph->first[i] <= edge) - 1;
 }
 
 /* The line of an edit: of the call that the edge is in or launches from, or of the pause before it. */

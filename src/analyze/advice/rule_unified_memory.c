@@ -89,17 +89,8 @@ static void merge_stalls(struct unified *unified)
 /* The first stall of a GPU that ends after this time. */
 static size_t stall_from(const struct unified *unified, uint32_t gpu, int64_t time_ns)
 {
-    size_t low = 0, high = unified->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct stall *stall = &unified->list[middle];
-        if (stall->gpu < gpu || (stall->gpu == gpu && stall->end_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, unified->count, i,
+                  unified->list[i].gpu < gpu || (unified->list[i].gpu == gpu && unified->list[i].end_ns <= time_ns));
 }
 
 /* How long pages moved while work ran, and how many bytes. */

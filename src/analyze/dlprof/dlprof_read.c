@@ -49,19 +49,13 @@ void dlprof_sort_by_thread(struct dlprof *dlprof)
 
 size_t dlprof_call_at(const struct dlprof *dlprof, int64_t thread, int64_t time_ns)
 {
-    size_t low = 0, high = dlprof->call_count; /* the first one that begins later */
+    size_t after = BISECT(0, dlprof->call_count, i,
+                          dlprof->calls[i].thread < thread ||
+                              (dlprof->calls[i].thread == thread && dlprof->calls[i].start_ns <= time_ns));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct dlprof_call *call = &dlprof->calls[middle];
-        if (call->thread < thread || (call->thread == thread && call->start_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || dlprof->calls[low - 1].thread != thread || dlprof->calls[low - 1].end_ns < time_ns)
+    if (after == 0 || dlprof->calls[after - 1].thread != thread || dlprof->calls[after - 1].end_ns < time_ns)
         return SIZE_MAX;
-    return low - 1;
+    return after - 1;
 }
 
 /* In simple mode all CUDA calls and all work belong to one operator. */

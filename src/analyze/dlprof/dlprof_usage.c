@@ -54,30 +54,12 @@ struct part {
 
 static size_t first_call(const struct dlprof *dlprof, size_t iteration)
 {
-    size_t low = 0, high = dlprof->call_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dlprof->calls[middle].iteration < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, dlprof->call_count, i, dlprof->calls[i].iteration < iteration);
 }
 
 static size_t first_work(const struct dlprof *dlprof, size_t call)
 {
-    size_t low = 0, high = dlprof->work_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dlprof->works[middle].call < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, dlprof->work_count, i, dlprof->works[i].call < call);
 }
 
 static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part)

@@ -88,17 +88,13 @@ static void add_layer(struct text *out, const struct listing *listing, const str
     const struct ranges *layers = &listing->layers;
     const struct dlprof_call *call = &listing->dlprof.calls[work->call];
     uint32_t path[64];
-    size_t depth = 0, low = 0, high = layers->count;
+    size_t depth = 0;
+    size_t later = BISECT(0, layers->count, i,
+                          layers->list[i].thread < work->thread || (layers->list[i].thread == work->thread &&
+                                                                    layers->list[i].start_ns <= work->call_start_ns));
 
-    while (low < high) { /* the first that begins later */
-        size_t middle = low + (high - low) / 2;
-        const struct range *range = &layers->list[middle];
-        if (range->thread < work->thread || (range->thread == work->thread && range->start_ns <= work->call_start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (uint32_t at = low ? (uint32_t)low - 1 : NO_RANGE; at != NO_RANGE && depth < 64; at = layers->list[at].parent)
+    for (uint32_t at = later ? (uint32_t)later - 1 : NO_RANGE; at != NO_RANGE && depth < 64;
+         at = layers->list[at].parent)
         if (layers->list[at].thread == work->thread && layers->list[at].end_ns >= work->call_end_ns)
             path[depth++] = at;
     while (depth > 0) {

@@ -85,18 +85,12 @@ void nvtx_domains_sort(struct nvtx_domains *domains)
 
 int64_t nvtx_domain_name(const struct nvtx_domains *domains, int64_t process, int64_t id)
 {
-    size_t low = 0, high = domains->count;
+    size_t first = BISECT(0, domains->count, i,
+                          domains->list[i].process < process ||
+                              (domains->list[i].process == process && domains->list[i].id < id));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct nvtx_domain *at = &domains->list[middle];
-        if (at->process < process || (at->process == process && at->id < id))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < domains->count && domains->list[low].process == process && domains->list[low].id == id)
-        return domains->list[low].name;
+    if (first < domains->count && domains->list[first].process == process && domains->list[first].id == id)
+        return domains->list[first].name;
     return NVTX_NO_NAME;
 }
 

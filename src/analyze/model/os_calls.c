@@ -289,22 +289,11 @@ void os_calls_free(struct os_calls *calls)
 
 size_t os_calls_from(const struct os_calls *calls, int64_t thread, int64_t time_ns, size_t *behind)
 {
-    size_t low = 0, high = calls->count;
+    size_t first = BISECT(0, calls->count, i,
+                          calls->list[calls->by_thread[i]].thread < thread ||
+                              (calls->list[calls->by_thread[i]].thread == thread &&
+                               calls->list[calls->by_thread[i]].end_ns <= time_ns));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct os_call *call = &calls->list[calls->by_thread[middle]];
-        if (call->thread < thread || (call->thread == thread && call->end_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (high = calls->count, *behind = low; *behind < high;) {
-        size_t middle = *behind + (high - *behind) / 2;
-        if (calls->list[calls->by_thread[middle]].thread <= thread)
-            *behind = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    *behind = BISECT(first, calls->count, i, calls->list[calls->by_thread[i]].thread <= thread);
+    return first;
 }

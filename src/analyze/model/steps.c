@@ -137,32 +137,16 @@ int steps_arrange(struct steps *steps, struct report *report, struct error *err)
 
 const struct step_process *steps_of(const struct steps *steps, int64_t process)
 {
-    size_t low = 0, high = steps->process_count;
+    size_t first = BISECT(0, steps->process_count, i, steps->processes[i].process < process);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->processes[middle].process < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < steps->process_count && steps->processes[low].process == process)
-        return &steps->processes[low];
+    if (first < steps->process_count && steps->processes[first].process == process)
+        return &steps->processes[first];
     return steps->own_count == 1 ? &steps->processes[0] : NULL;
 }
 
 size_t steps_from(const struct steps *steps, const struct step_process *own, int64_t time_ns)
 {
-    size_t low = own->first, high = own->first + own->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps->list[middle].end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(own->first, own->first + own->count, i, steps->list[i].end_ns <= time_ns);
 }
 
 uint32_t steps_at(const struct steps *steps, int64_t process, int64_t time_ns)

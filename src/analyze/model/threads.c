@@ -163,17 +163,10 @@ void thread_lives_free(struct thread_lives *lives)
 int64_t thread_lives_time(const struct thread_lives *lives, int64_t thread, const struct report_span *span)
 {
     int64_t sum = 0;
-    size_t low = 0, high = lives->count;
+    size_t first = BISECT(0, lives->count, i, lives->list[i].thread < thread);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lives->list[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < lives->count && lives->list[low].thread == thread; low++) {
-        const struct thread_life *life = &lives->list[low];
+    for (; first < lives->count && lives->list[first].thread == thread; first++) {
+        const struct thread_life *life = &lives->list[first];
         int64_t from = life->start_ns > span->from_ns ? life->start_ns : span->from_ns,
                 to = life->end_ns < span->to_ns ? life->end_ns : span->to_ns;
         if (from < to)

@@ -231,14 +231,5 @@ const struct replay_thread *replay_thread_of(const struct replay_events *events,
 
 uint32_t replay_call_from(const struct replay_events *events, const struct replay_thread *thread, int64_t time_ns)
 {
-    uint32_t low = thread->first, high = thread->end;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->calls[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(thread->first, thread->end, i, events->calls[i].start_ns < time_ns);
 }

@@ -61,16 +61,10 @@ static int open_judge(struct judge *judge, size_t count)
 /* The pause of a thread at this time, or NULL. */
 static struct replay_pause *pause_at(const struct judge *judge, uint32_t thread, int64_t time_ns)
 {
-    size_t low = judge->first[thread], end = judge->first[thread + 1], high = end;
+    size_t end = judge->first[thread + 1];
+    size_t first = BISECT(judge->first[thread], end, i, judge->pauses[i].end_ns < time_ns);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (judge->pauses[middle].end_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && judge->pauses[low].start_ns <= time_ns ? &judge->pauses[low] : NULL;
+    return first < end && judge->pauses[first].start_ns <= time_ns ? &judge->pauses[first] : NULL;
 }
 
 static void see(struct replay_seen *seen, const struct replay_pause *pause, int64_t time_ns)

@@ -20,16 +20,9 @@ static void extend(struct completion *completion, int64_t measured_ns, int64_t r
 /* The last point of a thread up to this time; it has one. */
 static uint32_t last_point(const struct replay *replay, const struct replay_thread *thread, int64_t time_ns)
 {
-    uint32_t low = replay_call_start(thread->first), high = replay_call_start(thread->end);
+    uint32_t first = replay_call_start(thread->first), end = replay_call_start(thread->end);
 
-    while (low < high) { /* points of a thread are in order */
-        uint32_t middle = low + (high - low) / 2;
-        if (replay_measured(replay, middle) <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
+    return BISECT(first, end, i, replay_measured(replay, i) <= time_ns) - 1; /* points of a thread are in order */
 }
 
 /* Finds the last point of a thread in each step in which, or before which, it has any. A thread with few calls takes

@@ -496,16 +496,7 @@ static int find_typical_return(struct replay_events *events)
 /* The number of works before `end` of a stream that begins at `first` that ended by this time. */
 static uint32_t finished(const struct replay_work *works, uint32_t first, uint32_t end, int64_t time)
 {
-    uint32_t low = first;
-
-    while (low < end) {
-        uint32_t middle = low + (end - low) / 2;
-        if (works[middle].end_ns <= time)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    return low - first;
+    return BISECT(first, end, i, works[i].end_ns <= time) - first;
 }
 
 /* A launch into a full queue returns when work at the other end of the queue is done. */

@@ -203,15 +203,9 @@ static size_t find_work(const struct stream_work *work, const int64_t *stream, i
     *begin = *end = 0;
     if (number == NO_KEY)
         return 0;
-    size_t low = *begin = work->begin[number], high = *end = work->begin[number + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->correlation[work->order[middle]] < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    *begin = work->begin[number];
+    *end = work->begin[number + 1];
+    return BISECT(*begin, *end, i, work->correlation[work->order[i]] < correlation);
 }
 
 /* ---- waits and what they wait for ------------------------------------------------------------------------------ */

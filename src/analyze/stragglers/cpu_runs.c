@@ -96,17 +96,9 @@ void cpu_runs_free(struct cpu_runs *runs)
 /* The first run of a thread, or on a CPU, that ends after this time; those of one do not overlap. */
 static size_t first_run(const struct cpu_run *list, size_t count, int on_cpu, int64_t id, int64_t from_ns)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int64_t at = on_cpu ? list[middle].cpu : list[middle].thread;
-        if (at < id || (at == id && list[middle].end_ns <= from_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, count, i,
+                  (on_cpu ? list[i].cpu : list[i].thread) < id ||
+                      ((on_cpu ? list[i].cpu : list[i].thread) == id && list[i].end_ns <= from_ns));
 }
 
 static int64_t overlap(const struct cpu_run *run, int64_t from_ns, int64_t to_ns)

@@ -221,17 +221,10 @@ static struct share share_of(const struct activities *activities, int64_t owner,
     /* Those that begin earlier than the longest one lasts cannot reach into the window. */
     const struct activity wanted = { owner, saturating_subtract(window->from_ns, activities->longest_ns), 0, 0, 0 };
     struct share share = { 0 };
-    size_t low = 0, high = activities->count;
+    size_t first = BISECT(0, activities->count, i, compare(&activities->list[i], &wanted) < 0);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&activities->list[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < activities->count; low++) {
-        struct activity part = activities->list[low];
+    for (; first < activities->count; first++) {
+        struct activity part = activities->list[first];
         if (part.owner != owner || part.start_ns >= window->to_ns)
             break;
         if (part.start_ns < begin_ns)

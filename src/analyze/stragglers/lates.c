@@ -96,16 +96,7 @@ static int compare_waits(const void *a, const void *b)
 static size_t first_wait(const struct finding *finding, int64_t rank, int64_t from_ns)
 {
     const struct rank_wait wanted = { .rank = rank, .from_ns = from_ns };
-    size_t low = 0, high = finding->wait_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_waits(&finding->waits[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, finding->wait_count, i, compare_waits(&finding->waits[i], &wanted) < 0);
 }
 
 /* Sums up the waits of a rank that begin in a window, and finds the longest. */
@@ -134,16 +125,9 @@ static const struct collective_call *call_of(const struct collectives *all, cons
                                              int64_t rank)
 {
     const struct collective_call *calls = all->calls + instance->first;
-    size_t low = 0, high = instance->count;
+    size_t at = BISECT(0, instance->count, i, calls[i].rank < rank);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < instance->count && calls[low].rank == rank ? &calls[low] : NULL;
+    return at < instance->count && calls[at].rank == rank ? &calls[at] : NULL;
 }
 
 /* Work on GPUs and gloo's threads are started by the main thread, whose number is that of its process. */

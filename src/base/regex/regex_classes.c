@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -38,16 +39,7 @@ static int make_spans(struct regex_classes *classes, const struct regex_sets *se
 
 static uint32_t find_span(const struct regex_classes *classes, uint32_t code)
 {
-    uint32_t low = 0, high = classes->span_count;
-
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (classes->span_starts[middle] <= code)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(1, classes->span_count, i, classes->span_starts[i] <= code) - 1;
 }
 
 uint32_t regex_classes_find(const struct regex_classes *classes, uint32_t code)

@@ -107,16 +107,9 @@ static int collect(struct tree *tree)
 /* The first program that ran in the process with this id, or NULL. */
 static struct process *find_process(const struct tree *tree, int64_t pid)
 {
-    size_t low = 0, high = tree->count;
+    size_t at = BISECT(0, tree->count, i, tree->list[i].pid < pid);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tree->list[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < tree->count && tree->list[low].pid == pid ? &tree->list[low] : NULL;
+    return at < tree->count && tree->list[at].pid == pid ? &tree->list[at] : NULL;
 }
 
 /* The process that started it, as far as it is known. */

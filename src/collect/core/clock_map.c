@@ -100,15 +100,9 @@ void clock_map_add(struct clock_map *map, const struct clock_pair *pair, int64_t
 
 int64_t clock_map_time_slow(const struct clock_map *map, uint64_t ticks)
 {
-    size_t low = 0, high = map->count; /* finds the last stretch that begins at or before ticks, else the first */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if ((int64_t)(ticks - map->stretches[middle].ticks) >= 0)
-            low = middle;
-        else
-            high = middle;
-    }
-    return clock_stretch_time(&map->stretches[low], ticks);
+    /* The last stretch that begins at or before ticks, else the first. */
+    size_t last = BISECT(1, map->count, i, (int64_t)(ticks - map->stretches[i].ticks) >= 0) - 1;
+    return clock_stretch_time(&map->stretches[last], ticks);
 }
 
 uint64_t clock_map_ticks_in(const struct clock_map *map, int64_t ns)

@@ -9,16 +9,7 @@
 
 static const struct report_knot *knot_of(const struct report_part *part, int64_t time)
 {
-    size_t low = 0, high = part->knot_count;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (part->knots[middle].at <= time)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &part->knots[low];
+    return &part->knots[BISECT(1, part->knot_count, i, part->knots[i].at <= time) - 1];
 }
 
 int64_t report_part_time(const struct report_part *part, int64_t time)

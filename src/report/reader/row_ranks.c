@@ -37,16 +37,9 @@ void report_ranks_sort(struct report_rank *ranks, size_t count)
 /* The first that is not before; -1 if there is none of this process. */
 static int64_t find_rank(const struct report_part *part, uint64_t from, uint64_t to)
 {
-    size_t low = 0, high = part->rank_count;
+    size_t at = BISECT(0, part->rank_count, i, order_of(part->ranks[i].process) < from);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order_of(part->ranks[middle].process) < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < part->rank_count && order_of(part->ranks[low].process) <= to ? part->ranks[low].rank : -1;
+    return at < part->rank_count && order_of(part->ranks[at].process) <= to ? part->ranks[at].rank : -1;
 }
 
 static int64_t rank_of(const struct reader_part_table *map, int64_t value)

@@ -445,15 +445,7 @@ int report_scan(struct report *report, const struct report_table *table, const i
 /* The first chunk that ends behind this row. */
 static size_t chunk_of_row(const struct reader_table *table, uint64_t row)
 {
-    size_t low = 0, high = table->chunk_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->chunks[middle].first_row + table->chunks[middle].rows <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, table->chunk_count, i, table->chunks[i].first_row + table->chunks[i].rows <= row);
 }
 
 int report_scan_rows(struct report *report, const struct report_table *table, const int *columns, size_t column_count,

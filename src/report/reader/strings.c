@@ -115,15 +115,9 @@ static void load_one(void *argument, int worker, size_t i)
 
 struct reader_string_chunk *reader_string_chunk(struct report *report, int64_t id)
 {
-    size_t low = 0, high = report->string_chunk_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (report->string_chunks[middle].first <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && id <= report->string_chunks[low - 1].last ? &report->string_chunks[low - 1] : NULL;
+    size_t after = BISECT(0, report->string_chunk_count, i, report->string_chunks[i].first <= id);
+
+    return after && id <= report->string_chunks[after - 1].last ? &report->string_chunks[after - 1] : NULL;
 }
 
 static void count_miss(struct report *report)

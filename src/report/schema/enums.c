@@ -33,14 +33,7 @@ const struct schema_enum *schema_enum_find(const char *name)
 
 const struct schema_enum_value *schema_enum_value(const struct schema_enum *list, int64_t id)
 {
-    size_t low = 0, high = list->count;
+    size_t first = BISECT(0, list->count, i, list->values[i].id < id);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->values[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->count && list->values[low].id == id ? &list->values[low] : NULL;
+    return first < list->count && list->values[first].id == id ? &list->values[first] : NULL;
 }

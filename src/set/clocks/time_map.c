@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 
 #define EXACT_DISTANCE_NS (INT64_C(1) << 50)
@@ -13,15 +14,7 @@
 /* The knot whose line holds at a time: the last one that is not after it, but not the very last. */
 static size_t knot_before(const struct time_map *map, int64_t own_ns)
 {
-    size_t low = 0, high = map->knot_count - 1;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (map->knots[middle].own_ns <= own_ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(1, map->knot_count - 1, i, map->knots[i].own_ns <= own_ns) - 1;
 }
 
 /* distance × gained / own. Floating point is faster, and exact enough up to 13 days: within a ns. */

@@ -142,33 +142,22 @@ static int32_t table_word(const struct cfi_section *section, size_t i)
 /* take_header() has reduced .eh_frame_hdr to its table of pairs of words. */
 static int find_by_header(const struct cfi_section *section, uint64_t address, uint64_t *offset)
 {
-    size_t low = 0, high = section->header.size / 8;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (section->header_address + (uint64_t)(int64_t)table_word(section, 2 * middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t after = BISECT(0, section->header.size / 8, i,
+                          section->header_address + (uint64_t)(int64_t)table_word(section, 2 * i) <= address);
+
+    if (after == 0)
         return -1;
-    *offset = section->header_address + (uint64_t)(int64_t)table_word(section, 2 * (low - 1) + 1) - section->address;
+    *offset = section->header_address + (uint64_t)(int64_t)table_word(section, 2 * (after - 1) + 1) - section->address;
     return 0;
 }
 
 static int find_by_entries(const struct cfi_section *section, uint64_t address, uint64_t *offset)
 {
-    size_t low = 0, high = section->entry_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (section->entries[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t after = BISECT(0, section->entry_count, i, section->entries[i].start <= address);
+
+    if (after == 0)
         return -1;
-    *offset = section->entries[low - 1].offset;
+    *offset = section->entries[after - 1].offset;
     return 0;
 }
 

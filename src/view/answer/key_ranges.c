@@ -55,16 +55,7 @@ struct making {
 /* The chunk that begins with this row. */
 static size_t chunk_of(const struct report_table *table, uint64_t first_row)
 {
-    size_t low = 0, high = report_chunk_count(table);
-
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (report_chunk_at(table, middle).first_row <= first_row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(1, report_chunk_count(table), i, report_chunk_at(table, i).first_row <= first_row) - 1;
 }
 
 static int look_at_chunk(void *context, int worker, const struct report_block *block)

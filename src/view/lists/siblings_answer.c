@@ -52,16 +52,8 @@ static int fill_bar(void *context, int row, uint32_t event)
 {
     struct siblings *siblings = context;
     int64_t length = event_length(&siblings->view->rows[row].events, event);
-    int low = 0, high = siblings->bars;
 
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (siblings->edges[middle] <= length)
-            low = middle;
-        else
-            high = middle;
-    }
-    siblings->counts[low]++;
+    siblings->counts[BISECT(1, siblings->bars, i, siblings->edges[i] <= length) - 1]++;
     return 0;
 }
 

@@ -208,16 +208,7 @@ static int open_run(struct launch_run *launches, const struct projection *projec
 
 static size_t first_range(const struct ranges *ranges, int64_t thread)
 {
-    size_t low = 0, high = ranges->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->list[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, ranges->count, i, ranges->list[i].thread < thread);
 }
 
 /* All ranges of the run's thread, in order of time. */

@@ -5,16 +5,7 @@
 
 uint32_t events_long_from(const struct view_events *events, uint32_t event)
 {
-    uint32_t low = 0, high = events->long_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->longer[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, events->long_count, i, events->longer[i].event < event);
 }
 
 int64_t events_long_length(const struct view_events *events, uint32_t event)
@@ -26,16 +17,7 @@ int64_t events_long_length(const struct view_events *events, uint32_t event)
 
 uint32_t events_lane(const struct view_events *events, uint32_t event)
 {
-    uint32_t low = 0, high = events->lane_count;
-
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events->lanes[middle] <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(1, events->lane_count, i, events->lanes[i] <= event) - 1;
 }
 
 uint32_t events_from(const struct view_events *events, uint32_t lane, int64_t time_ns)

@@ -33,14 +33,7 @@ void view_name_map_sort(struct view_name_map *map)
 
 uint32_t view_name_map_find(const struct view_name_map *map, int64_t number, uint32_t otherwise)
 {
-    size_t low = 0, high = map->count;
+    size_t first = BISECT(0, map->count, i, map->list[i].number < number);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->list[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < map->count && map->list[low].number == number ? map->list[low].name : otherwise;
+    return first < map->count && map->list[first].number == number ? map->list[first].name : otherwise;
 }

@@ -272,17 +272,11 @@ static struct gpu_metric_unit unit_of(struct report *report, const struct gpu_me
 static struct gpu_metric *find_metric(const struct gpu_metrics *metrics, int64_t type, int64_t id)
 {
     const struct series wanted = { .type = type, .id = id };
-    size_t low = 0, high = metrics->count;
+    const struct gpu_metric *list = metrics->list;
+    size_t at = BISECT(0, metrics->count, i,
+                       by_type(&(struct series){ .type = list[i].type, .id = list[i].id }, &wanted) < 0);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct gpu_metric *metric = &metrics->list[middle];
-        int order = by_type(&(struct series){ .type = metric->type, .id = metric->id }, &wanted);
-        if (order == 0)
-            return metric;
-        *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
-    }
-    return NULL;
+    return at < metrics->count && list[at].type == type && list[at].id == id ? &metrics->list[at] : NULL;
 }
 
 static int name_metrics(struct gpu_metrics *metrics, struct report *report, struct error *err)

@@ -88,13 +88,7 @@ static void count_sample(const struct merge *merge, uint32_t group)
 /* The first sample that ends after this time. */
 static size_t sample_at(const struct gpu_clock *clock, int64_t time_ns)
 {
-    size_t low = 0, high = clock->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        *(clock->end[middle] <= time_ns ? &low : &high) = clock->end[middle] <= time_ns ? middle + 1 : middle;
-    }
-    return low;
+    return BISECT(0, clock->count, i, clock->end[i] <= time_ns);
 }
 
 static void add_stretch(const struct merge *merge, const struct gpu_stretch *stretch)

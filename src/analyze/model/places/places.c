@@ -128,16 +128,9 @@ int place_layer_add(struct place_layer *layer, int64_t thread, const struct plac
 
 static const struct place_thread *find_thread(const struct place_layer *layer, int64_t thread)
 {
-    size_t low = 0, high = layer->thread_count;
+    size_t first = BISECT(0, layer->thread_count, i, layer->threads[i].id < thread);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (layer->threads[middle].id < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < layer->thread_count && layer->threads[low].id == thread ? &layer->threads[low] : NULL;
+    return first < layer->thread_count && layer->threads[first].id == thread ? &layer->threads[first] : NULL;
 }
 
 /* The thread's first span that ends after this time, or the end of its spans. Lookups in the order of time go on where
@@ -154,14 +147,7 @@ static size_t find_span(struct place_layer *layer, const struct place_thread *th
         else if (hint == low || layer->spans[hint - 1].end_ns <= time_ns)
             return hint;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (layer->spans[middle].end_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return layer->hint = low;
+    return layer->hint = BISECT(low, high, i, layer->spans[i].end_ns <= time_ns);
 }
 
 /* ---- lookups --------------------------------------------------------------------------------------------------- */

@@ -317,17 +317,9 @@ uint32_t messages_find_receive(const struct messages *messages, const struct mes
                                          .start_ns = from_ns,
                                          .thread = INT64_MIN,
                                          .end_ns = INT64_MIN };
-    size_t low = 0, high = messages->told;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_sides(&messages->list[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct message_side *found = low < messages->told ? &messages->list[low] : NULL;
-    return found && found->is_received && compare_channels(found, &wanted) == 0 ? (uint32_t)low : NO_MESSAGE;
+    size_t first = BISECT(0, messages->told, i, compare_sides(&messages->list[i], &wanted) < 0);
+    const struct message_side *found = first < messages->told ? &messages->list[first] : NULL;
+    return found && found->is_received && compare_channels(found, &wanted) == 0 ? (uint32_t)first : NO_MESSAGE;
 }
 
 int messages_add(struct messages *messages, struct report *report, uint32_t part, const struct mpi_calls *calls,

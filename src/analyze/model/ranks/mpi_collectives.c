@@ -167,16 +167,8 @@ static struct communicator *find_communicator(const struct reading *reading, int
                                               int64_t time_ns)
 {
     const struct communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
-    size_t low = 0, high = reading->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_communicators(&reading->communicators[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct communicator *found = low ? &reading->communicators[low - 1] : NULL;
+    size_t after = BISECT(0, reading->count, i, compare_communicators(&reading->communicators[i], &wanted) <= 0);
+    struct communicator *found = after ? &reading->communicators[after - 1] : NULL;
     return found && found->process == process && found->handle == handle ? found : NULL;
 }
 

@@ -70,16 +70,8 @@ static const struct communicator *find_communicator(const struct probing *probin
                                                     int64_t time_ns)
 {
     const struct communicator wanted = { .process = process, .handle = handle, .since_ns = time_ns };
-    size_t low = 0, high = probing->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_communicators(&probing->communicators[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct communicator *found = low ? &probing->communicators[low - 1] : NULL;
+    size_t after = BISECT(0, probing->count, i, compare_communicators(&probing->communicators[i], &wanted) <= 0);
+    const struct communicator *found = after ? &probing->communicators[after - 1] : NULL;
     return found && found->process == process && found->handle == handle ? found : NULL;
 }
 

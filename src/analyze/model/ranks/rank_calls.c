@@ -150,6 +150,11 @@ static int compare_ends(const void *left, const void *right)
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
+static struct ended end_of(const struct mpi_calls *calls, size_t call)
+{
+    return (struct ended){ global_process(calls->list[call].thread), calls->list[call].end_ns, (uint32_t)call };
+}
+
 static int order_ends(struct mpi_calls *calls)
 {
     struct ended *ended = array_alloc(calls->count + 1, sizeof *ended);
@@ -160,7 +165,7 @@ static int order_ends(struct mpi_calls *calls)
         return ERR_NO_MEMORY;
     }
     for (size_t i = 0; i < calls->count; i++)
-        ended[i] = (struct ended){ global_process(calls->list[i].thread), calls->list[i].end_ns, (uint32_t)i };
+        ended[i] = end_of(calls, i);
     qsort(ended, calls->count, sizeof *ended, compare_ends);
     for (size_t i = 0; i < calls->count; i++)
         calls->by_end[i] = ended[i].call;
@@ -213,16 +218,7 @@ void mpi_calls_free(struct mpi_calls *calls)
 /* The first thread whose id is not below this one. */
 static size_t find_thread(const struct mpi_calls *calls, int64_t thread)
 {
-    size_t low = 0, high = calls->thread_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->threads[middle].id < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, calls->thread_count, i, calls->threads[i].id < thread);
 }
 
 const struct mpi_thread *mpi_calls_thread(const struct mpi_calls *calls, int64_t thread)
@@ -242,16 +238,9 @@ int mpi_calls_is_whole(const struct mpi_calls *calls, int64_t process)
 uint32_t mpi_calls_at(const struct mpi_calls *calls, int64_t thread, int64_t time_ns)
 {
     const struct mpi_thread *found = mpi_calls_thread(calls, thread);
-    size_t low = found ? found->first : 0, high = found ? found->end : 0;
+    size_t after = BISECT(found ? found->first : 0, found ? found->end : 0, i, calls->list[i].start_ns <= time_ns);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->list[middle].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return found && low > found->first ? (uint32_t)(low - 1) : MPI_NO_CALL;
+    return found && after > found->first ? (uint32_t)(after - 1) : MPI_NO_CALL;
 }
 
 uint32_t mpi_calls_starting(const struct mpi_calls *calls, int64_t thread, int64_t start_ns)
@@ -264,18 +253,10 @@ uint32_t mpi_calls_starting(const struct mpi_calls *calls, int64_t thread, int64
 uint32_t mpi_calls_ending(const struct mpi_calls *calls, int64_t process, int64_t end_ns)
 {
     const struct ended wanted = { process, end_ns, MPI_NO_CALL };
-    size_t low = 0, high = calls->count;
+    size_t after = BISECT(0, calls->count, i,
+                          compare_ends((struct ended[]){ end_of(calls, calls->by_end[i]) }, &wanted) <= 0);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct mpi_call *at = &calls->list[calls->by_end[middle]];
-        const struct ended ended = { global_process(at->thread), at->end_ns, calls->by_end[middle] };
-        if (compare_ends(&ended, &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || global_process(calls->list[calls->by_end[low - 1]].thread) != process)
+    if (!after || end_of(calls, calls->by_end[after - 1]).process != process)
         return MPI_NO_CALL;
-    return calls->by_end[low - 1];
+    return calls->by_end[after - 1];
 }

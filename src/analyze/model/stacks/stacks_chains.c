@@ -445,22 +445,14 @@ void stack_chains_free(struct stack_chains *chains)
 
 uint32_t stack_chains_find(const struct stack_chains *chains, int64_t id, size_t *hint)
 {
-    size_t low = 0, high = chains->count;
-
     if (*hint < chains->count && chains->list[*hint].id == id)
         return chains->list[(*hint)++].stack;
-    uint64_t guess = high ? (uint64_t)id - (uint64_t)chains->list[0].id : 0; /* its index if every id has a chain */
-    if (guess < high && chains->list[guess].id == id)
+    uint64_t guess = chains->count ? (uint64_t)id - (uint64_t)chains->list[0].id : 0; /* if every id has a chain */
+    if (guess < chains->count && chains->list[guess].id == id)
         return chains->list[guess].stack;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (chains->list[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == chains->count || chains->list[low].id != id)
+    size_t found = BISECT(0, chains->count, i, chains->list[i].id < id);
+    if (found == chains->count || chains->list[found].id != id)
         return STACK_EMPTY;
-    *hint = low + 1;
-    return chains->list[low].stack;
+    *hint = found + 1;
+    return chains->list[found].stack;
 }

@@ -235,24 +235,12 @@ done:
 
 size_t thread_spans_from(const struct thread_spans *spans, int64_t thread, int64_t time_ns, size_t *behind)
 {
-    size_t low = 0, high = spans->count;
+    size_t first = BISECT(0, spans->count, i,
+                          spans->list[i].thread < thread ||
+                              (spans->list[i].thread == thread && spans->list[i].end_ns <= time_ns));
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct thread_span *span = &spans->list[middle];
-        if (span->thread < thread || (span->thread == thread && span->end_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (high = spans->count, *behind = low; *behind < high;) {
-        size_t middle = *behind + (high - *behind) / 2;
-        if (spans->list[middle].thread <= thread)
-            *behind = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    *behind = BISECT(first, spans->count, i, spans->list[i].thread <= thread);
+    return first;
 }
 
 /* ---- off the CPU ----------------------------------------------------------------------------------------------- */
@@ -382,16 +370,7 @@ static int64_t usual_distance(const struct stack_sample *samples, size_t count, 
 /* The first sample of this thread or, if it has none, of the next. */
 static size_t first_of(const struct stacks *stacks, int64_t thread)
 {
-    size_t low = 0, high = stacks->sample_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stacks->samples[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, stacks->sample_count, i, stacks->samples[i].thread < thread);
 }
 
 int stack_samples_distance(const struct stacks *stacks, int64_t thread, int64_t *out)

@@ -21,17 +21,10 @@ struct reading {
 /* The recorded step that holds a time, or `count`. */
 static size_t step_at(const struct reading *reading, int64_t time_ns)
 {
-    size_t low = 0, high = reading->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reading->steps[middle].start_ns <= time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    int is_inside = low && time_ns < reading->steps[low - 1].end_ns && reading->steps[low - 1].phase != STEP_TIMED;
-    return is_inside ? low - 1 : reading->count;
+    size_t after = BISECT(0, reading->count, i, reading->steps[i].start_ns <= time_ns);
+    int is_inside = after && time_ns < reading->steps[after - 1].end_ns &&
+                    reading->steps[after - 1].phase != STEP_TIMED;
+    return is_inside ? after - 1 : reading->count;
 }
 
 static int is_launch(const char *name)

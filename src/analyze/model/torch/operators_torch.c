@@ -285,16 +285,7 @@ free_order:
 /* The number of events before the time; or, with also_at, before it or at it. */
 static size_t count_before(const struct memory *memory, int64_t time, int also_at)
 {
-    size_t low = 0, high = memory->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (memory->times[middle] < time || (also_at && memory->times[middle] == time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BISECT(0, memory->count, i, memory->times[i] < time || (also_at && memory->times[i] == time));
 }
 
 static void attribute(struct operators *operators, struct memory *memory)

@@ -111,16 +111,8 @@ static void sort_meanings(struct meanings *meanings)
 static const struct meaning *find_meaning(const struct meanings *meanings, int64_t owner, int64_t handle, int64_t at_ns)
 {
     const struct meaning wanted = { owner, handle, at_ns, SIZE_MAX };
-    size_t low = 0, high = meanings->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_meanings(&meanings->list[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct meaning *found = low ? &meanings->list[low - 1] : NULL;
+    size_t after = BISECT(0, meanings->count, i, compare_meanings(&meanings->list[i], &wanted) <= 0);
+    const struct meaning *found = after ? &meanings->list[after - 1] : NULL;
     return found && found->owner == owner && found->handle == handle ? found : NULL;
 }
 

@@ -112,20 +112,13 @@ void coverage_free(struct coverage *coverage)
 /* ns before a moment that are covered. */
 static int64_t covered_before(const struct coverage *coverage, int64_t time_ns)
 {
-    size_t low = 0, high = coverage->count; /* the first stretch that begins at the moment or later */
+    size_t after = BISECT(0, coverage->count, i, coverage->stretches[i].start_ns < time_ns);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (coverage->stretches[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    if (!after)
         return 0;
-    const struct coverage_interval *last = &coverage->stretches[low - 1];
+    const struct coverage_interval *last = &coverage->stretches[after - 1];
     int64_t end = last->end_ns < time_ns ? last->end_ns : time_ns;
-    return saturating_add(coverage->before_ns[low - 1], saturating_subtract(end, last->start_ns));
+    return saturating_add(coverage->before_ns[after - 1], saturating_subtract(end, last->start_ns));
 }
 
 int64_t coverage_within(const struct coverage *coverage, int64_t from_ns, int64_t to_ns)

@@ -66,16 +66,9 @@ static int sort_events(struct efa_events *all)
 static size_t event_of(const struct efa_events *all, size_t row)
 {
     const int64_t id = all->data.values[DATA_EVENT][row], *ids = all->events.rows ? all->events.values[EVENT_ID] : NULL;
-    size_t low = 0, high = all->events.rows;
+    size_t first = BISECT(0, all->events.rows, i, ids[all->by_id[i]] < id);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ids[all->by_id[middle]] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < all->events.rows && ids[all->by_id[low]] == id ? all->by_id[low] : all->events.rows;
+    return first < all->events.rows && ids[all->by_id[first]] == id ? all->by_id[first] : all->events.rows;
 }
 
 static int rate_of(const struct efa_events *all, int64_t type, int64_t field)

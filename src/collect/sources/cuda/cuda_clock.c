@@ -30,19 +30,12 @@ static uint64_t ratio_of(const struct cuda_clock *clock, const struct clock_stre
 
 void cuda_clock_find(struct cuda_clock *clock, uint64_t ns)
 {
-    size_t low = 0, high = clock->map->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (ns >= begin_of(clock, middle))
-            low = middle;
-        else
-            high = middle;
-    }
-    const struct clock_stretch *stretch = &clock->map->stretches[low];
+    size_t at = BISECT(1, clock->map->count, i, ns >= begin_of(clock, i)) - 1;
+    const struct clock_stretch *stretch = &clock->map->stretches[at];
     clock->ratio = ratio_of(clock, stretch);
-    clock->from_ns = begin_of(clock, low);
+    clock->from_ns = begin_of(clock, at);
     clock->base_ns = stretch->time_ns;
-    clock->length_ns = (high < clock->map->count ? begin_of(clock, high) : UINT64_MAX) - clock->from_ns;
+    clock->length_ns = (at + 1 < clock->map->count ? begin_of(clock, at + 1) : UINT64_MAX) - clock->from_ns;
     if (ns < clock->from_ns) { /* before the first stretch: its line is extended back to CUPTI's zero */
         clock->base_ns -= (int64_t)((unsigned __int128)clock->from_ns * clock->ratio >> CUDA_RATIO_SHIFT);
         clock->length_ns = clock->from_ns;

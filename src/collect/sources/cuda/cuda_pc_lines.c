@@ -94,14 +94,7 @@ void cuda_function_lines_read(struct cuda_function_lines *lines, const struct cu
 
 const struct cuda_pc_line *cuda_function_line(const struct cuda_function_lines *lines, uint64_t offset)
 {
-    size_t low = 0, high = lines->count; /* the last row at or before the offset is before `high` */
+    size_t after = BISECT(0, lines->count, i, lines->list[i].offset <= offset);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->list[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && lines->list[low - 1].line ? &lines->list[low - 1] : NULL;
+    return after && lines->list[after - 1].line ? &lines->list[after - 1] : NULL;
 }

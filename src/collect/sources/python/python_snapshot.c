@@ -141,16 +141,10 @@ static int holds(const struct snapshot_span *span, uint64_t address, size_t size
 
 static struct snapshot_span *find(struct snapshot *snapshot, uint64_t address, size_t size)
 {
-    size_t first = snapshot->starts[snapshot->order], low = first, high = snapshot->starts[snapshot->order + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (snapshot->spans[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > first && holds(&snapshot->spans[low - 1], address, size))
-        return &snapshot->spans[low - 1];
+    size_t first = snapshot->starts[snapshot->order];
+    size_t after = BISECT(first, snapshot->starts[snapshot->order + 1], i, snapshot->spans[i].address <= address);
+    if (after > first && holds(&snapshot->spans[after - 1], address, size))
+        return &snapshot->spans[after - 1];
     for (size_t i = snapshot->starts[SNAPSHOT_ORDERS]; i < snapshot->count; i++)
         if (snapshot->spans[i].order == snapshot->order && holds(&snapshot->spans[i], address, size))
             return &snapshot->spans[i];
