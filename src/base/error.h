@@ -35,6 +35,22 @@ struct error {
 /* Fills err (which may be NULL) and returns code, so that "return error_set(…)" reads well. Preserves errno. */
 int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The same for short memory: "out of memory", or a sentence whose end the caller gives, such as "for the steps". The
+ * compiler sees that they do not return 0, so a condition can set the code of a goto:
+ *     if (!list && (code = error_no_memory(err)) != 0)
+ *         goto done; */
+static inline int error_no_memory(struct error *err)
+{
+    error_set(err, ERR_NO_MEMORY, "out of memory");
+    return ERR_NO_MEMORY;
+}
+
+static inline int error_short_memory(struct error *err, const char *end)
+{
+    error_set(err, ERR_NO_MEMORY, "not enough memory %s", end);
+    return ERR_NO_MEMORY;
+}
+
 /* The same, choosing the code from errno and ending the sentence with ": <strerror>". */
 int error_set_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

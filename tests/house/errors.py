@@ -23,7 +23,7 @@ FOLDERS = [
     "wasm",
 ]
 ASKS_FOR_SUCCESS = re.compile(r"\bcode == 0\b|!code\b|\bcode \? code\b|\bcode == ERR_OK\b|\berr->code == 0\b")
-OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_set")
+OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_(?:set|no_memory|short_memory)")
 
 
 def sources():

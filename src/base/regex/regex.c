@@ -270,7 +270,7 @@ struct regex *regex_compile(const char *pattern, size_t length, unsigned flags, 
         return regex;
     }
     if (code == ERR_NO_MEMORY)
-        error_set(err, ERR_NO_MEMORY, "out of memory");
+        error_no_memory(err);
     regex_free(regex);
     return NULL;
 }

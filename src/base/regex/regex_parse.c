@@ -586,7 +586,7 @@ int regex_parse(struct regex_program *program, struct regex_sets *sets, const ch
         return error_set(err, ERR_BAD_ARGUMENT, "it has more than %d bytes", REGEX_LONGEST);
     program->steps = malloc((REGEX_PARTS_MOST + 1) * sizeof *program->steps);
     if (!program->steps)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int code = read_all(&parser);
     if (code != 0)
         return code;
