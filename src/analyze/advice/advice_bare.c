@@ -68,7 +68,7 @@ static int usual_costs(const struct adviser *adviser, struct replay_edits *out, 
     if (code == 0)
         code = add_costs(&adviser->replay, operators, out);
     free(operators);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the bare step") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the bare step") : code;
 }
 
 /* ---- the multiple ---------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static int set_base(struct replay_edits *base, const struct replay_edits *usual,
     for (size_t i = 0; i < usual->count; i++)
         if (replay_edit_cut(base, usual->list[i].edge,
                             saturating_from_double((double)usual->list[i].cut_ns * multiple)) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the bare step");
+            return error_short_memory(err, "for the bare step");
     return 0;
 }
 

@@ -166,7 +166,7 @@ int advice_copies_read(struct advice_copies *copies, struct adviser *adviser, st
         goto done;
     if (list_copies(copies, adviser, &bytes) != 0 || find_operators(copies, &adviser->replay.events, &operators) != 0 ||
         find_runs(copies, adviser) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the copies");
+        code = error_short_memory(err, "for the copies");
 done:
     report_columns_free(&bytes);
     advice_operators_free(&operators);

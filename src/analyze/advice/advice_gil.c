@@ -161,11 +161,10 @@ int gil_waits_read(struct gil_waits *waits, struct report *report, struct error 
 
     if (code != 0 || !rounds.samples.rows)
         goto done;
-    if (arrange(&rounds) != 0 || add_rounds(waits, &holds, &rounds) != 0 ||
-        add_unsampled(waits, &holds, &rounds, report, err) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for the GIL");
+    if ((arrange(&rounds) != 0 || add_rounds(waits, &holds, &rounds) != 0 ||
+         add_unsampled(waits, &holds, &rounds, report, err) != 0) &&
+        (code = error_short_memory(err, "for the waits for the GIL")) != 0)
         goto done;
-    }
     if (waits->count)
         qsort(waits->list, waits->count, sizeof *waits->list, by_thread);
 done:

@@ -7,7 +7,7 @@
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+    return error_short_memory(err, "for the advice");
 }
 
 /* ---- savings --------------------------------------------------------------------------------------------------- */

@@ -325,11 +325,11 @@ int adviser_kernels(struct adviser *adviser, struct advice_kernels **out, struct
         return 0;
     struct advice_kernels *kernels = calloc(1, sizeof *kernels);
     if (!kernels)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        return error_short_memory(err, "for the kernels");
     *kernels = (struct advice_kernels){ .adviser = adviser, .works = OP_WORKS_NONE, .names.width = 2 };
     if ((code = read_kernels(kernels, err)) != 0) {
         free_kernels(kernels);
-        return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the kernels") : code;
+        return code == ERR_NO_MEMORY ? error_short_memory(err, "for the kernels") : code;
     }
     *out = adviser->kernels = kernels;
     adviser->free_kernels = free_kernels;
@@ -435,7 +435,7 @@ int advice_kernels_find(struct adviser *adviser, const struct advice_kernel_rule
     if (code != 0 || (code = adviser_kernels(adviser, &kernels, err)) != 0)
         goto free_groups;
     if (rule->add(&groups, kernels) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        code = error_short_memory(err, "for the kernels");
     else
         code = advice_groups_add(&groups, advice_least(adviser), rule->describe, err);
 free_groups:

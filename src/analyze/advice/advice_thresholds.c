@@ -27,7 +27,7 @@ int advice_thresholds_read(int64_t out[ADVICE_THRESHOLDS], const struct analysis
 
     request = request ? request : &none;
     advice_thresholds_usage(&usage, rule);
-    int code = text_failed(&usage) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+    int code = text_failed(&usage) ? error_no_memory(err)
                                    : options_check(rule->name, text_string(&usage), request, err);
     text_free(&usage);
     if (code != 0)

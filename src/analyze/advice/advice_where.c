@@ -52,7 +52,7 @@ int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struc
         return code;
     double *weight = calloc(places->keys.count + 1, sizeof *weight);
     if (!weight)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the places of advice");
+        return error_short_memory(err, "for the places of advice");
     for (size_t i = 0; i < edits->count; i += step) {
         uint32_t line = line_of(adviser, &edits->list[i]);
         if (line == NO_PLACE || line >= places->keys.count)
@@ -63,5 +63,5 @@ int advice_find_where(struct adviser *adviser, struct advice_cause *cause, struc
     free(weight);
     if (best != NO_PLACE)
         place_text(&cause->where, places, best);
-    return text_failed(&cause->where) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the places of advice") : 0;
+    return text_failed(&cause->where) ? error_short_memory(err, "for the places of advice") : 0;
 }

@@ -42,14 +42,12 @@ static int read_marks(struct marks *marks, struct report *report, struct error *
     marks->flags = calloc(frames.rows + 1, 1);
     for (size_t row = 0; marks->flags && row < frames.rows; row++) {
         uint32_t chain = keys_add(&marks->chains, &frames.values[ID][row]);
-        if (chain == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks of workers");
+        if (chain == NO_KEY && (code = error_short_memory(err, "for the stacks of workers")) != 0)
             break;
-        }
         marks->flags[chain] |= flag_of(report, frames.values[SYMBOL][row], frames.values[MODULE][row]);
     }
     if (!marks->flags)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks of workers");
+        code = error_short_memory(err, "for the stacks of workers");
     report_columns_free(&frames);
     return code;
 }
@@ -72,10 +70,9 @@ int advice_workers_read(struct advice_workers *workers, struct report *report, i
         int64_t time = samples.values[START][row];
         if (chain == NO_KEY || !(marks.flags[chain] & IN_LOOP) || time < start_ns || time > end_ns)
             continue;
-        if (keys_add(&threads, &samples.values[THREAD][row]) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the workers");
+        if (keys_add(&threads, &samples.values[THREAD][row]) == NO_KEY &&
+            (code = error_short_memory(err, "for the workers")) != 0)
             goto done;
-        }
         workers->samples++;
         workers->busy += !(marks.flags[chain] & IN_QUEUE);
     }

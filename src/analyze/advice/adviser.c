@@ -23,7 +23,7 @@ void advice_cause_free(struct advice_cause *cause)
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+    return error_short_memory(err, "for the advice");
 }
 
 /* ---- the adviser ----------------------------------------------------------------------------------------------- */

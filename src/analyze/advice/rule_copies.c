@@ -242,7 +242,7 @@ static int find_copies(struct adviser *adviser, struct error *err)
         (code = advice_pinned_rate(adviser, &copies.bytes, REPLAY_TO_GPU, &copies.pinned, err)) != 0)
         goto done;
     code = add_copies(&copies) == 0 ? advice_groups_add(&copies.groups, 0, describe, err)
-                                    : error_set(err, ERR_NO_MEMORY, "not enough memory for the copies");
+                                    : error_short_memory(err, "for the copies");
 done:
     report_columns_free(&copies.bytes);
     advice_copies_free(&copies.list);

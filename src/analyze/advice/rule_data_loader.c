@@ -189,10 +189,8 @@ static int find_data_loader(struct adviser *adviser, struct error *err)
     keep_loaders(&loaders);
     if ((code = judge_workers(&loaders, err)) != 0)
         goto done;
-    if (add_batches(&loaders) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the batches");
+    if (add_batches(&loaders) != 0 && (code = error_short_memory(err, "for the batches")) != 0)
         goto done;
-    }
     code = advice_groups_add(&loaders.groups, advice_least(adviser), describe, err);
 done:
     advice_operators_free(&loaders.operators);

@@ -59,10 +59,9 @@ static int find_garbage_collection(struct adviser *adviser, struct error *err)
         (code = thread_spans_read(&spans, adviser->report, &source, &all, err)) != 0)
         goto done;
     for (size_t i = 0; i < spans.count; i++)
-        if (add_collection(&groups, &spans.list[i]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the garbage collections");
+        if (add_collection(&groups, &spans.list[i]) != 0 &&
+            (code = error_short_memory(err, "for the garbage collections")) != 0)
             goto done;
-        }
     code = advice_groups_add(&groups, advice_least(adviser), describe, err);
 done:
     thread_spans_free(&spans);

@@ -43,7 +43,7 @@ static int read_breaks(struct graph_breaks *breaks, struct report *report, struc
                                              (int64_t[]){ row_int_or(&rows, MODULE, 0), row_int_or(&rows, LINE, 0) })
                                   : NO_KEY;
         if (line == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the graph breaks");
+            code = error_short_memory(err, "for the graph breaks");
         } else if (!breaks->list[line].count++) {
             breaks->list[line].symbol = row_int_or(&rows, SYMBOL, 0);
             breaks->list[line].reason = row_int_or(&rows, REASON, 0);

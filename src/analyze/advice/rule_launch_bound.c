@@ -247,7 +247,7 @@ free_cause:
     free(launches.launches);
     free(launches.spans);
     advice_cause_free(&launches.cause);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the launches") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the launches") : code;
 }
 
 ADVICE_RUN(launch_bound)

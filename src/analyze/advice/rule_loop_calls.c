@@ -84,10 +84,8 @@ static int find_loop_calls(struct adviser *adviser, struct error *err)
         return 0;
     if ((code = advice_groups_open(&groups, adviser, err)) != 0)
         goto free_groups;
-    if (add_calls(&groups) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls in the loop");
+    if (add_calls(&groups) != 0 && (code = error_short_memory(err, "for the calls in the loop")) != 0)
         goto free_groups;
-    }
     code = advice_groups_add(&groups, 0, describe, err);
 free_groups:
     advice_groups_free(&groups);

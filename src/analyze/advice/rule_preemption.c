@@ -120,10 +120,9 @@ static int find_preemption(struct adviser *adviser, struct error *err)
         (code = thread_names_read(&all.names, adviser->report, err)) != 0)
         goto done;
     for (size_t i = 0; i < all.pauses.count; i++)
-        if (add_pause(&all.groups, &all.pauses.list[i]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the context switches");
+        if (add_pause(&all.groups, &all.pauses.list[i]) != 0 &&
+            (code = error_short_memory(err, "for the context switches")) != 0)
             goto done;
-        }
     code = advice_groups_add(&all.groups, advice_least(adviser), describe, err);
 done:
     thread_names_free(&all.names);

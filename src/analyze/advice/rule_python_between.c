@@ -220,10 +220,8 @@ static int find_python_between(struct adviser *adviser, struct error *err)
         goto done;
     if ((code = keep_operators(&between.operators, err)) != 0)
         goto done;
-    if (add_threads(&between) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the times between launches");
+    if (add_threads(&between) != 0 && (code = error_short_memory(err, "for the times between launches")) != 0)
         goto done;
-    }
     code = advice_groups_add(&between.groups, advice_least(adviser), describe, err);
 done:
     gil_waits_free(&between.gil_waits);

@@ -68,10 +68,9 @@ static int read_compilations(struct compilations *all, struct report *report, st
                                            .end_ns = row_int(&rows, END) };
         if (compilation.kind < 0)
             continue;
-        if (array_reserve(&all->list, &all->room, all->count + 1, sizeof *all->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the compilations");
+        if (array_reserve(&all->list, &all->room, all->count + 1, sizeof *all->list) != 0 &&
+            (code = error_short_memory(err, "for the compilations")) != 0)
             break;
-        }
         all->list[all->count++] = compilation;
     }
     row_cursor_close(&rows);
@@ -140,10 +139,8 @@ static int find_recompilations(struct adviser *adviser, struct error *err)
         (code = read_compilations(&all, adviser->report, err)) != 0)
         goto done;
     for (size_t i = 0; i < all.count; i++)
-        if (add_compilation(&all, i) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the compilations");
+        if (add_compilation(&all, i) != 0 && (code = error_short_memory(err, "for the compilations")) != 0)
             goto done;
-        }
     code = advice_groups_add(&all.groups, 0, describe, err);
 done:
     free(all.list);

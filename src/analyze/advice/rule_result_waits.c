@@ -266,10 +266,8 @@ static int find_result_waits(struct adviser *adviser, struct error *err)
         (code = advice_copy_bytes(adviser, &waits.bytes, err)) != 0 ||
         (code = advice_pinned_rate(adviser, &waits.bytes, REPLAY_FROM_GPU, &waits.pinned, err)) != 0)
         goto done;
-    if (add_waits(&waits) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits");
+    if (add_waits(&waits) != 0 && (code = error_short_memory(err, "for the waits")) != 0)
         goto done;
-    }
     code = advice_groups_add(&waits.groups, 0, describe, err);
 done:
     free(waits.group_of);

@@ -157,10 +157,8 @@ static int find_slow_operators(struct adviser *adviser, struct error *err)
         (code = gil_waits_read(&slow.gil_waits, adviser->report, err)) != 0)
         goto done;
     keep_outermost_operators(&slow.operators);
-    if (add_operators(&slow) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    if (add_operators(&slow) != 0 && (code = error_short_memory(err, "for the operators")) != 0)
         goto done;
-    }
     code = advice_groups_add(&slow.groups, advice_least(adviser), describe, err);
 done:
     gil_waits_free(&slow.gil_waits);

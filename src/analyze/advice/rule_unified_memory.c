@@ -46,10 +46,9 @@ static int add_stalls(struct unified *unified, const char *table, struct error *
         uint32_t number = keys_find(&unified->adviser->replay.events.gpus, &gpu);
         if ((kind != UNIFIED_TO_DEVICE && kind != UNIFIED_TO_HOST) || number == NO_KEY)
             continue;
-        if (array_reserve(&unified->list, &unified->room, unified->count + 1, sizeof *unified->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for unified memory");
+        if (array_reserve(&unified->list, &unified->room, unified->count + 1, sizeof *unified->list) != 0 &&
+            (code = error_short_memory(err, "for unified memory")) != 0)
             break;
-        }
         unified->list[unified->count++] = (struct stall){ row_int(&rows, START), row_int(&rows, END),
                                                           (double)row_int_or(&rows, BYTES, 0), number };
     }
@@ -184,7 +183,7 @@ static int find_unified_memory(struct adviser *adviser, struct error *err)
         goto done;
     merge_stalls(&unified);
     code = add_kernels(&unified) == 0 ? advice_groups_add(&unified.groups, 0, describe, err)
-                                      : error_set(err, ERR_NO_MEMORY, "not enough memory for unified memory");
+                                      : error_short_memory(err, "for unified memory");
 done:
     free(unified.list);
     gpu_devices_free(&unified.devices);

@@ -113,7 +113,7 @@ int dlprof_read_details(struct dlprof *dlprof, struct error *err)
     if (code != 0)
         return code;
     if ((!flops.list && operators_nest(&flops.operators) != 0) || note_sequences(dlprof, &flops.operators) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
     flops_free(&flops);
     return code;
 }

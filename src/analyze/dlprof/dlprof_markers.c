@@ -164,7 +164,7 @@ int dlprof_read_markers(struct dlprof *dlprof, struct error *err)
     if (code != 0)
         return code;
     if (add_calls(dlprof, &ranges) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
     dlprof->is_marked = dlprof->call_count > 0;
     ranges_free(&ranges);
     return code;
@@ -209,7 +209,7 @@ int dlprof_read_domain(struct dlprof *dlprof, const char *domain, struct error *
         if (strcmp(name, domain) != 0 || (dlprof->call_count && range->thread == thread && range->start_ns < end_ns))
             continue;
         if (add_range(dlprof, range) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+            code = error_short_memory(err, "for the ranges");
         thread = range->thread;
         end_ns = range->end_ns;
     }

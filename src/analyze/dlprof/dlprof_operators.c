@@ -226,13 +226,13 @@ static int read_calls(struct reading *reading, struct error *err)
     int code;
 
     if (operators_nest(&reading->operators) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        return error_short_memory(err, "for the operators");
     if ((code = torch_frames_read(&reading->frames, &reading->operators, reading->dlprof->report, &all, err)) != 0)
         return code;
     reading->outermost = malloc((count + 1) * sizeof *reading->outermost);
     reading->forward = malloc((count + 1) * sizeof *reading->forward);
     if (!reading->outermost || !reading->forward || find_outermost(reading) != 0 || add_calls(reading) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
     torch_frames_free(&reading->frames);
     return code;
 }

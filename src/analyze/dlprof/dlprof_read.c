@@ -132,10 +132,8 @@ int dlprof_read(struct dlprof *dlprof, struct report *report, const struct dlpro
     int code;
 
     *dlprof = (struct dlprof){ .report = report };
-    if (dlprof_intern(dlprof, "", 0) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (dlprof_intern(dlprof, "", 0) != 0 && (code = error_no_memory(err)) != 0)
         goto free_dlprof;
-    }
     if ((code = read_begin(dlprof, err)) != 0 || (code = read_ops(dlprof, request, err)) != 0 ||
         (code = dlprof_read_works(dlprof, err)) != 0)
         goto free_dlprof;
@@ -145,10 +143,8 @@ int dlprof_read(struct dlprof *dlprof, struct report *report, const struct dlpro
                          "--trace=cuda,nvtx --pytorch=auto'");
         goto free_dlprof;
     }
-    if (request->is_simple && make_simple(dlprof) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (request->is_simple && make_simple(dlprof) != 0 && (code = error_no_memory(err)) != 0)
         goto free_dlprof;
-    }
     if ((code = dlprof_split(dlprof, request, err)) == 0)
         return 0;
 free_dlprof:

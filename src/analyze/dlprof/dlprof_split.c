@@ -195,7 +195,7 @@ static int split_by_steps(struct dlprof *dlprof, struct error *err)
         return code;
     for (size_t i = 0; i < steps.count && code == 0; i++)
         if (steps.list[i].process == steps.list[0].process && add_end(dlprof, steps.list[i].end_ns) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            code = error_no_memory(err);
     steps_free(&steps);
     return code;
 }
@@ -311,7 +311,7 @@ int dlprof_split(struct dlprof *dlprof, const struct dlprof_request *request, st
         goto no_memory;
     return 0;
 no_memory:
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    return error_short_memory(err, "for the operators");
 }
 
 int64_t dlprof_iteration_ns(const struct dlprof *dlprof, size_t iteration)

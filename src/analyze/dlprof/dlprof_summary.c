@@ -239,5 +239,5 @@ int dlprof_summary(struct dlprof *dlprof, const struct dlprof_maker *maker, stru
     if (fill_parts(dlprof, maker, out, &usage) == 0)
         return 0;
     dlprof_tables_free(out);
-    return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return error_no_memory(err);
 }

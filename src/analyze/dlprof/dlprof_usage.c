@@ -117,7 +117,7 @@ int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, s
     part.works = part.work_count ? dlprof->works + work : NULL;
     *usage = (struct dlprof_usage){ 0 };
     if (!cover.list)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = first; i <= last; i++)
         usage->wall_ns = saturating_add(usage->wall_ns, dlprof_iteration_ns(dlprof, i));
     fill(usage, dlprof, &part, &cover);

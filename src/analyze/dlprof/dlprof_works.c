@@ -152,7 +152,7 @@ static int read_works(struct joining *joining, struct error *err)
             return code;
         for (size_t row = 0; row < ops.count && code == 0; row++)
             if (add_work(joining, &ops, row, (enum gpu_kind)kind) != 0)
-                code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work on GPUs");
+                code = error_short_memory(err, "for the work on GPUs");
         gpu_free(&ops);
         if (code != 0)
             return code;
@@ -208,17 +208,13 @@ int dlprof_read_works(struct dlprof *dlprof, struct error *err)
         return code;
     if ((code = tensor_kernels_read(&joining.kernels, dlprof->report, err)) != 0)
         goto done;
-    if (own_calls(&joining) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    if (own_calls(&joining) != 0 && (code = error_short_memory(err, "for the CUDA calls")) != 0)
         goto done;
-    }
     if ((code = read_works(&joining, err)) != 0)
         goto done;
     intervals = malloc((joining.calls.count + dlprof->work_count + 1) * sizeof *intervals);
-    if (!intervals) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the times of operators");
+    if (!intervals && (code = error_short_memory(err, "for the times of operators")) != 0)
         goto done;
-    }
     add_cpu_times(&joining, intervals);
     add_gpu_times(dlprof, intervals);
 done:

@@ -321,7 +321,7 @@ static int read_listing(struct listing *listing, struct report *report, struct e
         return code;
     ranges_nest(&listing->layers);
     if (order_kernels(listing) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        return error_short_memory(err, "for the kernels");
     if (!listing->count)
         return error_set(err, ERR_NO_DATA,
                          "the report has no kernels; record them with 'tacho profile --trace=cuda,nvtx "

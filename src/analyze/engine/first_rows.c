@@ -138,7 +138,7 @@ int first_rows_find(struct first_rows *first, struct report *report, const struc
 
     *first = (struct first_rows){ 0 };
     if (!finding.heaps)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = report_scan(report, table, wish->columns, wish->column_count, NULL, look, &finding, err)) != 0)
         goto free_heaps;
     code = merge(first, finding.heaps, workers, wish->most);
@@ -146,7 +146,7 @@ free_heaps:
     for (size_t i = 0; i < workers; i++)
         free(finding.heaps[i].list);
     free(finding.heaps);
-    return code == ERR_NO_MEMORY ? error_set(err, ERR_NO_MEMORY, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }
 
 void first_rows_free(struct first_rows *first)

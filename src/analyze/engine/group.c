@@ -220,7 +220,7 @@ int groups_finish(struct groups *groups, void (*map)(void *context, struct group
     struct part *merged = &groups->parts[groups->workers];
 
     if (merge(groups, map, context) != 0 || find_medians(groups, merged) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
+        return error_short_memory(err, "to group the events");
     *out = merged->groups;
     *count = merged->count;
     return 0;

@@ -107,5 +107,5 @@ int one_job_check(struct report *report, struct error *err)
 free_jobs:
     intern_free(&jobs.names);
     free(jobs.reports);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }

@@ -140,7 +140,7 @@ static int read_rows(struct gathering *gathering, const struct analysis_request 
     int code = 0;
 
     if (!choices)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < gathering->count; i++)
         if (gathering->states[i] == PART_IS_READ)
             choices[count++].part = i;
@@ -200,7 +200,7 @@ int stored_partials_run(const struct analysis *analysis, struct report *set, con
     gathering.stored = calloc(gathering.count, sizeof *gathering.stored);
     gathering.partials = calloc(gathering.count + 1, sizeof *gathering.partials);
     if (!gathering.members || !gathering.states || !gathering.stored || !gathering.partials)
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
     else
         code = gather(&gathering, request, out, err);
     for (size_t i = 0; gathering.stored && i < gathering.count; i++)

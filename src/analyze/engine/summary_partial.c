@@ -117,9 +117,9 @@ int summary_partial_add(struct text *out, const struct summary_shape *shape, con
         put_texts(out, shape, &groups[i], context);
         put_figures(out, &groups[i].figures);
         if (put_numbers(out, &groups[i]) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the partial result");
+            return error_short_memory(err, "for the partial result");
     }
-    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "not enough memory for the partial result") : 0;
+    return text_failed(out) ? error_short_memory(err, "for the partial result") : 0;
 }
 
 /* Rows without a name and those whose name is empty are two groups of a set, which the bytes do not tell apart. */
@@ -229,7 +229,7 @@ static int get_groups(struct merging *merging, const struct analysis_partial *pa
     merging->numbers = 0;
     for (uint64_t i = 0; i < count && !cursor.failed; i++)
         if (get_group(merging, &cursor) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory to merge the groups");
+            return error_short_memory(err, "to merge the groups");
     if (cursor.failed || cursor.at != cursor.end)
         return error_set(err, ERR_CORRUPT, "a partial result is damaged");
     return 0;
@@ -262,7 +262,7 @@ static int make_table(struct merging *merging, const struct summary_shape *shape
     int code = 0;
 
     if (!groups)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to merge the groups");
+        return error_short_memory(err, "to merge the groups");
     for (size_t i = 0; i < merging->count; i++)
         if ((code = finish_group(&merging->list[i], i, &groups[i])) != 0) {
             error_set(err, code, "a partial result is damaged");

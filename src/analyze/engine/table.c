@@ -206,8 +206,7 @@ int table_hand_over(struct table *table, int code, struct table **out, struct er
 {
     if (code != 0) {
         table_delete(table);
-        return code == ERR_NO_MEMORY && err->code != code ? error_set(err, code, "not enough memory for the table")
-                                                          : code;
+        return code == ERR_NO_MEMORY && err->code != code ? error_short_memory(err, "for the table") : code;
     }
     *out = table;
     return 0;

@@ -315,7 +315,7 @@ static int choose_columns(struct joining *joining, struct error *err)
     struct error cause = { 0 };
 
     if (!tables)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < joining->part_count; i++)
         tables[i] = joining->parts[i].table;
     int code = diff_columns_choose(&joining->columns, tables, joining->part_count, joining->request->report, NULL,

@@ -22,7 +22,7 @@ const char *const finding_answer_names[FINDING_ANSWERS] = {
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+    return error_short_memory(err, "for the findings");
 }
 
 static void free_finding(struct finding *finding)

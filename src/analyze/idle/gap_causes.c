@@ -346,7 +346,7 @@ static int read_operators(struct gap_causes *causes, struct error *err)
     if (code != 0)
         goto free_operators;
     if (sort_out(causes, &operators.spans, layer_of_operator) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
 free_operators:
     advice_operators_free(&operators);
     return code;
@@ -396,7 +396,7 @@ static int read_samples(struct gap_causes *causes, struct error *err)
     code = 0;
 no_memory:
     if (code != 0)
-        error_set(err, code, "not enough memory for the samples");
+        error_short_memory(err, "for the samples");
 done:
     free(seen);
     thread_spans_free(&spans);
@@ -416,10 +416,9 @@ static int read_gil(struct gap_causes *causes, struct error *err)
         const struct thread_span span = {
             .thread = wait->thread, .start_ns = wait->start_ns, .end_ns = wait->end_ns, .other = wait->holder
         };
-        if (thread_spans_add(&causes->layers[LAYER_GIL], &span) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for the GIL");
+        if (thread_spans_add(&causes->layers[LAYER_GIL], &span) != 0 &&
+            (code = error_short_memory(err, "for the waits for the GIL")) != 0)
             goto free_waits;
-        }
     }
 free_waits:
     gil_waits_free(&waits);
@@ -477,7 +476,7 @@ int gap_causes_open(struct gap_causes *causes, struct report *report, const stru
         (!places && (code = places_open(&causes->own_places, report, err)) != 0))
         return code;
     if (index_events(causes) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     return read_layers(causes, err);
 }
 

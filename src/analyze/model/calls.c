@@ -135,7 +135,7 @@ int calls_read(struct calls *calls, struct report *report, struct error *err)
     calls->name = calls->columns.values[CALL_NAME];
     if (calls->count && make_index(calls) != 0) {
         calls_free(calls);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to match CUDA calls with their GPU work");
+        return error_short_memory(err, "to match CUDA calls with their GPU work");
     }
     return 0;
 }

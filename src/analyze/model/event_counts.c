@@ -224,10 +224,9 @@ static int count_processes(struct report *report, uint64_t *count, struct error 
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0) }) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        if (keys_add(&keys, (int64_t[]){ row_int_or(&rows, 0, 0) }) == NO_KEY &&
+            (code = error_short_memory(err, "for the processes")) != 0)
             goto done;
-        }
     *count = keys.count;
 done:
     keys_free(&keys);

@@ -57,7 +57,7 @@ int executions_read(struct executions *executions, struct report *report, const 
     if (option_given(request, "nvtx-name") && (code = launch_ranges_read(&executions->ranges, report, err)) != 0)
         goto close_filter;
     if (join(executions, &filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to match kernels with their launches");
+        code = error_short_memory(err, "to match kernels with their launches");
 close_filter:
     filter_close(&filter);
     return code;

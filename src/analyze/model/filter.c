@@ -14,7 +14,7 @@ int filter_open(struct filter *filter, struct report *report, const struct analy
         return 0;
     filter->calls = malloc(sizeof *filter->calls);
     if (!filter->calls)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return calls_read(filter->calls, report, err);
 }
 

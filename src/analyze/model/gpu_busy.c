@@ -201,9 +201,9 @@ static int scan_lane(struct walk *walk, const char *name, struct error *err)
     lane->table = name;
     lane->pieces = malloc(report_chunk_count(table) * sizeof *lane->pieces);
     if (!lane->start || !lane->end || !lane->place || !lane->row || !lane->pieces)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     int code = report_scan(walk->report, table, wanted, column_count, walk->filter.span, visit, walk, err);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the GPU work") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the GPU work") : code;
 }
 
 /* ---- stretches of all chunks together -------------------------------------------------------------------------- */
@@ -436,7 +436,7 @@ static int read_all(struct walk *walk, const struct analysis_request *request, s
     if ((code = filter_open(&walk->filter, walk->report, request, err)) != 0)
         return code;
     if (prepare(walk) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     if ((code = gpu_devices_read(&walk->devices, walk->report, err)) != 0 ||
         (code = step_pauses_read(&walk->pauses, walk->report, err)) != 0)
         return code;
@@ -446,7 +446,7 @@ static int read_all(struct walk *walk, const struct analysis_request *request, s
             return code;
     }
     if (join_stretches(walk) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     if (busy->device_count)
         qsort(busy->devices, busy->device_count, sizeof *busy->devices, by_gpu);
     return 0;

@@ -163,10 +163,9 @@ int launch_ranges_read(struct launch_ranges *out, struct report *report, struct 
         (code = gpu_read(&kernels, report, GPU_KERNEL, NULL, err)) != 0 ||
         (code = calls_read(&calls, report, err)) != 0)
         goto done;
-    if (name_kernels(&naming, &kernels, &calls) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to find the ranges of the kernels");
+    if (name_kernels(&naming, &kernels, &calls) != 0 &&
+        (code = error_short_memory(err, "to find the ranges of the kernels")) != 0)
         goto done;
-    }
     if (table && table->rows != kernels.count)
         out->count = 0; /* rows of damaged chunks are missing: better no ranges than those of other kernels */
 done:

@@ -52,7 +52,7 @@ int nvtx_domains_read(struct nvtx_domains *domains, struct report *report, struc
         struct report_chunk chunk = report_chunk_at(table, i);
         code = report_scan_rows(report, table, columns, NVTX_COLUMNS, chunk.first_row, chunk.rows, visit, domains, err);
         if (code == ERR_NO_MEMORY)
-            return error_set(err, code, "not enough memory for the domains");
+            return error_short_memory(err, "for the domains");
         if (code != 0)
             return code;
     }

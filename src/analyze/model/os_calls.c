@@ -266,11 +266,11 @@ int os_calls_read(struct os_calls *calls, struct report *report, const struct os
     for (int i = 0; i < COLUMNS; i++)
         columns[i] = report_column(table, names[i]);
     if (!(scan.found = calloc((size_t)workers, sizeof *scan.found)))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+        return error_short_memory(err, "for the calls of threads");
     if ((code = report_scan(report, table, columns, COLUMNS, filter->span, visit, &scan, err)) != 0)
         goto done;
     if (join_found(calls, scan.found, workers) != 0 || put_in_order(calls) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+        code = error_short_memory(err, "for the calls of threads");
 done:
     for (int worker = 0; worker < workers; worker++) {
         free(scan.found[worker].list);

@@ -158,9 +158,7 @@ int ranges_read_named(struct ranges *ranges, struct report *report, int styles, 
     nvtx_domains_free(&reading.domains);
     free(reading.ends);
     free(reading.order);
-    if (code != 0)
-        return error_set(err, code, "not enough memory for the ranges");
-    return 0;
+    return code != 0 ? error_short_memory(err, "for the ranges") : 0;
 }
 
 void ranges_free(struct ranges *ranges)

@@ -64,10 +64,8 @@ static int read_ranges(struct walk *walk, struct report *report, struct error *e
     if ((code = row_cursor_open(&rows, report, "TACHO_RANGE", names, err)) != 0)
         return code;
     walk->on = calloc(rows.columns.rows + 1, sizeof *walk->on);
-    if (!walk->on) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!walk->on && (code = error_no_memory(err)) != 0)
         goto close_rows;
-    }
     while (row_cursor_next(&rows))
         walk->on[walk->on_count++] = (struct stretch){ row_int(&rows, START), row_int_or(&rows, END, INT64_MAX) };
     if (!walk->on_count)
@@ -159,10 +157,8 @@ static int read_lifetimes(struct walk *walk, struct report *report, struct error
     while (row_cursor_next(&rows)) {
         struct sched_thread *thread = find_thread(walk, row_int(&rows, THREAD));
         int64_t start = row_int(&rows, START), end = row_int_or(&rows, END, INT64_MIN);
-        if (!thread) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (!thread && (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         thread->start_ns = start < thread->start_ns ? start : thread->start_ns;
         thread->end_ns = end > thread->end_ns ? end : thread->end_ns;
     }
@@ -256,7 +252,7 @@ static int read_switches(struct walk *walk, struct report *report, struct error 
     for (size_t row = 0; order && row < columns.rows; row++)
         order[row] = (uint32_t)row;
     if (!order || walk_threads(walk, &columns, order) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the context switches");
+        code = error_short_memory(err, "for the context switches");
 done:
     free(order);
     report_columns_free(&columns);
@@ -302,10 +298,8 @@ static int read_sums(struct walk *walk, struct report *report, struct error *err
         return code;
     while (row_cursor_next(&rows)) {
         struct sched_thread *thread = find_thread(walk, row_int(&rows, ID));
-        if (!thread) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (!thread && (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         thread->queue_ns = row_int(&rows, QUEUE_NS);
         if (thread->has_switches)
             share_queue(thread);
@@ -335,10 +329,8 @@ static int read_loads(struct walk *walk, struct report *report, struct error *er
         if (!span_overlaps(walk->filter.span, row_int(&rows, TIME), row_int(&rows, TIME)))
             continue;
         struct sched_cpu *cpu = find_cpu(walk, row_int(&rows, CPU_NUMBER));
-        if (!cpu) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (!cpu && (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         if (!cpu->has_load) {
             cpu->has_load = 1;
             cpu->first_busy_ns = row_int(&rows, BUSY_NS);

@@ -111,10 +111,9 @@ static int find_children(struct steps *steps, struct report *report, struct erro
     for (size_t row = 0; row < rows.rows; row++) {
         int64_t process = rows.values[PROCESS][row];
         const struct step_process *found = own_steps(steps, process) ? NULL : nearest_ancestor(steps, &rows, process);
-        if (found && add_process(steps, (struct step_process){ process, found->first, found->count }) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (found && add_process(steps, (struct step_process){ process, found->first, found->count }) != 0 &&
+            (code = error_short_memory(err, "for the steps")) != 0)
             goto free_rows;
-        }
     }
     if (steps->process_count)
         qsort(steps->processes, steps->process_count, sizeof *steps->processes, by_process);
@@ -129,7 +128,7 @@ int steps_arrange(struct steps *steps, struct report *report, struct error *err)
         qsort(steps->list, steps->count, sizeof *steps->list, by_place);
     drop_inner(steps);
     if (find_own(steps) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     return find_children(steps, report, err);
 }
 

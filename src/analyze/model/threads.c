@@ -47,10 +47,9 @@ static int add_thread_names(struct thread_names *names, struct report *report, c
     while (row_cursor_next(&rows)) {
         if (row_is_null(&rows, NAME))
             continue;
-        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         names->list[names->count] = (struct thread_name){
             .thread = row_int(&rows, THREAD),
             .name = row_int(&rows, NAME),
@@ -141,10 +140,9 @@ int thread_lives_read(struct thread_lives *lives, struct report *report, struct 
     if ((code = row_cursor_open(&rows, report, "TACHO_THREAD", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        if (array_reserve(&lives->list, &lives->room, lives->count + 1, sizeof *lives->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the threads");
+        if (array_reserve(&lives->list, &lives->room, lives->count + 1, sizeof *lives->list) != 0 &&
+            (code = error_short_memory(err, "for the threads")) != 0)
             goto close_rows;
-        }
         lives->list[lives->count++] = (struct thread_life){ row_int(&rows, THREAD), row_int(&rows, START),
                                                             row_int_or(&rows, END, INT64_MAX) };
     }
@@ -198,10 +196,9 @@ static int add_process_names(struct process_names *names, struct report *report,
     while (row_cursor_next(&rows)) {
         if (row_is_null(&rows, PROCESS) || row_is_null(&rows, NAME))
             continue;
-        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (array_reserve(&names->list, &names->room, names->count + 1, sizeof *names->list) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         int64_t process = row_int(&rows, PROCESS);
         size_t at = row_int_or(&rows, IMAGE, 0) > 0 ? find_process(names, first, process) : names->count;
         names->list[at] = (struct process_name){ process, row_int(&rows, NAME) };

@@ -44,10 +44,9 @@ int timed_steps_read(struct timed_steps *steps, struct report *report, struct er
     if (code != 0)
         return code;
     while (row_cursor_next(&rows)) {
-        if (array_reserve(&steps->list, &steps->room, steps->count + 1, sizeof *steps->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (array_reserve(&steps->list, &steps->room, steps->count + 1, sizeof *steps->list) != 0 &&
+            (code = error_short_memory(err, "for the steps")) != 0)
             goto close_rows;
-        }
         steps->list[steps->count++] = (struct timed_step){
             .thread = row_int_or(&rows, THREAD, 0),
             .start_ns = row_int(&rows, START),
@@ -105,7 +104,7 @@ int timed_steps_settle(struct timed_steps *steps, struct error *err)
     }
     steps->count = kept;
     if (median_traced(steps, &median_ns) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     for (size_t i = 0; i < steps->count; i++) {
         struct timed_step *step = &steps->list[i];
         if (step->phase == STEP_TRACED && saturating_duration(step->start_ns, step->end_ns) / STEP_FAR_OFF > median_ns)
@@ -142,10 +141,9 @@ int step_pauses_read(struct step_pauses *pauses, struct report *report, struct e
         for (end = first + 1; end < steps.count && steps.list[end].thread == step->thread &&
                               (steps.list[end].phase == STEP_TIMED) == (step->phase == STEP_TIMED);)
             end++;
-        if (step->phase == STEP_TIMED && add_pause(pauses, step, &steps.list[end - 1]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (step->phase == STEP_TIMED && add_pause(pauses, step, &steps.list[end - 1]) != 0 &&
+            (code = error_short_memory(err, "for the steps")) != 0)
             goto free_steps;
-        }
     }
 free_steps:
     timed_steps_free(&steps);

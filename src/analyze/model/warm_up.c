@@ -49,7 +49,7 @@ int steps_mark_warm_up(struct steps *steps, struct error *err)
     int64_t *durations = malloc((steps->count + 1) * 3 * sizeof *durations);
 
     if (!durations)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     for (size_t p = 0; p < steps->process_count; p++) {
         const struct step_process *own = &steps->processes[p];
         struct step *list = &steps->list[own->first];

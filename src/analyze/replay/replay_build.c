@@ -480,7 +480,7 @@ int replay_build(struct replay *replay, const struct report *report, struct erro
     if (build_graph(replay, report) == 0)
         return 0;
     replay_free(replay);
-    return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+    return error_short_memory(err, "to replay the report");
 }
 
 void replay_free(struct replay *replay)

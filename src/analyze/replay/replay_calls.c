@@ -170,7 +170,7 @@ int replay_calls_read(struct replay_events *events, struct report *report, struc
         return code;
     return arrange_calls(events) == 0 && find_purposes(events, report) == 0
                ? 0
-               : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+               : error_short_memory(err, "for the CUDA calls");
 }
 
 void replay_rows_free(struct replay_events *events)

@@ -14,7 +14,7 @@ uint32_t replay_edge_to(const struct replay *replay, uint32_t point, enum replay
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory to change the replay");
+    return error_short_memory(err, "to change the replay");
 }
 
 int replay_drop_waits(const struct replay *replay, int (*choose)(void *context, const struct replay_call *call),

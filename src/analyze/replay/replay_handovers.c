@@ -159,7 +159,7 @@ int replay_handovers_find(struct replay_events *events, struct report *report, s
     if (keep_waits(&handovers) == 0)
         goto done;
 no_memory:
-    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+    code = error_short_memory(err, "for the calls of threads");
 done:
     free(handovers.by_start);
     free(handovers.by_end);

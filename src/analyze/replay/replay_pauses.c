@@ -159,10 +159,9 @@ static int find_processes(struct judge *judge, const char *table, struct keys *p
         return code;
     while (row_cursor_next(&rows)) {
         int64_t process = global_process(row_int_or(&rows, 0, 0));
-        if (process != last && keys_add(processes, &process) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        if (process != last && keys_add(processes, &process) == NO_KEY &&
+            (code = error_short_memory(err, "for the processes")) != 0)
             goto close_rows;
-        }
         last = process;
     }
 close_rows:
@@ -240,12 +239,10 @@ int replay_pauses_read(struct replay_pause *pauses, size_t count, const struct r
                        struct report *report, struct error *err)
 {
     struct judge judge = { .pauses = pauses, .events = events, .report = report, .threads.width = 1 };
-    int code = open_judge(&judge, count);
+    int code;
 
-    if (code != 0) {
-        error_set(err, code, "not enough memory for the calls of threads");
+    if (open_judge(&judge, count) != 0 && (code = error_short_memory(err, "for the calls of threads")) != 0)
         goto done;
-    }
     if ((code = read_waits(&judge, count, err)) != 0)
         goto done;
     for (size_t i = 0; i < COUNT_OF(sources); i++)

@@ -58,7 +58,7 @@ static int run(struct replay *replay, const struct replay_edits *const *lists, i
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory to replay the report");
+    return error_short_memory(err, "to replay the report");
 }
 
 int replay_run(struct replay *replay, const struct replay_edits *const *lists, struct replay_result *out,

@@ -109,7 +109,7 @@ int replay_steps(struct replay *replay, const struct steps *steps, struct replay
     if (!list || !last || find_steps_of_calls(replay, steps) != 0) {
         free(list);
         free(last);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     }
     for (size_t i = 0; i < steps->count; i++)
         steady += !steps->list[i].is_warm_up;

@@ -542,7 +542,7 @@ int replay_waits_find(struct replay_events *events, struct report *report, struc
     find_full_queues(events);
     goto done;
 no_memory:
-    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of CUDA calls");
+    code = error_short_memory(err, "for the waits of CUDA calls");
 done:
     close_sweep(&sweep);
     return code;

@@ -162,7 +162,7 @@ static int read_table(struct reading *reading, struct report *report, int table,
     if (reserve(reading, reading->count + reading->ops.count) != 0 || add_rows(reading, table) != 0 ||
         (table == REPLAY_COPY && find_engines(reading->events, &reading->ops) != 0) ||
         ((table == REPLAY_COPY || table == REPLAY_FILL) && find_memory(reading->events, &reading->ops, table) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        code = error_short_memory(err, "for the GPU work");
     reading->events->first_at[table + 1] = (uint32_t)reading->count;
     gpu_free(&reading->ops);
     return code;
@@ -227,10 +227,8 @@ static int find_full(struct replay_events *events, struct report *report, struct
         (code = columns_read(report, gpu_busy_tables[REPLAY_KERNEL], names, 3, &grid, err)) != 0)
         return code;
     events->is_full = malloc(kernels + 1);
-    if (!events->is_full) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    if (!events->is_full && (code = error_short_memory(err, "for the GPU work")) != 0)
         goto free_grid;
-    }
     for (size_t row = 0; row < kernels; row++) {
         int64_t blocks = 1;
         for (size_t c = 0; c < 3; c++)
@@ -253,7 +251,7 @@ static int read_works(struct reading *reading, struct report *report, struct err
         if ((code = read_table(reading, report, table, err)) != 0)
             return code;
     if (arrange_works(reading) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     return events->has_shared_gpu ? find_full(events, report, err) : 0;
 }
 

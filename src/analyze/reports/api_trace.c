@@ -88,7 +88,7 @@ static int open_trace(struct api_trace *trace, struct report *report, const stru
     if ((code = thread_names_read(&trace->threads, report, err)) != 0)
         return code;
     columns_fill_nulls(&trace->columns, THREAD, 0);
-    return sort_calls(trace) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory to sort the calls");
+    return sort_calls(trace) == 0 ? 0 : error_short_memory(err, "to sort the calls");
 }
 
 static void close_trace(struct api_trace *trace)

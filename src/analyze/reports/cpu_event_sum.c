@@ -40,10 +40,9 @@ static int read_requests(struct counter_totals *totals, struct report *report, s
 
     if (code != 0)
         return code;
-    if (!(totals->list = calloc(rows.columns.rows + 1, sizeof *totals->list))) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
+    if (!(totals->list = calloc(rows.columns.rows + 1, sizeof *totals->list)) &&
+        (code = error_short_memory(err, "for the counters")) != 0)
         goto close_rows;
-    }
     while (row_cursor_next(&rows))
         if (!row_is_null(&rows, NAME))
             totals->list[totals->count++] = (struct counter_total){ .request = row_int(&rows, ID),
@@ -93,10 +92,9 @@ static int read_times(struct reading_times *times, struct counter_totals *totals
 
     if (code != 0)
         return code;
-    if (!(times->list = malloc((events.columns.rows + 1) * sizeof *times->list))) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
+    if (!(times->list = malloc((events.columns.rows + 1) * sizeof *times->list)) &&
+        (code = error_short_memory(err, "for the counters")) != 0)
         goto close_events;
-    }
     while (row_cursor_next(&events)) {
         struct report_span span = { row_int(&events, START), row_int(&events, END) };
         totals->first_ns = events.row == 0 || span.from_ns < totals->first_ns ? span.from_ns : totals->first_ns;
@@ -105,10 +103,8 @@ static int read_times(struct reading_times *times, struct counter_totals *totals
             continue;
         size_t known = times->ids.count;
         uint32_t key = keys_add(&times->ids, &(int64_t){ row_int(&events, COUNTER) });
-        if (key == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the counters");
+        if (key == NO_KEY && (code = error_short_memory(err, "for the counters")) != 0)
             goto close_events;
-        }
         if (key == known)
             times->list[key] = span;
     }

@@ -99,10 +99,9 @@ static int read_devices(struct gpu_trace *trace, struct error *err)
         goto done;
     if ((code = columns_read(trace->report, "TARGET_INFO_CUDA_DEVICE", device_columns, 3, &devices, err)) != 0)
         goto done;
-    if (!(trace->devices = malloc((devices.rows + gpus.rows + 1) * sizeof *trace->devices))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!(trace->devices = malloc((devices.rows + gpus.rows + 1) * sizeof *trace->devices)) &&
+        (code = error_no_memory(err)) != 0)
         goto done;
-    }
     for (size_t row = 0; row < devices.rows; row++)
         trace->devices[trace->device_count++] = (struct device_name){ devices.values[2][row], devices.values[1][row],
                                                                       gpu_name(&gpus, devices.values[0][row]) };

@@ -218,7 +218,7 @@ static int cuda_kern_exec_sum(struct report *report, const struct analysis_reque
     if (code != 0)
         goto done;
     if (!table || fill_table(&summary, table) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the launches");
+        code = error_short_memory(err, "to group the launches");
 done:
     summary_free(&summary);
     return table_hand_over(table, code, out, err);

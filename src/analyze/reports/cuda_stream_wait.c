@@ -177,7 +177,7 @@ static int work_read(struct stream_work *work, struct report *report, const stru
         work->count += work->ops[kind].count;
         work->first[kind + 1] = work->count;
     }
-    return put_in_order(work) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+    return put_in_order(work) == 0 ? 0 : error_short_memory(err, "for the GPU work");
 }
 
 static void work_free(struct stream_work *work)
@@ -243,7 +243,7 @@ static int read_waits(struct wait_join *join, struct error *err)
         return code;
     if (join->events.rows)
         columns_fill_nulls(&join->events, EVENT_PROCESS, 0);
-    return index_events(join) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA events");
+    return index_events(join) == 0 ? 0 : error_short_memory(err, "for the CUDA events");
 }
 
 /* Whether a row is a wait of a stream for an event. nsys writes some rows of this type without an event. */

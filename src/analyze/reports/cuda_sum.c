@@ -185,7 +185,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
     if ((code = event_summarize(report, request, &summary, &table, err)) != 0)
         goto done;
     if (labels.failed)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of the calls");
+        code = error_short_memory(err, "for the names of the calls");
 done:
     cuda_labels_free(&labels);
     return table_hand_over(table, code, out, err);

@@ -191,7 +191,7 @@ static int scan_sources(struct report *report, const struct analysis_request *re
         choose_columns(scan, table);
         int code = report_scan(report, table, scan->columns, scan->column_count, request->span, visit, scan, err);
         if (code == ERR_NO_MEMORY)
-            return error_set(err, code, "not enough memory to group the events");
+            return error_short_memory(err, "to group the events");
         if (code != 0)
             return code;
     }
@@ -207,7 +207,7 @@ int event_summarize(struct report *report, const struct analysis_request *reques
     int code;
 
     if (!scan.groups)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to group the events");
+        return error_short_memory(err, "to group the events");
     if ((code = filter_open(&scan.filter, report, request, err)) != 0)
         goto done;
     if ((code = scan_sources(report, request, summary, &scan, err)) != 0)

@@ -224,7 +224,7 @@ static int add_gap(struct idle_summary *idle, const struct gpu_busy_gap *gap, st
     if (code != 0)
         return code;
     find_launch(&stretch, rows, gap->row, calls);
-    return add_stretch(idle, &stretch) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+    return add_stretch(idle, &stretch) == 0 ? 0 : error_short_memory(err, "for the gaps");
 }
 
 static int add_gaps(struct idle_summary *idle, const struct analysis_request *request, int64_t least_ns,
@@ -306,10 +306,9 @@ static int add_threads(struct idle_summary *idle, const char *wanted, const stru
     if (code != 0)
         goto free_names;
     for (int cause = IDLE_SYNC; cause < IDLE_UNKNOWN; cause++)
-        if (add_layer(idle, &idle->layers.spans[cause], &names, wanted) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the threads");
+        if (add_layer(idle, &idle->layers.spans[cause], &names, wanted) != 0 &&
+            (code = error_short_memory(err, "for the threads")) != 0)
             goto free_names;
-        }
     if (!idle->stretch_count)
         code = error_set(err, ERR_NO_DATA, "the report has no thread '%s'", wanted);
     for (size_t i = 0; i < idle->stretch_count && span; i++) {
@@ -429,7 +428,7 @@ int gpu_idle_detail(struct report *report, const struct analysis_request *reques
         columns[CELL_OWNER].name = "TID";
     table = table_new(columns, CELLS);
     if (!table || fill(table, &idle) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the causes");
+        code = error_short_memory(err, "for the causes");
 done:
     idle_free(&idle);
     return table_hand_over(table, code, out, err);

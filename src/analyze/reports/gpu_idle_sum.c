@@ -187,7 +187,7 @@ int gpu_idle_sum_of(struct report *report, const struct analysis_request *reques
         goto done;
     table = table_new(columns, IDLE_COLUMNS);
     if (!table || fill(table, &idle) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the causes");
+        code = error_short_memory(err, "for the causes");
 done:
     gap_causes_close(&idle.causes);
     gpu_busy_free(&idle.busy);

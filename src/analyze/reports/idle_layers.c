@@ -40,7 +40,7 @@ static int read_calls(struct idle_layers *layers, const struct filter *filter, s
         if (!last_waits)
             calls->list[kept++] = calls->list[i];
         else if (thread_spans_add(syncs, &calls->list[i]) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+            return error_short_memory(err, "for the calls of threads");
     }
     calls->count = kept;
     return 0;
@@ -75,7 +75,7 @@ static int read_samples(struct idle_layers *layers, const struct filter *filter,
         if ((code = stacks_read_samples(samples[i].stacks, samples[i].source, STACKS_WITH_LINES, filter, err)) != 0)
             return code;
         if (thread_spans_samples(samples[i].spans, samples[i].stacks) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+            return error_short_memory(err, "for the samples");
     }
     return 0;
 }
@@ -129,7 +129,7 @@ int idle_layers_read(struct idle_layers *layers, struct report *report, const st
             thread_spans_keep_outermost(&layers->spans[cause]);
     if (thread_spans_keep_innermost(&layers->spans[IDLE_PYTHON_CALL]) != 0 ||
         thread_spans_keep_innermost(&layers->spans[IDLE_RANGE]) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        return error_short_memory(err, "for the ranges");
     return 0;
 }
 

@@ -127,16 +127,15 @@ int gpu_projection_read(struct gpu_projection *projection, struct report *report
         keep_domain(&projection->ranges, report, domain);
     if ((code = calls_read(&projection->calls, report, err)) != 0)
         goto done;
-    if (!(by_call = malloc((projection->calls.count + 1) * sizeof *by_call))) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+    if (!(by_call = malloc((projection->calls.count + 1) * sizeof *by_call)) &&
+        (code = error_short_memory(err, "for the calls")) != 0)
         goto done;
-    }
     for (size_t i = 0; i < projection->calls.count; i++)
         by_call[i] = LAUNCH_RUN_NO_WORK;
     if ((code = add_ops(projection, by_call, &filter, err)) != 0)
         goto done;
     if (sort_launches(projection, by_call) != 0 || project(projection, by_call) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges");
+        code = error_short_memory(err, "to project the ranges");
 done:
     free(by_call);
     filter_close(&filter);

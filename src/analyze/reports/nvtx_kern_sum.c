@@ -275,7 +275,7 @@ static int nvtx_kern_sum(struct report *report, const struct analysis_request *r
     if ((code = ranges_read(&summary.ranges, report, RANGE_PUSHPOP | RANGE_STARTEND, &everything, err)) != 0)
         goto done;
     if (!table || fill_table(&summary, table) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the kernels");
+        code = error_short_memory(err, "to group the kernels");
 done:
     summary_free(&summary);
     return table_hand_over(table, code, out, err);

@@ -128,7 +128,7 @@ static int nvtx_pushpop_trace(struct report *report, const struct analysis_reque
         goto done;
     ranges_nest(&trace.ranges);
     if (!table || fill_table(&trace, table) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        code = error_short_memory(err, "for the ranges");
 done:
     filter_close(&filter);
     ranges_free(&trace.ranges);

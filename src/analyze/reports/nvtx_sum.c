@@ -168,7 +168,7 @@ static int summarize(struct report *report, const struct analysis_request *reque
         goto done;
     code = group_ranges(&scan, report, err);
     if (code == ERR_NO_MEMORY)
-        error_set(err, code, "not enough memory to group the ranges");
+        error_short_memory(err, "to group the ranges");
     if (code != 0)
         goto done;
     if (scan.open_count)
@@ -176,10 +176,8 @@ static int summarize(struct report *report, const struct analysis_request *reque
     nvtx_domains_sort(&scan.domains);
     if ((code = groups_finish(scan.groups, name_group, &scan, &groups, &count, err)) != 0)
         goto done;
-    if (scan.fold.failed) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of ranges");
+    if (scan.fold.failed && (code = error_short_memory(err, "for the names of ranges")) != 0)
         goto done;
-    }
     code = summary_deliver(request, shape, groups, count, &labels, out, err);
 done:
     filter_close(&scan.filter);

@@ -65,10 +65,9 @@ static int count_samples(struct report *report, const struct filter *filter, str
         if (!filter_thread(filter, thread, start, start))
             continue;
         uint32_t number = keys_add(threads, &thread);
-        if (number == NO_KEY || array_reserve_zeroed(out, &room, number + 1u, sizeof **out) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory to count the samples");
+        if ((number == NO_KEY || array_reserve_zeroed(out, &room, number + 1u, sizeof **out) != 0) &&
+            (code = error_short_memory(err, "to count the samples")) != 0)
             goto close_rows;
-        }
         struct gil_samples *samples = &(*out)[number];
         samples->count++;
         samples->gil[gil == HOLDS || gil == WAITS ? gil : NEITHER]++;

@@ -121,10 +121,8 @@ static int read_program(struct run_times *times, struct report *report, struct e
 
     if (code != 0)
         return code;
-    if ((code = find_programs(&programs, &rows, report)) != 0) {
-        error_set(err, code, "out of memory");
+    if (find_programs(&programs, &rows, report) != 0 && (code = error_no_memory(err)) != 0)
         goto close_rows;
-    }
     take_rows(&programs, &rows);
     take_programs(times, &programs, &rows, report);
 close_rows:
@@ -197,7 +195,7 @@ static int read_captured(struct run_times *times, struct report *report, struct 
     times->captured_ns = has_ranges ? covered_time(&rows, span.to_ns) : duration;
     row_cursor_close(&rows);
     if (times->captured_ns < 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (times->wall_ns < 0)
         times->wall_ns = duration;
     return 0;

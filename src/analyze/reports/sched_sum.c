@@ -82,7 +82,7 @@ static int sched_sum(struct report *report, const struct analysis_request *reque
     if ((code = thread_names_read(&names, report, err)) != 0)
         goto done;
     if (!table || fill_threads(table, report, &names, &times) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
 done:
     thread_names_free(&names);
     sched_times_free(&times);
@@ -150,7 +150,7 @@ static int cpu_util(struct report *report, const struct analysis_request *reques
     if (code != 0)
         goto done;
     if (!table || fill_cpus(table, report, &times) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
 done:
     sched_times_free(&times);
     return table_hand_over(table, code, out, err);

@@ -361,7 +361,7 @@ static int thread_wait_sum(struct report *report, const struct analysis_request 
         goto done;
     table = new_table(&waits);
     if (!table || sum_calls(&waits) != 0 || sum_outside(&waits) != 0 || fill(table, &waits) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the waits of threads");
+        code = error_short_memory(err, "for the waits of threads");
 done:
     waits_free(&waits);
     return table_hand_over(table, code, out, err);

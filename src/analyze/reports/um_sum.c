@@ -72,10 +72,8 @@ static int add_faults(struct managed_pages *pages, struct report *report, const 
         if (!filter_process(&pages->filter, row_int(&rows, PROCESS), start, start))
             continue;
         struct managed_page *page = find_page(pages, row_int(&rows, ADDRESS));
-        if (!page) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
+        if (!page && (code = error_short_memory(err, "for the pages")) != 0)
             goto close_rows;
-        }
         if (count_column)
             page->gpu_faults = saturating_add(page->gpu_faults, row_int(&rows, COUNT));
         else
@@ -98,10 +96,8 @@ static int pages_read(struct managed_pages *pages, struct report *report, const 
         goto free_ops;
     if ((code = gpu_read(&ops, report, GPU_MEMCPY, extra, err)) != 0)
         goto free_ops;
-    if (add_copies(pages, &ops) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the pages");
+    if (add_copies(pages, &ops) != 0 && (code = error_short_memory(err, "for the pages")) != 0)
         goto free_ops;
-    }
     if ((code = add_faults(pages, report, "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NULL, err)) != 0)
         goto free_ops;
     code = add_faults(pages, report, "CUDA_UM_GPU_PAGE_FAULT_EVENTS", "numberOfPageFaults", err);
@@ -292,11 +288,10 @@ static int count_faults(struct fault_places *places, struct report *report, cons
             continue;
         int64_t place[] = { row_int(&rows, INSTRUCTION), row_int(&rows, SOURCE_FILE), row_int(&rows, SOURCE_LINE) };
         uint32_t key = keys_add(&places->keys, place);
-        if (key == NO_KEY ||
-            array_reserve_zeroed(&places->counts, &places->room, key + 1u, sizeof *places->counts) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the table");
+        if ((key == NO_KEY ||
+             array_reserve_zeroed(&places->counts, &places->room, key + 1u, sizeof *places->counts) != 0) &&
+            (code = error_short_memory(err, "for the table")) != 0)
             goto close_rows;
-        }
         places->counts[key]++;
     }
 close_rows:

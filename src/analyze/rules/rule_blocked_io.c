@@ -110,10 +110,9 @@ static int add_unrecorded(struct search *search, struct error *err)
         return code;
     while (row_cursor_next(&rows))
         if (!row_is_null(&rows, WHY) && !row_is_null(&rows, END) &&
-            add_life(search, row_int(&rows, START), row_int(&rows, END)) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+            add_life(search, row_int(&rows, START), row_int(&rows, END)) != 0 &&
+            (code = error_short_memory(err, "for the processes")) != 0)
             goto close_rows;
-        }
 close_rows:
     row_cursor_close(&rows);
     return code;
@@ -263,7 +262,7 @@ static int find_places(struct search *search, struct error *err)
         return code;
     for (size_t i = 0; i < search->calls.count; i++)
         if (is_asked_for(search, &search->calls.list[i]) && add_call(search, i) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+            return error_short_memory(err, "for the calls of threads");
     return 0;
 }
 

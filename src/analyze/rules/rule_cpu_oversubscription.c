@@ -53,10 +53,9 @@ static int read_recorded(struct search *search, struct error *err)
     if (code != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (keys_add(&search->recorded, &(int64_t){ global_process(row_int(&rows, 0)) }) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        if (keys_add(&search->recorded, &(int64_t){ global_process(row_int(&rows, 0)) }) == NO_KEY &&
+            (code = error_short_memory(err, "for the processes")) != 0)
             goto close_rows;
-        }
 close_rows:
     row_cursor_close(&rows);
     return code;

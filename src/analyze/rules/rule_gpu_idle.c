@@ -96,7 +96,7 @@ static int work_read(struct work *work, struct report *report, const struct rule
         if ((code = gpu_read(&ops[kind], report, (enum gpu_kind)kind, extra, err)) != 0)
             goto done;
     if (gather_work(work, ops, &filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        code = error_short_memory(err, "for the GPU work");
 done:
     for (int kind = 0; kind < GPU_KINDS; kind++)
         gpu_free(&ops[kind]);

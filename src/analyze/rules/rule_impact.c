@@ -63,7 +63,7 @@ static int open_impact(struct rule_impact *impact, const struct table *table, st
                                     .order = calloc(rows + 1, sizeof *impact->order) };
     if (!impact->each || !impact->order) {
         rule_impact_free(impact);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+        return error_short_memory(err, "for the findings");
     }
     for (size_t row = 0; row < rows; row++)
         impact->order[row] = row;

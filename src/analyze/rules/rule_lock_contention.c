@@ -379,7 +379,7 @@ static int read_context(struct search *search, struct error *err)
         (code = thread_lives_read(&search->lives, report, err)) != 0)
         return code;
     return thread_spans_samples(&search->samples, &search->origins.stacks) != 0
-               ? error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of threads")
+               ? error_short_memory(err, "for the samples of threads")
                : 0;
 }
 
@@ -390,7 +390,7 @@ static int explain(struct search *search, struct error *err)
     if (code != 0)
         return code;
     return explain_holders(search) != 0 || explain_waits(search) != 0
-               ? error_set(err, ERR_NO_MEMORY, "not enough memory for the waits for locks")
+               ? error_short_memory(err, "for the waits for locks")
                : 0;
 }
 

@@ -109,10 +109,8 @@ static int read_lives(struct search *search, struct error *err)
     if ((code = row_cursor_open(&rows, search->base.report, "TACHO_PROCESS", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (add_program(search, &rows) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        if (add_program(search, &rows) != 0 && (code = error_short_memory(err, "for the processes")) != 0)
             goto close_rows;
-        }
     if (search->ids.count)
         qsort(search->lives, search->ids.count, sizeof *search->lives, by_start);
 close_rows:

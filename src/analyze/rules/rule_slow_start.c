@@ -181,7 +181,7 @@ static int find_imports(struct search *search, struct error *err)
     }
     goto done;
 no_memory:
-    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
+    code = error_short_memory(err, "for the samples of Python");
 done:
     keys_free(&threads);
     free(last);
@@ -224,10 +224,9 @@ static int add_works(struct first_works *first, struct report *report, const cha
     while (row_cursor_next(&rows)) {
         int64_t process = row_int_or(&rows, 1, 0), start = row_int(&rows, 0);
         if ((number == NO_KEY || *keys_get(&first->processes, number) != process) &&
-            (number = number_process(first, process)) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the work of GPUs");
+            (number = number_process(first, process)) == NO_KEY &&
+            (code = error_short_memory(err, "for the work of GPUs")) != 0)
             goto close_rows;
-        }
         if (start < first->start_ns[number])
             first->start_ns[number] = start;
     }
@@ -280,10 +279,8 @@ static int find_cuda(struct search *search, struct error *err)
         (code = row_cursor_open(&rows, search->base.report, gpu_call_tables[0], names, err)) != 0)
         goto done;
     while (row_cursor_next(&rows))
-        if (add_cuda_call(search, &rows, &first) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of CUDA");
+        if (add_cuda_call(search, &rows, &first) != 0 && (code = error_short_memory(err, "for the calls of CUDA")) != 0)
             goto done;
-        }
 done:
     keys_free(&first.processes);
     free(first.start_ns);
@@ -320,10 +317,9 @@ static int find_loading(struct search *search, struct error *err)
     if ((code = os_calls_read(&calls, search->base.report, &loads, &search->base.filter, err)) != 0)
         goto free_calls;
     for (size_t i = 0; i < calls.count; i++)
-        if (!has_imports(search, global_process(calls.list[i].thread)) && add_load(search, &calls.list[i]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+        if (!has_imports(search, global_process(calls.list[i].thread)) && add_load(search, &calls.list[i]) != 0 &&
+            (code = error_short_memory(err, "for the calls of threads")) != 0)
             goto free_calls;
-        }
 free_calls:
     os_calls_free(&calls);
     return code;

@@ -249,7 +249,7 @@ int stragglers_find(struct stragglers *found, struct report *report, const struc
     free(finding.gains);
     free(finding.numbers);
     free(finding.blocks);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }
 
 void stragglers_free(struct stragglers *found)

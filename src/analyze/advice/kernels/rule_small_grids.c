@@ -227,7 +227,7 @@ static int find_small_grids(struct adviser *adviser, struct error *err)
     if (code == 0)
         code = advice_groups_add(&grids.groups, advice_least(adviser), describe, err);
     else
-        error_set(err, code, "not enough memory for the kernels");
+        error_short_memory(err, "for the kernels");
 done:
     free(grids.is_alone);
     gpu_free(&grids.ops);

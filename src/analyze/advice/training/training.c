@@ -241,7 +241,7 @@ static int read_training(struct training *training, struct adviser *adviser, str
     if ((code = read_memory(&training->memory, adviser->report, err)) != 0)
         return code;
     if (call_works_open(&training->works, &adviser->replay) != 0 || add_operators(&reading) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the parts of a training");
+        code = error_short_memory(err, "for the parts of a training");
     free(reading.within);
     if (training->count)
         qsort(training->list, training->count, sizeof *training->list, by_step);
@@ -266,7 +266,7 @@ int adviser_training(struct adviser *adviser, struct training **out, struct erro
     if (!adviser->training) {
         struct training *training = calloc(1, sizeof *training);
         if (!training)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the parts of a training");
+            return error_short_memory(err, "for the parts of a training");
         if ((code = read_training(training, adviser, err)) != 0) {
             training_free(training);
             return code;
@@ -290,7 +290,7 @@ int training_find(struct adviser *adviser, training_collect *collect, struct err
         return code;
     if (collect(adviser, training, &cause) != 0) {
         advice_cause_free(&cause);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the parts of a training");
+        return error_short_memory(err, "for the parts of a training");
     }
     if (cause.count)
         return adviser_add(adviser, &cause, err);

@@ -77,10 +77,8 @@ static int read_gpus(struct gpus *gpus, struct report *report, struct error *err
         names[i] = facts[i].column;
     if ((code = row_cursor_open(&rows, report, "TARGET_INFO_GPU", names, err)) != 0)
         return code;
-    if (!(gpus->list = calloc(rows.columns.rows + 1, sizeof *gpus->list))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!(gpus->list = calloc(rows.columns.rows + 1, sizeof *gpus->list)) && (code = error_no_memory(err)) != 0)
         goto close_rows;
-    }
     while (row_cursor_next(&rows))
         gpus->list[gpus->count++] = gpu_of(&rows);
 close_rows:
@@ -196,10 +194,8 @@ static int add_launches(struct kernel_counters *counters, const struct keys *wan
     while (row_cursor_next(&rows)) {
         int64_t key[] = { row_int_or(&rows, CORRELATION, -1), row_int_or(&rows, PID, -1) };
         uint32_t at = keys_find(wanted, key);
-        if (at != NO_KEY && add_launch(counters, kernels[at], gpus, &rows) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (at != NO_KEY && add_launch(counters, kernels[at], gpus, &rows) != 0 && (code = error_no_memory(err)) != 0)
             break;
-        }
     }
     row_cursor_close(&rows);
     return code;
@@ -210,12 +206,10 @@ int kernel_counters_add_launches(struct kernel_counters *counters, struct error 
     struct keys wanted = { .width = 2 };
     struct gpus gpus = { 0 };
     size_t *kernels = calloc(counters->kernel_count + 1, sizeof *kernels);
-    int code = ERR_NO_MEMORY;
+    int code;
 
-    if (!kernels) {
-        error_set(err, code, "out of memory");
+    if (!kernels && (code = error_no_memory(err)) != 0)
         goto done;
-    }
     for (size_t i = 0; i < counters->kernel_count; i++) {
         const struct counted_kernel *kernel = &counters->kernels[i];
         uint32_t at = kernel->correlation < 0

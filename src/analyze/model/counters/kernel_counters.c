@@ -55,10 +55,9 @@ static int read_metrics(struct kernel_counters *counters, struct keys *ids, uint
         uint32_t at = kernel_counters_metric(counters, report_string(counters->report, row_int_or(&rows, 1, 0), NULL),
                                              report_string(counters->report, row_int_or(&rows, 2, 0), NULL),
                                              report_string(counters->report, row_int_or(&rows, 3, 0), NULL));
-        if (id == NO_KEY || at == NO_KEY || array_reserve(place, &room, (size_t)id + 1, sizeof **place) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if ((id == NO_KEY || at == NO_KEY || array_reserve(place, &room, (size_t)id + 1, sizeof **place) != 0) &&
+            (code = error_no_memory(err)) != 0)
             break;
-        }
         (*place)[id] = at;
     }
     row_cursor_close(&rows);
@@ -140,11 +139,10 @@ static int read_kernels(struct kernel_counters *counters, struct keys *ids, stru
         return code;
     while (row_cursor_next(&rows)) {
         uint32_t at = keys_add(ids, &(int64_t){ row_int(&rows, ID) });
-        if (at == NO_KEY ||
-            array_reserve(&counters->kernels, &counters->kernel_room, (size_t)at + 1, sizeof *counters->kernels) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if ((at == NO_KEY || array_reserve(&counters->kernels, &counters->kernel_room, (size_t)at + 1,
+                                           sizeof *counters->kernels) != 0) &&
+            (code = error_no_memory(err)) != 0)
             break;
-        }
         counters->kernels[at] = kernel_of(&rows);
         counters->has_origins |= is_text(counters->report, &rows, SOURCE, "tacho") &&
                                  !is_text(counters->report, &rows, REPLAY, "application");
@@ -210,10 +208,9 @@ static int read_values(struct kernel_counters *counters, const struct keys *kern
         if (kernel == NO_KEY || metric == NO_KEY)
             continue; /* a damaged report */
         if (array_reserve(&counters->values, &counters->value_room, counters->value_count + 1,
-                          sizeof *counters->values) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+                          sizeof *counters->values) != 0 &&
+            (code = error_no_memory(err)) != 0)
             break;
-        }
         double value = real_or(&rows, 2, NAN);
         counters->values[counters->value_count++] = (struct counter_value){ kernel,
                                                                             place[metric],

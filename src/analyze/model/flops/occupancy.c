@@ -45,10 +45,8 @@ int occupancy_gpus_read(struct occupancy_gpus *gpus, struct report *report, stru
     *gpus = (struct occupancy_gpus){ 0 };
     if ((code = row_cursor_open(&rows, report, "TARGET_INFO_GPU", names, err)) != 0)
         return code;
-    if (!(gpus->list = calloc(rows.columns.rows + 1, sizeof *gpus->list))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!(gpus->list = calloc(rows.columns.rows + 1, sizeof *gpus->list)) && (code = error_no_memory(err)) != 0)
         goto close_rows;
-    }
     while (row_cursor_next(&rows)) {
         struct occupancy_gpu *gpu = &gpus->list[gpus->count++];
         int64_t *fields = (int64_t *)(void *)gpu;

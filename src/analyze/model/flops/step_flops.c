@@ -26,10 +26,9 @@ static int process_gpus_read(struct process_gpus *out, struct report *report, st
             continue;
         process = kernels.process[i];
         device = kernels.device[i];
-        if (keys_add(&out->pairs, (int64_t[]){ process, device }) == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPUs");
+        if (keys_add(&out->pairs, (int64_t[]){ process, device }) == NO_KEY &&
+            (code = error_short_memory(err, "for the GPUs")) != 0)
             break;
-        }
     }
     gpu_free(&kernels);
     return code;
@@ -118,10 +117,9 @@ int flops_of_steps(struct steps_flops *out, struct report *report, const struct 
         return code;
     if ((code = process_gpus_read(&gpus, report, err)) != 0)
         goto free_flops;
-    if (!(out->list = calloc(steps->count + 1, sizeof *out->list))) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if (!(out->list = calloc(steps->count + 1, sizeof *out->list)) &&
+        (code = error_short_memory(err, "for the steps")) != 0)
         goto free_flops;
-    }
     add_operators(out, &flops, steps, &rates);
     sum_steps(out, steps, &gpus, &rates);
     out->covered = flops.gpu_ns > 0 ? (double)flops.known_ns / (double)flops.gpu_ns : 0;

@@ -41,7 +41,7 @@ struct reading {
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU metrics");
+    return error_short_memory(err, "for the GPU metrics");
 }
 
 static void reading_free(struct reading *reading)

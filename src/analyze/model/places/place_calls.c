@@ -37,7 +37,7 @@ static int add_chains(struct places *places, const struct thread_spans *calls, c
     }
     struct place_layer *layer = &places->layers[is_python ? PLACES_OF_CALLS : PLACES_OF_NATIVE_CALLS];
     if (!place || known.failed || add_calls(layer, calls, place) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the call stacks");
+        code = error_short_memory(err, "for the call stacks");
 done:
     free(place);
     free(known.known);

@@ -93,9 +93,7 @@ static struct place act_of(struct names *names, const char *bytes, size_t length
 /* Fills the layer by a walk through these lists. */
 static int walk(struct names *names, const struct place_nest *nest, struct error *err)
 {
-    int code = place_nest_walk(nest) == 0 && !names->failed
-                   ? 0
-                   : error_set(err, ERR_NO_MEMORY, "not enough memory for the places");
+    int code = place_nest_walk(nest) == 0 && !names->failed ? 0 : error_short_memory(err, "for the places");
 
     keys_free(&names->known);
     free(names->of_known);

@@ -266,7 +266,7 @@ static int read_samples(struct places *places, const struct place_events *events
         (code = stacks_read_samples(&stacks, source, STACKS_WITH_LINES, &all, err)) != 0)
         goto done;
     if (stacks.sample_count && (vote(&votes, events) != 0 || add_samples(&votes, &places->layers[layer + 1]) != 0))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+        code = error_short_memory(err, "for the samples");
 done:
     keys_free(&votes.names);
     keys_free(&votes.signatures);

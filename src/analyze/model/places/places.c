@@ -407,7 +407,7 @@ static int read_layers(struct places *places, struct place_events *events, struc
     for (size_t i = 0; i < COUNT_OF(sources); i++)
         if ((code = sources[i](places, events, err)) != 0)
             return code;
-    return find_mains(places) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the places");
+    return find_mains(places) == 0 ? 0 : error_short_memory(err, "for the places");
 }
 
 int places_open(struct places *places, struct report *report, struct error *err)

@@ -28,10 +28,9 @@ int merged_parts_read(struct merged_parts *parts, struct report *report, struct 
     while (row_cursor_next(&rows)) {
         if (row_int_or(&rows, STRETCH, 0) != 0)
             continue;
-        if (array_reserve(&parts->list, &parts->room, parts->count + 1, sizeof *parts->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (array_reserve(&parts->list, &parts->room, parts->count + 1, sizeof *parts->list) != 0 &&
+            (code = error_no_memory(err)) != 0)
             break;
-        }
         parts->list[parts->count++] = (struct merged_part){ row_int_or(&rows, RANK, -1), row_int_or(&rows, SYSTEM, -1),
                                                             row_int_or(&rows, ERROR, -1) };
     }
@@ -67,10 +66,8 @@ int clock_errors_read(struct clock_errors *errors, struct report *report, struct
     if (code != 0 || (count < 2 && !merged.count))
         goto free_merged;
     errors->by_system = calloc(CLOCK_SYSTEMS, sizeof *errors->by_system);
-    if (!errors->by_system) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!errors->by_system && (code = error_no_memory(err)) != 0)
         goto free_merged;
-    }
     for (size_t i = 0; count > 1 && i < count; i++)
         add_error(errors, report_part_at(report, i)->system, report_part_at(report, i)->clock_error_ns);
     for (size_t i = 0; i < merged.count; i++)

@@ -325,7 +325,7 @@ int collectives_read(struct collectives *all, struct report *report, const struc
 
     *all = (struct collectives){ .report = report, .state = calloc(1, sizeof *all->state) };
     if (!all->state)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     all->state->filter = filter;
     if ((code = read_ranks(all, err)) != 0)
         goto done;
@@ -338,7 +338,7 @@ int collectives_read(struct collectives *all, struct report *report, const struc
     code = find_all_members(all);
     collectives_check_guesses(all);
 done:
-    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }
 
 void collectives_free(struct collectives *all)

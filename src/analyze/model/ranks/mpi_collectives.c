@@ -265,5 +265,5 @@ done:
     free(reading.communicators);
     members_map_free(&reading.members);
     process_map_free(&reading.processes);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }

@@ -11,7 +11,7 @@ static int add(struct process_ranks *ranks, int64_t process, int64_t rank, int64
     struct process_rank *found = process_rank_map_find(&ranks->map, entry.process);
 
     if (!found && !process_rank_map_add(&ranks->map, &entry))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (found && found->rank < 0)
         found->rank = rank;
     if (found && !found->host)

@@ -46,7 +46,7 @@ static int read_table(struct mpi_calls *calls, const char *table, int64_t last_n
     if (rows.columns.rows >= MPI_NO_CALL - calls->count ||
         array_reserve(&calls->list, &calls->room, calls->count + rows.columns.rows + 1, sizeof *calls->list) != 0) {
         row_cursor_close(&rows);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the MPI calls");
+        return error_short_memory(err, "for the MPI calls");
     }
     while (row_cursor_next(&rows)) {
         int64_t start = row_int(&rows, START), end = row_int_or(&rows, END, last_ns);

@@ -91,11 +91,11 @@ int rank_index_read(struct rank_index *index, struct report *report, struct erro
         return code;
     if (add_parts(index, report) != 0 || add_processes(index) != 0 ||
         array_reserve(&index->ranks, &index->room, 1, sizeof *index->ranks) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!index->count)
         index->ranks[index->count++] = -1;
     sort_ranks(index);
-    return find_hosts(index, report) != 0 ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return find_hosts(index, report) != 0 ? error_no_memory(err) : 0;
 }
 
 void rank_index_free(struct rank_index *index)

@@ -33,10 +33,9 @@ static int read_ids(struct ids *ids, struct report *report, const char *table, s
     while (row_cursor_next(&rows)) {
         if (ids->count && ids->list[ids->count - 1] == row_int(&rows, 0))
             continue;
-        if (array_reserve(&ids->list, &ids->room, ids->count + 1, sizeof *ids->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (array_reserve(&ids->list, &ids->room, ids->count + 1, sizeof *ids->list) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         ids->list[ids->count++] = row_int(&rows, 0);
     }
     if (ids->count)

@@ -47,7 +47,7 @@ static int median_distance(int64_t *out, const struct stacks *stacks, struct err
     size_t count = 0;
 
     if (!distances)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+        return error_short_memory(err, "for the samples");
     for (size_t i = 1; i < stacks->sample_count; i++)
         if (stacks->samples[i].thread == stacks->samples[i - 1].thread)
             distances[count++] = saturating_duration(stacks->samples[i - 1].time_ns, stacks->samples[i].time_ns);

@@ -27,7 +27,7 @@ int stacks_open(struct stacks *stacks, struct report *report, struct error *err)
 {
     *stacks = (struct stacks){ .report = report, .frames.width = FRAME_PARTS, .nodes.width = NODE_PARTS };
     if (keys_add(&stacks->nodes, (int64_t[NODE_PARTS]){ -1, -1 }) == NO_KEY)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+        return error_short_memory(err, "for the stacks");
     return 0;
 }
 
@@ -120,7 +120,7 @@ int stacks_read_samples(struct stacks *stacks, enum stack_source source, int lin
         goto done;
     }
     if (rows.rows && add_samples(stacks, &rows, &chains, filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+        code = error_short_memory(err, "for the samples");
 done:
     report_columns_free(&rows);
     stack_chains_free(&chains);

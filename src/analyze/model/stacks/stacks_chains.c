@@ -413,7 +413,7 @@ static int read_once(struct stack_chains *chains, struct stacks *stacks, const s
         code = join_all(chains, stacks, walk);
 free_workers:
     workers_free(walk);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the stacks") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the stacks") : code;
 }
 
 int stack_chains_read(struct stack_chains *chains, struct stacks *stacks, const char *name, int lines,

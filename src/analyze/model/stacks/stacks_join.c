@@ -392,7 +392,7 @@ int stacks_join_samples(struct stacks *stacks, int lines, const struct filter *f
     if ((code = stacks_read_samples(&join.python, STACKS_PYTHON, lines | STACKS_WITH_ENTRIES, filter, err)) != 0)
         goto free_join;
     if (learn_and_join(&join, stacks) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+        code = error_short_memory(err, "for the stacks");
 free_join:
     stack_join_free(&join);
     return code;

@@ -264,7 +264,7 @@ int stack_tree_read(struct stack_tree *tree, struct stacks *stacks, const struct
     if ((code = thread_names_read(&build.names, stacks->report, err)) != 0)
         return code;
     if (build_tree(&build) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tree of stacks");
+        code = error_short_memory(err, "for the tree of stacks");
     thread_names_free(&build.names);
     keys_free(&build.ends);
     free(build.figures);
@@ -306,10 +306,8 @@ int stack_tree_flatten(const struct stack_tree *tree, const struct stacks *stack
     size_t level = 0, before = 0;
     int code = 0;
 
-    if (!figures || !depths || !path) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the functions");
+    if ((!figures || !depths || !path) && (code = error_short_memory(err, "for the functions")) != 0)
         goto done;
-    }
     for (uint32_t node = TREE_ROOT; (node = stack_tree_next(tree, node, 0, &level)) != TREE_ROOT; before = level) {
         for (; before >= level; before--)
             depths[path[before]]--;

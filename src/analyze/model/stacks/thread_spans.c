@@ -95,7 +95,7 @@ int thread_spans_read(struct thread_spans *spans, struct report *report, const s
     if ((code = columns_read(report, source->table, names, COLUMNS, &rows, err)) != 0)
         return code;
     if (rows.rows && add_rows(spans, &rows, source, filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the calls of threads");
+        code = error_short_memory(err, "for the calls of threads");
     report_columns_free(&rows);
     return code;
 }
@@ -111,10 +111,9 @@ int thread_spans_ranges(struct thread_spans *spans, struct report *report, const
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
-        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        if (range->name != NVTX_NO_NAME && span.start_ns < span.end_ns && thread_spans_add(spans, &span) != 0 &&
+            (code = error_short_memory(err, "for the ranges")) != 0)
             goto free_ranges;
-        }
     }
 free_ranges:
     ranges_free(&ranges);
@@ -320,7 +319,7 @@ static int read_switches(struct thread_spans *switches, struct report *report, s
     if ((code = columns_read(report, "SCHED_EVENTS", names, SWITCH_COLUMNS, &rows, err)) != 0)
         return code;
     if (rows.rows && add_switches(switches, &rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
+        code = error_short_memory(err, "for the switches of threads");
     report_columns_free(&rows);
     return code;
 }
@@ -343,10 +342,9 @@ int thread_spans_off_cpu(struct thread_spans *spans, struct report *report, cons
             .other = out->other,
         };
         if (out->thread == in->thread && !out->name && in->name && span.start_ns < span.end_ns &&
-            filter_thread(filter, span.thread, span.start_ns, span.end_ns) && thread_spans_add(spans, &span) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the switches of threads");
+            filter_thread(filter, span.thread, span.start_ns, span.end_ns) && thread_spans_add(spans, &span) != 0 &&
+            (code = error_short_memory(err, "for the switches of threads")) != 0)
             goto free_switches;
-        }
     }
 free_switches:
     thread_spans_free(&switches);

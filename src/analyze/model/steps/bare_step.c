@@ -195,7 +195,7 @@ static int read_means(struct bare_step *out, struct run *run, struct stretch *st
     struct step_launch *launches = malloc(run->count * sizeof *launches);
     int64_t *lengths = malloc(run->count * sizeof *lengths);
     int code = launches && lengths ? step_launches_read(launches, run->steps, run->count, report, err)
-                                   : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+                                   : error_short_memory(err, "for the steps");
 
     if (code != 0)
         goto free_both;
@@ -224,8 +224,7 @@ int bare_step_read(struct bare_step *out, struct report *report, struct error *e
         goto free_steps;
     run.steps = longest_run(&steps, &run.count);
     struct stretch *stretches = malloc(run.count * sizeof *stretches);
-    code = stretches ? read_means(out, &run, stretches, report, err)
-                     : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    code = stretches ? read_means(out, &run, stretches, report, err) : error_short_memory(err, "for the steps");
     free(stretches);
 free_steps:
     timed_steps_free(&steps);

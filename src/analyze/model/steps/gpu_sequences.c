@@ -158,7 +158,7 @@ static int read_work(struct reading *reading, struct error *err)
         code = add_work(reading, &work_tables[i], &ops);
         gpu_free(&ops);
         if (code != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+            return error_short_memory(err, "for the GPU work");
     }
     return 0;
 }
@@ -225,12 +225,12 @@ static int read_calls(struct reading *reading, struct error *err)
         return code;
     reading->works = calloc(reading->calls.count + 1, sizeof *reading->works);
     if (!reading->works)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+        return error_short_memory(err, "for the calls");
     for (size_t i = 0; i < reading->calls.count; i++)
         reading->works[i].symbol = NO_KEY;
     if ((code = read_work(reading, err)) != 0)
         return code;
-    return add_calls(reading) != 0 ? error_set(err, ERR_NO_MEMORY, "not enough memory for the calls") : 0;
+    return add_calls(reading) != 0 ? error_short_memory(err, "for the calls") : 0;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------------------------- */
@@ -260,10 +260,9 @@ static int read_ranges(struct gpu_launches *launches, struct error *err)
     if (code != 0)
         return code;
     for (size_t i = 0; i < ranges.count; i++)
-        if (ranges.list[i].name != NVTX_NO_NAME && add_range(launches, &ranges.list[i]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        if (ranges.list[i].name != NVTX_NO_NAME && add_range(launches, &ranges.list[i]) != 0 &&
+            (code = error_short_memory(err, "for the ranges")) != 0)
             break;
-        }
     ranges_free(&ranges);
     return code;
 }
@@ -333,7 +332,7 @@ static int read_launches(struct gpu_launches *launches, struct error *err)
     free(reading.works);
     if (code != 0)
         return code;
-    return arrange_all(launches) != 0 ? error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work") : 0;
+    return arrange_all(launches) != 0 ? error_short_memory(err, "for the GPU work") : 0;
 }
 
 int gpu_launches_open(struct gpu_launches **out, struct report *report, struct error *err)
@@ -342,7 +341,7 @@ int gpu_launches_open(struct gpu_launches **out, struct report *report, struct e
     int code;
 
     if (!launches)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        return error_short_memory(err, "for the GPU work");
     launches->report = report;
     launches->symbols.width = SYMBOL_WIDTH;
     launches->plain.width = PLAIN_WIDTH;
@@ -551,7 +550,7 @@ int gpu_sequences_make(struct gpu_sequences *out, struct gpu_launches *launches,
                                       : add_sequences(&making, launches->order);
     if (code != 0 || (code = add_names(&making)) != 0) {
         gpu_sequences_free(out);
-        return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the GPU work") : code;
+        return code == ERR_NO_MEMORY ? error_short_memory(err, "for the GPU work") : code;
     }
     return 0;
 }

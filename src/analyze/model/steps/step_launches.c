@@ -113,5 +113,5 @@ done:
     keys_free(&reading.launches);
     free(reading.correlations);
     free(reading.step_of);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the steps") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the steps") : code;
 }

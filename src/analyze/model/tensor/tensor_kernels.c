@@ -57,10 +57,8 @@ int tensor_kernels_read(struct tensor_kernels *kernels, struct report *report, s
     if ((code = row_cursor_open(&rows, report, "TACHO_KERNEL_CODE", names, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (add_code(kernels, &rows) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the code of kernels");
+        if (add_code(kernels, &rows) != 0 && (code = error_short_memory(err, "for the code of kernels")) != 0)
             break;
-        }
     row_cursor_close(&rows);
     return code;
 }

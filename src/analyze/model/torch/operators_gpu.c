@@ -132,10 +132,9 @@ static int add_kind(struct work *work, enum gpu_kind kind, struct error *err)
     if ((code = gpu_read(&work->ops, work->names->report, kind, extra[kind], err)) != 0)
         return code;
     for (size_t row = 0; row < work->ops.count; row++)
-        if (gpu_counts(&work->ops, row, work->names->filter) && add_row(work, row) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        if (gpu_counts(&work->ops, row, work->names->filter) && add_row(work, row) != 0 &&
+            (code = error_short_memory(err, "for the GPU work")) != 0)
             goto free_ops;
-        }
 free_ops:
     gpu_free(&work->ops);
     return code;
@@ -184,10 +183,9 @@ int operators_add_cuda(struct operators *operators, struct report *report, const
     if ((code = calls_read(&calls, report, err)) != 0)
         return code;
     launching.places = malloc((calls.count + 1) * sizeof *launching.places);
-    if (!launching.places || operators_add_calls(&names, &calls, launching.places) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    if ((!launching.places || operators_add_calls(&names, &calls, launching.places) != 0) &&
+        (code = error_short_memory(err, "for the CUDA calls")) != 0)
         goto done;
-    }
     code = operators_add_work(&names, call_of, &launching, err);
 done:
     operators_pool_free(&names);

@@ -58,7 +58,7 @@ int operators_read_nvtx(struct operators *operators, struct report *report, cons
     int found = add_ranges(operators, &ranges, report);
     ranges_free(&ranges);
     if (found < 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        return error_short_memory(err, "for the operators");
     if (!found) {
         operators->count = 0;
         return 0;

@@ -143,7 +143,7 @@ static int read_ops(struct reading *reading, struct error *err)
     if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_OP", op_columns, err)) != 0)
         return code;
     if (add_ops(reading, &rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
     row_cursor_close(&rows);
     return code;
 }
@@ -183,7 +183,7 @@ static int read_links(struct reading *reading, struct error *err)
     if ((code = row_cursor_open(&rows, reading->report, "TACHO_TORCH_LINK", link_columns, err)) != 0)
         return code;
     if (add_links(reading, &rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators' calls");
+        code = error_short_memory(err, "for the operators' calls");
     row_cursor_close(&rows);
     return code;
 }
@@ -206,10 +206,9 @@ static int read_calls(struct reading *reading, struct error *err)
     if ((code = calls_read(&calls, reading->report, err)) != 0)
         return code;
     places = malloc((calls.count + 1) * sizeof *places);
-    if (!places || operators_add_calls(&reading->texts, &calls, places) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+    if ((!places || operators_add_calls(&reading->texts, &calls, places) != 0) &&
+        (code = error_short_memory(err, "for the CUDA calls")) != 0)
         goto done;
-    }
     for (size_t i = 0; i < calls.count; i++) {
         if (places[i] == NO_OPERATOR || columns_is_null(&calls.columns, CALL_CORRELATION, i))
             continue;
@@ -378,7 +377,7 @@ static int read_memory(struct reading *reading, struct error *err)
         goto free_columns;
     columns_fill_nulls(&columns, MEMORY_THREAD, 0);
     if (add_memory(reading, &columns) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to attribute the allocations");
+        code = error_short_memory(err, "to attribute the allocations");
 free_columns:
     report_columns_free(&columns);
     return code;
@@ -482,7 +481,7 @@ static int add_python(struct operators *operators, struct report *report, const 
     if (filter && !lists_python(report, &rows.columns))
         goto close_rows;
     if (add_functions(operators, report, &rows, filter) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions");
+        code = error_short_memory(err, "for the Python functions");
 close_rows:
     row_cursor_close(&rows);
     return code;

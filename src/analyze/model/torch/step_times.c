@@ -168,7 +168,7 @@ static int read_work_table(struct sweep *sweep, const struct work_table *table, 
     if ((code = gpu_read_table(&ops, sweep->report, table->name, table->extra, err)) != 0)
         return code;
     if (add_work(sweep, &ops, calls, table->is_copy, table->extra != NULL) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+        code = error_short_memory(err, "for the GPU work");
     gpu_free(&ops);
     return code;
 }
@@ -266,10 +266,9 @@ static int read_events(struct sweep *sweep, const char *table, const char *const
     if ((code = row_cursor_open(&rows, sweep->report, table, columns, err)) != 0)
         return code;
     while (row_cursor_next(&rows))
-        if (counts(sweep, &rows) && add_event(sweep, &rows) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        if (counts(sweep, &rows) && add_event(sweep, &rows) != 0 &&
+            (code = error_short_memory(err, "for the operators")) != 0)
             goto close_rows;
-        }
 close_rows:
     row_cursor_close(&rows);
     return code;
@@ -285,10 +284,9 @@ static int read_ranges(struct sweep *sweep, struct error *err)
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         if (range->name != NVTX_NO_NAME &&
-            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+            add_named(sweep, range->thread, range->start_ns, range->end_ns, range->name, NAME_OF_RANGE) != 0 &&
+            (code = error_short_memory(err, "for the ranges")) != 0)
             goto free_ranges;
-        }
     }
 free_ranges:
     ranges_free(&ranges);
@@ -363,7 +361,7 @@ static int read_all(struct sweep *sweep, struct error *err)
 
     out->list = calloc(sweep->steps->count + 1, sizeof *out->list);
     if (!out->list)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     if ((code = read_work(sweep, err)) != 0 ||
         (code = read_events(sweep, "TACHO_TORCH_OP", op_columns, add_op, err)) != 0 ||
         (code = read_events(sweep, "TACHO_TORCH_PYTHON", python_columns, add_function, err)) != 0)
@@ -371,9 +369,7 @@ static int read_all(struct sweep *sweep, struct error *err)
     sweep->has_torch = out->has_operators;
     if ((code = read_ranges(sweep, err)) != 0)
         return code;
-    if (sweep_all(sweep) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
-    return 0;
+    return sweep_all(sweep) != 0 ? error_short_memory(err, "for the steps") : 0;
 }
 
 int step_breakdown_read(struct step_breakdown *out, const struct steps *steps, struct report *report,

@@ -50,7 +50,7 @@ int steps_find_graphs(struct steps_search *search, struct error *err)
 
     for (size_t i = 0; i < sequences->count; i++) {
         if (choose_graph(sequences, &sequences->list[i], &graph) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+            return error_short_memory(err, "for the steps");
         if (graph == UINT32_MAX)
             continue;
         snprintf(search->steps->source, sizeof search->steps->source, "steps by launches of a graph");

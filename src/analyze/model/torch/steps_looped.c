@@ -75,10 +75,8 @@ static int find_loop(struct steps_search *search, const struct gpu_sequences *se
     struct period period;
     int code = 0;
 
-    if (period_find(&period, &of->sequence) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if (period_find(&period, &of->sequence) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
         goto free_period;
-    }
     struct round round = count_round(sequences, of, &period);
     uint64_t places = (uint64_t)period.count * period.length;
     if (period.count < 2)

@@ -75,10 +75,9 @@ static int read_marks(struct marks *marks, struct report *report, const struct m
         if (!text_begins_with(name, kind->begin) || row_is_null(&rows, END) || row_is_null(&rows, THREAD) ||
             row_int(&rows, END) < row_int(&rows, START)) /* damaged: the ends must follow each other */
             continue;
-        if (array_reserve(&marks->list, &marks->room, marks->count + 1, sizeof *marks->list) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (array_reserve(&marks->list, &marks->room, marks->count + 1, sizeof *marks->list) != 0 &&
+            (code = error_short_memory(err, "for the steps")) != 0)
             goto close_rows;
-        }
         marks->list[marks->count++] = (struct mark){ global_process(row_int(&rows, THREAD)), row_int(&rows, START),
                                                      row_int(&rows, END), row_int(&rows, NAME) };
     }
@@ -136,10 +135,9 @@ static int keep_one_name(struct mark *list, size_t *count, const struct mark_kin
     size_t kept = 0;
     int code = 0;
 
-    if (!called || count_calls(called, &names, list, *count) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    if ((!called || count_calls(called, &names, list, *count) != 0) &&
+        (code = error_short_memory(err, "for the steps")) != 0)
         goto free_names;
-    }
     uint32_t chosen = choose_name(called, names.count, list, *count, kind);
     for (size_t i = 0; chosen != NO_KEY && i < *count; i++)
         if (list[i].name == *keys_get(&names, chosen))

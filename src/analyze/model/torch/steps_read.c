@@ -99,7 +99,7 @@ int steps_add(struct steps_search *search, const struct step *step, struct error
     struct steps *steps = search->steps;
 
     if (array_reserve(&steps->list, &search->room, steps->count + 1, sizeof *step) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        return error_short_memory(err, "for the steps");
     steps->list[steps->count] = *step;
     steps->list[steps->count++].is_chosen = 1;
     return 0;

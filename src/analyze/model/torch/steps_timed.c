@@ -44,10 +44,9 @@ int steps_timed_read(struct steps *steps, struct report *report, struct error *e
     if (!has_traced(&timed)) /* it ended early, or its loop makes no marks: it is a capture like any other */
         goto free_timed;
     for (size_t i = 0; i < timed.count; i++)
-        if (timed.list[i].phase != STEP_TIMED && add(steps, &room, &timed.list[i]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (timed.list[i].phase != STEP_TIMED && add(steps, &room, &timed.list[i]) != 0 &&
+            (code = error_short_memory(err, "for the steps")) != 0)
             goto free_timed;
-        }
     snprintf(steps->source, sizeof steps->source, "steps that --advise recorded");
     code = steps_arrange(steps, report, err);
 free_timed:

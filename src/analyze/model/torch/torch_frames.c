@@ -70,7 +70,7 @@ static int read_calls(struct torch_frames *frames, struct report *report, const 
         goto done;
     if (add_calls(frames, report, &rows, &filter) != 0 || operators_nest(&frames->modules) != 0 ||
         operators_nest(&frames->lines) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the Python functions");
+        code = error_short_memory(err, "for the Python functions");
 done:
     filter_close(&filter);
     row_cursor_close(&rows);
@@ -182,10 +182,8 @@ int torch_frames_read(struct torch_frames *frames, const struct operators *opera
     *frames = (struct torch_frames){ 0 };
     if ((code = read_calls(frames, report, request, err)) != 0)
         goto free_frames;
-    if (find_frames(frames, operators) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to place the operators");
+    if (find_frames(frames, operators) != 0 && (code = error_short_memory(err, "to place the operators")) != 0)
         goto free_frames;
-    }
     return 0;
 free_frames:
     torch_frames_free(frames);

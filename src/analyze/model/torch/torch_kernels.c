@@ -31,7 +31,7 @@ int torch_kernels_read(struct torch_kernels *kernels, struct report *report, str
     if ((code = row_cursor_open(&rows, report, "TACHO_TORCH_KERNEL", names, err)) != 0)
         return code;
     if (add_names(kernels, &rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
+        code = error_short_memory(err, "for the names of kernels");
     row_cursor_close(&rows);
     return code;
 }

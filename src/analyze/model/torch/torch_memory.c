@@ -81,7 +81,7 @@ static int add_torch_events(struct reading *reading, struct row_cursor *rows)
 static int read_torch(struct reading *reading, struct row_cursor *rows, struct error *err)
 {
     if (make_room(reading->memory, rows->columns.rows) != 0 || add_torch_events(reading, rows) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+        return error_short_memory(err, "for the allocations");
     return 0;
 }
 
@@ -127,7 +127,7 @@ static int read_cuda(struct reading *reading, struct row_cursor *rows, struct er
     if ((code = calls_read(&calls, reading->report, err)) != 0)
         return code;
     if (make_room(reading->memory, rows->columns.rows) != 0 || add_cuda_events(reading, rows, &calls) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+        code = error_short_memory(err, "for the allocations");
     calls_free(&calls);
     return code;
 }
@@ -273,9 +273,7 @@ static int read_operators(struct torch_memory *memory, struct report *report, co
         *err = (struct error){ 0 };
     else if (code != 0)
         return code;
-    if (operators_nest(&memory->operators) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
-    return 0;
+    return operators_nest(&memory->operators) != 0 ? error_short_memory(err, "for the operators") : 0;
 }
 
 static int read_all(struct reading *reading, const struct analysis_request *request, struct error *err)
@@ -289,7 +287,7 @@ static int read_all(struct reading *reading, const struct analysis_request *requ
         return code;
     if (sort(memory) != 0 || match(memory) != 0 || find_peaks(memory, &reading->places) != 0 ||
         find_operators(memory) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the allocations");
+        return error_short_memory(err, "for the allocations");
     return 0;
 }
 

@@ -86,7 +86,7 @@ static int read_sequences(struct sequences *sequences, struct report *report, co
             goto no_memory;
     goto done;
 no_memory:
-    code = error_set(err, ERR_NO_MEMORY, "not enough memory for the sequences of kernels");
+    code = error_short_memory(err, "for the sequences of kernels");
 done:
     filter_close(&filter);
     return code;

@@ -76,7 +76,7 @@ static int queues_read(struct queues *queues, struct report *report, const struc
         if ((code = gpu_read_table(&ops, report, *table, NULL, err)) != 0)
             goto done;
         if (add_table(queues, &ops, &calls, &filter) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the streams");
+            code = error_short_memory(err, "for the streams");
         gpu_free(&ops);
         if (code != 0)
             goto done;

@@ -83,7 +83,7 @@ static int read_works(struct step_sweep *sweep, struct error *err)
         if (code != 0)
             return code;
         if (add_works(sweep, gpu_busy_tables[table], &ops, is_kernel, is_copy) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+            code = error_short_memory(err, "for the GPU work");
         gpu_free(&ops);
         if (code != 0)
             return code;
@@ -231,7 +231,7 @@ static int sweep_read(struct step_sweep *sweep, const struct analysis_request *r
     if ((code = read_works(sweep, err)) != 0 ||
         (code = gap_causes_open(&sweep->causes, sweep->report, events, places, err)) != 0)
         return code;
-    return sweep_all(sweep) == 0 ? 0 : error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+    return sweep_all(sweep) == 0 ? 0 : error_short_memory(err, "for the steps");
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

@@ -75,7 +75,7 @@ static int read_samples(struct groups *groups, struct report *report, int by_lin
             .not_issued = row_int_or(&rows, 5, 0),
         };
     row_cursor_close(&rows);
-    return groups->list ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return groups->list ? 0 : error_no_memory(err);
 }
 
 /* Adds up equal places, and finds the samples of each kernel. */

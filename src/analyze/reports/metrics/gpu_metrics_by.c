@@ -41,7 +41,7 @@ int launched_works_read(struct launched_works *works, const struct gpu_metrics_b
         if ((code = gpu_read_table(&ops, by->report, *table, NULL, err)) != 0)
             return code;
         if (add_table(works, by, &ops) != 0)
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU work");
+            code = error_short_memory(err, "for the GPU work");
         gpu_free(&ops);
         if (code != 0)
             return code;

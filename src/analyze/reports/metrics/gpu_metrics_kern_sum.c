@@ -14,10 +14,9 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
         int64_t key[STRETCH_PARTS] = { gpu_device_of(&by->devices, ops.process[row], ops.device[row]),
                                        gpu_extra(&ops, 0, row) };
         if (gpu_counts(&ops, row, &by->filter) &&
-            gpu_stretches_add(&by->stretches, key, ops.start[row], ops.end[row]) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+            gpu_stretches_add(&by->stretches, key, ops.start[row], ops.end[row]) != 0 &&
+            (code = error_short_memory(err, "for the kernels")) != 0)
             goto free_ops;
-        }
     }
 free_ops:
     gpu_free(&ops);

@@ -69,7 +69,7 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
         (code = launched_works_read(&work.works, by, err)) != 0)
         goto done;
     if (sweep(&work) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        code = error_short_memory(err, "for the ranges");
 done:
     ranges_free(&work.ranges);
     launched_works_free(&work.works);

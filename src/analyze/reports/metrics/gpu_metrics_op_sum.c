@@ -55,7 +55,7 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
         (code = launched_works_read(&works, by, err)) != 0)
         goto free_works;
     if (operators_nest(operators) != 0 || add_works(by, &works, operators) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
 free_works:
     launched_works_free(&works);
     return code;

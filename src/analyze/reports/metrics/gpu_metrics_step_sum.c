@@ -49,7 +49,7 @@ static int collect(struct gpu_metrics_by *by, struct error *err)
     if ((code = launched_works_read(&works, by, err)) != 0)
         goto free_works;
     if (add_works(by, &works, work->steps) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        code = error_short_memory(err, "for the steps");
 free_works:
     launched_works_free(&works);
     return code;

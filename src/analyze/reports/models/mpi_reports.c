@@ -98,7 +98,7 @@ static int sort_rows(struct mpi_trace *trace, struct error *err)
     trace->starts = malloc((total + 1) * sizeof *trace->starts);
     trace->order = malloc((total + 1) * sizeof *trace->order);
     if (!trace->starts || !trace->order || total >= UINT32_MAX)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the MPI calls");
+        return error_short_memory(err, "for the MPI calls");
     total = 0;
     for (int i = 0; i < SOURCES; i++)
         for (size_t row = 0; row < trace->events[i].rows; row++, total++) {
@@ -108,8 +108,7 @@ static int sort_rows(struct mpi_trace *trace, struct error *err)
             if (filter_thread(&trace->filter, values[THREAD][row], values[START][row], end))
                 trace->order[trace->count++] = (uint32_t)total;
         }
-    return order_by_time(trace->order, trace->count, trace->starts) ? error_set(err, ERR_NO_MEMORY, "out of memory")
-                                                                    : 0;
+    return order_by_time(trace->order, trace->count, trace->starts) ? error_no_memory(err) : 0;
 }
 
 enum { AT, UNTIL, TIME, EVENT, PID, TID, CELL_TAG, RANK, CELL_PEER, CELL_ROOT, CELL_SIZE, SENT, CELL_RECEIVED, CELLS };

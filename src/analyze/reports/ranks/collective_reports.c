@@ -19,7 +19,7 @@ int collective_request_open(struct collective_request *request, struct report *r
     if ((code = collectives_read(&request->all, report, &request->filter, err)) != 0)
         return code;
     request->waits = array_alloc(collectives_most_calls(&request->all) + 1, sizeof *request->waits);
-    return request->waits ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return request->waits ? 0 : error_no_memory(err);
 }
 
 void collective_request_close(struct collective_request *request)

@@ -404,8 +404,8 @@ static int read_all(struct summary *summary, const struct analysis_request *requ
         return code;
     if ((code = filter_open(&summary->filter, summary->report, request, err)) != 0)
         return code;
-    if ((code = allocate(summary)) != 0)
-        return error_set(err, code, "out of memory");
+    if (allocate(summary) != 0)
+        return error_no_memory(err);
     if ((code = scan_events(summary, err)) != 0 || (code = read_processes(summary, err)) != 0)
         return code;
     return read_losses(summary, err);

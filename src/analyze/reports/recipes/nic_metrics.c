@@ -57,9 +57,8 @@ int nic_metrics_read(struct nic_metrics *metrics, struct report *report, const s
         return code;
     for (size_t c = 0; metrics->samples.rows && c < NIC_COLUMNS; c++)
         columns_fill_nulls(&metrics->samples, c, 0);
-    return number_series(metrics, request->span) != 0
-               ? error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of network interfaces")
-               : 0;
+    return number_series(metrics, request->span) != 0 ? error_short_memory(err, "for the samples of network interfaces")
+                                                      : 0;
 }
 
 void nic_metrics_free(struct nic_metrics *metrics)

@@ -118,7 +118,7 @@ int lanes_read(struct lanes *lanes, struct report *report, const struct analysis
         if ((code = read_source(lanes, report, &sources[i], &filter, by_device, err)) != 0)
             goto close_filter;
     if (lanes_sort(lanes) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to sort the events");
+        code = error_short_memory(err, "to sort the events");
 close_filter:
     filter_close(&filter);
     return code;

@@ -60,10 +60,9 @@ static int nccl_sum(struct report *report, const struct analysis_request *reques
         goto done;
     if ((code = ranges_read(&ranges, report, RANGE_PUSHPOP | RANGE_STARTEND | RANGE_CROSSING, &filter, err)) != 0)
         goto done;
-    if (!groups || group_ranges(groups, report, &ranges) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to group the ranges");
+    if ((!groups || group_ranges(groups, report, &ranges) != 0) &&
+        (code = error_short_memory(err, "to group the ranges")) != 0)
         goto done;
-    }
     if ((code = groups_finish(groups, NULL, NULL, &list, &count, err)) != 0)
         goto done;
     code = summary_table(&shape, list, count, report, out, err);

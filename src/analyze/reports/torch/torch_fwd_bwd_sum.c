@@ -176,7 +176,7 @@ static int run(struct report *report, const struct analysis_request *request, st
     if (code != 0)
         goto done;
     if (!table || find_pairs(&matching) != 0 || fill(table, &matching) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        code = error_short_memory(err, "for the operators");
 done:
     operators_free(&matching.operators);
     forward_operators_free(&matching.forwards);

@@ -23,7 +23,7 @@ static int places_read(struct operator_places *places, struct report *report, co
     if (code != 0)
         return code;
     if (operators_nest(&places->operators) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+        return error_short_memory(err, "for the operators");
     return torch_frames_read(&places->frames, &places->operators, report, request, err);
 }
 

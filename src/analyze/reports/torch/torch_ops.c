@@ -379,10 +379,8 @@ int torch_ops(struct torch_ops *out, struct report *report, const struct analysi
     *out = (struct torch_ops){ 0 };
     if ((code = operators_read_listed(&averages.operators, report, part, err)) != 0)
         goto done;
-    if (!table || fill(&averages, table) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    if ((!table || fill(&averages, table) != 0) && (code = error_short_memory(err, "for the operators")) != 0)
         goto done;
-    }
     out->has_memory = averages.operators.has_memory;
     out->has_flops = request->with_flops || averages.operators.has_flops;
     find_recorded(out, &averages.operators);

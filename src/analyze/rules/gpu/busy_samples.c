@@ -17,12 +17,12 @@ static int search_read(void *context, struct error *err)
         return code;
     search->order = malloc((search->kernels.count + 1) * sizeof *search->order);
     if (!search->order || search->kernels.count >= UINT32_MAX)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        return error_short_memory(err, "for the kernels");
     for (size_t row = 0; row < search->kernels.count; row++)
         if (gpu_counts(&search->kernels, row, &search->base.filter))
             search->order[search->count++] = (uint32_t)row;
     if (order_by_time(search->order, search->count, search->kernels.start) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        return error_short_memory(err, "for the kernels");
     return 0;
 }
 

@@ -59,7 +59,7 @@ static int read_kernels(struct search *search, struct error *err)
         (code = gpu_read(&ops, search->base.report, GPU_KERNEL, tensor_kernel_columns, err)) != 0)
         goto done;
     if (add_kernels(search, &ops, &kernels) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the kernels");
+        code = error_short_memory(err, "for the kernels");
 done:
     gpu_free(&ops);
     tensor_kernels_free(&kernels);
@@ -77,7 +77,7 @@ static int read_all(void *context, struct error *err)
         (code = read_kernels(search, err)) != 0)
         return code;
     if (gpu_stretches_join(&search->join, &search->stretches, search->metrics, COVERED_PERCENT) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU metrics");
+        return error_short_memory(err, "for the GPU metrics");
     return 0;
 }
 
