@@ -85,16 +85,14 @@ static int choose_part(const struct report_part *part, size_t number, const char
 static int choose(struct report *set, const char *ranks, struct report **out, struct error *err)
 {
     size_t parts = report_part_count(set), all_ranks = 0, count = 0;
-    int code = ERR_NO_MEMORY;
+    int code;
 
     for (size_t i = 0; i < parts; i++)
         all_ranks += report_part_at(set, i)->rank_count;
     struct report_choice *choices = calloc(parts + 1, sizeof *choices);
     int64_t *kept = calloc(all_ranks + 1, sizeof *kept), *free_kept = kept;
-    if (!choices || !kept) {
-        error_set(err, code, "out of memory");
+    if ((!choices || !kept) && (code = error_no_memory(err)) != 0)
         goto free_choices;
-    }
     for (size_t i = 0; i < parts; i++)
         if (choose_part(report_part_at(set, i), i, ranks, &choices[count], free_kept))
             free_kept += choices[count++].kept_rank_count;

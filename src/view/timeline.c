@@ -144,7 +144,7 @@ static int read_rows(struct view *view, int as_map, struct error *err)
         return code;
     find_span(view);
     if (cut_times(view) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     focus_find(view);
     return 0;
 }
@@ -166,16 +166,15 @@ int view_open_as(struct report *report, const struct view_options *options, stru
     int code;
 
     if (!view)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     view->report = report;
     view->span = options->span;
     view->row_keys.width = KEY_PARTS;
     view->steady = (struct report_span){ INT64_MAX, INT64_MIN };
-    if (intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new()) ||
-        !(view->rank_views = rank_views_new((struct rank_view_calls){ open_span, view_close }))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((intern_add(&view->own_names, "", 0) != 0 || !(view->cache = answer_cache_new()) ||
+         !(view->rank_views = rank_views_new((struct rank_view_calls){ open_span, view_close }))) &&
+        (code = error_no_memory(err)) != 0)
         goto close_view;
-    }
     if ((code = read_rows(view, options->as_map, err)) != 0)
         goto close_view;
     view->span = NULL;
@@ -311,7 +310,7 @@ int view_answer(struct view *view, const char *request, const char *body, size_t
     if ((code = answer(view, known, &arguments, out, err)) != 0)
         goto free_arguments;
     if (text_failed(out))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the answer");
+        code = error_short_memory(err, "for the answer");
 free_arguments:
     arguments_free(&arguments);
     return code;

@@ -315,7 +315,7 @@ static int run_one(struct advice *advice, const struct analysis *rule, struct er
                                             : run_rule(advice, rule, err);
 
     if (text_failed(&advice->items->text) || text_failed(&advice->rules->text))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+        code = error_short_memory(err, "for the advice");
     if (code != 0) {
         advice_list_cut(advice->items, length);
         advice_list_cut(advice->rules, rules_length);

@@ -96,7 +96,7 @@ static int add_causes(struct gap_search *search, const struct gpu_busy_gap *at, 
     keys_free(&search->keys);
     search->keys = (struct keys){ .width = 2 };
     if (gap_causes_explain(&search->causes, &gap, add_piece, search) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+        return error_short_memory(err, "for the gaps");
     for (size_t i = 0; i < search->keys.count && i < MOST_CAUSES; i++) {
         text_add(&search->words.text, i ? "; " : " ");
         add_largest(search);

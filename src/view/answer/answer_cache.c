@@ -24,7 +24,7 @@ int answer_cache_adviser(struct answer_cache *cache, struct report *report, stru
     if (!cache->adviser) {
         struct adviser *adviser = malloc(sizeof *adviser);
         if (!adviser)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the advice");
+            return error_short_memory(err, "for the advice");
         if ((code = adviser_open(adviser, report, &(struct analysis_request){ 0 }, err)) != 0) {
             free(adviser);
             return code;

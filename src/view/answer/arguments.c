@@ -56,7 +56,7 @@ int arguments_parse(struct arguments *arguments, const char *request, const char
 
     *arguments = (struct arguments){ .body = body, .body_length = body_length, .bytes = malloc(length + 1) };
     if (!arguments->bytes)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     memcpy(arguments->bytes, request, length + 1);
     arguments->request = arguments->bytes;
     char *at = strchr(arguments->bytes, '?'), *end = arguments->bytes + length;

@@ -447,9 +447,7 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
     add_collective(asking, out);
     text_addf(out, ",\"gap\":%s,\"links\":[%s]}", asking->gap.length ? text_string(&asking->gap) : "null",
               asking->is_brief ? "" : text_string(&asking->links));
-    if (text_failed(&asking->links) || text_failed(&asking->gap))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the links");
-    return 0;
+    return text_failed(&asking->links) || text_failed(&asking->gap) ? error_short_memory(err, "for the links") : 0;
 }
 
 int view_event(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)

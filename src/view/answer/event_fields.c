@@ -238,7 +238,7 @@ int event_fields_add(struct view *view, struct text *out, const char *name, uint
         return 0;
     int *columns = malloc((table->column_count + 1) * sizeof *columns);
     if (!columns)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < table->column_count; i++)
         columns[i] = (int)i;
     int code = report_scan_rows(view->report, table, columns, table->column_count, table_row, 1, write_fields, &writing,

@@ -121,7 +121,7 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
     if ((code = read_stacks(view, source, err)) != 0)
         return code;
     if (choose_samples(stacks, part, &chosen, &count) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+        return error_short_memory(err, "for the samples");
     struct stack_sample *all = stacks->samples;
     size_t all_count = stacks->sample_count;
     stacks->samples = chosen;
@@ -133,7 +133,7 @@ static int flame_of_samples(struct flame *flame, struct view *view, enum stack_s
     if (code != 0)
         goto free_tree;
     if (add_tree(flame, view, stacks, &tree) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+        code = error_short_memory(err, "for the flame graph");
 free_tree:
     stack_tree_free(&tree);
     return code;
@@ -188,7 +188,7 @@ int view_flame(struct view *view, const struct arguments *arguments, struct text
     text_add_bytes(out, text_string(&flame.nodes), flame.nodes.length);
     text_addf(out, "],\"samples\":%lld}", (long long)flame.samples);
     if (text_failed(&flame.frames) || text_failed(&flame.nodes))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+        code = error_short_memory(err, "for the flame graph");
 free_flame:
     text_free(&flame.frames);
     text_free(&flame.nodes);

@@ -144,16 +144,15 @@ int flame_of_events(struct flame *flame, struct view *view, int row, const struc
     int code = 0;
 
     if (!summing)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+        return error_short_memory(err, "for the flame graph");
     summing->view = view;
     summing->events = &view->rows[row].events;
     summing->span = *span;
     summing->nodes.width = PARTS;
-    if (add_slices(summing) != 0 ||
-        add_nodes(flame, summing, view->rows[row].type == ROW_PYTHON ? "python" : "native") != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+    if ((add_slices(summing) != 0 ||
+         add_nodes(flame, summing, view->rows[row].type == ROW_PYTHON ? "python" : "native") != 0) &&
+        (code = error_short_memory(err, "for the flame graph")) != 0)
         goto free_summing;
-    }
     flame->samples = (int64_t)summing->count;
 free_summing:
     keys_free(&summing->nodes);

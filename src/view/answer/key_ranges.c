@@ -83,10 +83,9 @@ static int make_map(struct key_ranges *ranges, struct report *report, const stru
     struct key_ranges_map map = { kind, malloc((chunks + 1) * sizeof *map.list) };
     struct making making = { report, table, &map };
 
-    if (!map.list || array_reserve(&ranges->list, &ranges->room, ranges->count + 1, sizeof map) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to find what belongs together");
+    if ((!map.list || array_reserve(&ranges->list, &ranges->room, ranges->count + 1, sizeof map) != 0) &&
+        (code = error_short_memory(err, "to find what belongs together")) != 0)
         goto free_map;
-    }
     for (size_t i = 0; i < chunks; i++)
         map.list[i] = (struct key_range){ INT64_MAX, INT64_MIN }; /* a chunk that cannot be read has no keys */
     if ((code = report_scan(report, table, wanted, count, NULL, look_at_chunk, &making, err)) != 0)

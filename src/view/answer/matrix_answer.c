@@ -47,7 +47,7 @@ static int read_square(const struct arguments *arguments, const struct number_sp
     out->group = (out->side + out->cells - 1) / out->cells;
     out->cells = (out->side + out->group - 1) / out->group;
     out->sent = calloc((size_t)(out->cells * out->cells), sizeof *out->sent);
-    return out->sent ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return out->sent ? 0 : error_no_memory(err);
 }
 
 struct columns {

@@ -101,10 +101,9 @@ int name_counts_make(struct name_counts *out, const struct view *view, struct er
     struct counters counters = { 0 };
     int code = 0;
 
-    if (find_room(&counters, view) != 0 || count_rows(&counts, &counters, view) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to count names");
+    if ((find_room(&counters, view) != 0 || count_rows(&counts, &counters, view) != 0) &&
+        (code = error_short_memory(err, "to count names")) != 0)
         goto done;
-    }
     *out = counts;
     counts = (struct name_counts){ 0 };
 done:

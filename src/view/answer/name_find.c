@@ -99,7 +99,7 @@ int view_find(struct view *view, const struct arguments *arguments, struct text 
     text_addf(out, "{\"total\":%lld,\"rows\":[%s],\"names\":[%s],\"cut\":%s}", (long long)finding.total,
               text_string(&finding.rows), text_string(&finding.names), finding.is_cut ? "true" : "false");
     if (text_failed(&finding.rows) || text_failed(&finding.names))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+        code = error_short_memory(err, "to search");
 free_finding:
     text_free(&finding.rows);
     text_free(&finding.names);

@@ -45,7 +45,7 @@ static int compile(struct name_search *search, const char *pattern, size_t lengt
     if (search->regex)
         return 0;
     if (reason.code == ERR_NO_MEMORY)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return error_set(err, ERR_BAD_ARGUMENT, "the regular expression is not valid: %s", reason.text);
 }
 
@@ -94,7 +94,7 @@ static int read_question(struct name_search *search, const struct arguments *arg
     search->length = length;
     search->text = malloc(length + 1);
     if (!search->text)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (search->with_case || search->mode == SEARCH_REGEX)
         memcpy(search->text, text, length);
     else
@@ -222,7 +222,7 @@ int name_search_matches_slowly(struct name_search *search, struct view *view, ui
     /* verdicts are few where names are, and as many as names else; VERDICT_UNKNOWN is 0 */
     if (id < MOST_VERDICTS && array_reserve_zeroed(&search->verdicts[is_own], &search->verdict_room[is_own],
                                                    (size_t)id + 1, sizeof *search->verdicts[is_own]) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to search");
+        return error_short_memory(err, "to search");
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the search was cancelled");
     if (search->mode == SEARCH_REGEX && clock_limit_is_over(&search->limit))

@@ -145,7 +145,7 @@ static int take_candidate(void *context, const struct report_block *block, size_
     if (facts.process != candidates->process || !facts.is_operator || facts.sequence < 0)
         return 0;
     if (array_reserve(&candidates->list, &candidates->capacity, candidates->count + 1, sizeof *candidates->list) != 0)
-        return error_set(candidates->err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(candidates->err);
     candidates->list[candidates->count++] = (struct candidate){ facts, block->first_row + row };
     return candidates->count >= MOST_CANDIDATES ? KEY_RANGES_ENOUGH : 0;
 }
@@ -211,10 +211,9 @@ int operator_pairs_find(struct event_list *places, struct view *view, const stru
     if ((code = key_ranges_find(&view->cache->key_ranges, view->report, kind, &facts->sequence, 1, take_candidate,
                                 &candidates, err)) != 0)
         goto done;
-    if ((facts->is_backward ? add_forwards : add_backwards)(&rows, &candidates, facts) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((facts->is_backward ? add_forwards : add_backwards)(&rows, &candidates, facts) != 0 &&
+        (code = error_no_memory(err)) != 0)
         goto done;
-    }
     if ((code = event_list_add_rows(places, view, kind->table, &rows, err)) != 0)
         goto done;
     event_list_sort(places, view);

@@ -231,7 +231,7 @@ int view_overview(struct view *view, const struct arguments *arguments, struct t
     if ((code = argument_int_needed(arguments, "width", 1, MOST_WIDTH, &width, err)) != 0)
         return code;
     if (!view->overview && make_overview(view) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the overview");
+        return error_short_memory(err, "for the overview");
     text_add_bytes(out, "OVER", 4);
     text_add_bytes(out, &(uint32_t){ (uint32_t)width }, sizeof(uint32_t));
     for (int over = 0; over < OVERS; over++)

@@ -53,7 +53,7 @@ void related_correlated_free(struct related_correlated *correlated)
 static int add_id(struct related_correlated *correlated, int64_t id, struct error *err)
 {
     if (array_reserve(&correlated->ids, &correlated->capacity, correlated->count + 1, sizeof *correlated->ids) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     correlated->ids[correlated->count++] = id;
     return 0;
 }
@@ -113,7 +113,7 @@ static int take_row(void *context, const struct report_block *block, size_t row)
     if (global_process(block_value(block, PROCESS, row, matching->process)) != matching->process)
         return 0;
     if (event_list_rows_add(&matching->rows, block->first_row + row) != 0)
-        return error_set(matching->err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(matching->err);
     return matching->rows.count >= MOST_PLACES ? KEY_RANGES_ENOUGH : 0;
 }
 
@@ -278,10 +278,8 @@ int related_launched(struct event_list *places, struct view *view, int64_t threa
         goto done;
     for (size_t i = 0; i < calls.count; i++)
         if (strcmp(place_table(view, calls.list[i]), call_kind.table) == 0 &&
-            event_list_rows_add(&rows, place_table_row(view, calls.list[i])) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            event_list_rows_add(&rows, place_table_row(view, calls.list[i])) != 0 && (code = error_no_memory(err)) != 0)
             goto done;
-        }
     if ((code = read_call_ids(&ids, view, &rows, err)) != 0)
         goto done;
     code = related_work(places, view, &ids, err);

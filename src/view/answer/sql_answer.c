@@ -183,7 +183,7 @@ static int run_statement(struct result *result, const struct arguments *argument
     query_limit(cache->query, LIMIT_MS);
     query_first_rows(cache->query, first ? FIRST_ROWS : 0);
     text_add_bytes(&statement, arguments->body, arguments->body_length);
-    code = text_failed(&statement) ? error_set(err, ERR_NO_MEMORY, "out of memory")
+    code = text_failed(&statement) ? error_no_memory(err)
                                    : query_run(cache->query, text_string(&statement), &visitor, err);
     text_free(&statement);
     result->part = query_part(cache->query);
@@ -219,7 +219,7 @@ int view_sql(struct view *view, const struct arguments *arguments, struct text *
         goto free_result;
     add_result(out, &result);
     if (text_failed(&result.rows) || text_failed(&result.columns))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the rows");
+        code = error_short_memory(err, "for the rows");
 free_result:
     text_free(&result.columns);
     text_free(&result.rows);

@@ -260,7 +260,7 @@ static int read_rows(struct making *making, const struct arguments *arguments, s
         return error_set(err, ERR_BAD_ARGUMENT, "tile: the argument rows is missing");
     making->rows = calloc(MOST_ROWS, sizeof *making->rows);
     if (!making->rows)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+        return error_short_memory(err, "for the tile");
     while ((found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
         if ((uint64_t)row >= making->place.view->row_count)
             return error_set(err, ERR_NOT_FOUND, "the timeline has no row %lld", (long long)row);
@@ -284,10 +284,8 @@ int view_tile(struct view *view, const struct arguments *arguments, struct text 
     text_add_bytes(out, "TILE", 4);
     text_add_bytes(out, &count, sizeof count);
     for (size_t i = 0; i < making.count; i++) {
-        if (text_failed(&making.rows[i].bytes)) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the tile");
+        if (text_failed(&making.rows[i].bytes) && (code = error_short_memory(err, "for the tile")) != 0)
             goto free_rows;
-        }
         text_add_bytes(out, text_string(&making.rows[i].bytes), making.rows[i].bytes.length);
     }
 free_rows:

@@ -202,7 +202,7 @@ static int find_causes(struct idle_causes *causes, struct view *view, struct err
     int code;
 
     if (list_rows(causes, view) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps");
+        return error_short_memory(err, "for the gaps");
     causes->is_known = !causes->row_count;
     if (causes->is_known)
         return 0;

@@ -126,10 +126,9 @@ int idle_rows(struct view *view, struct error *err)
     add_names(view);
     if ((code = gather_open(&gather, view, &gaps_family, err)) != 0)
         goto done;
-    if (add_gaps(&gather, &busy, &detail) != 0 || (!detail.rows && add_uses(view, &busy) != 0)) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the gaps of the GPUs");
+    if ((add_gaps(&gather, &busy, &detail) != 0 || (!detail.rows && add_uses(view, &busy) != 0)) &&
+        (code = error_short_memory(err, "for the gaps of the GPUs")) != 0)
         goto done;
-    }
     code = gather_finish(&gather, err);
 done:
     gather_close(&gather);

@@ -17,7 +17,7 @@ void event_list_free(struct event_list *places)
 int event_list_add(struct event_list *places, struct view_place place, struct error *err)
 {
     if (array_reserve(&places->list, &places->capacity, places->count + 1, sizeof *places->list) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     places->list[places->count++] = place;
     return 0;
 }
@@ -60,7 +60,7 @@ int event_list_add_rows(struct event_list *places, struct view *view, const char
     int code;
 
     if (!found)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     event_list_rows_sort(rows);
     if ((code = view_locate(view, table, rows->list, rows->count, found, err)) != 0)
         goto free_found;

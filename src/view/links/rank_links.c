@@ -91,7 +91,7 @@ int rank_links_instance(struct rank_instance *out, struct rank_links *links, str
         return 0;
     int64_t *waits = calloc(instance->count + 1, sizeof *waits);
     if (!waits)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     struct collective_figures figures = collective_figures(all, instance, waits);
     free(waits);
     out->rank_count = instance->count;

@@ -32,7 +32,7 @@ static int read_rows(struct event_filter *filter, const struct arguments *argume
 
     filter->rows = calloc(view->row_count + 1, sizeof *filter->rows);
     if (!filter->rows)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     while (list && (found = argument_list_next(&list, 0, INT32_MAX, &row, err)) == 1) {
         if ((uint64_t)row >= view->row_count)
             return error_set(err, ERR_NOT_FOUND, "the timeline has no row %lld", (long long)row);

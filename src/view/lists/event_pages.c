@@ -244,7 +244,7 @@ int event_page_read(struct event_page *page, struct event_filter *filter, const 
 
     if (!paging || !(paging->kept = malloc(FEW * sizeof *paging->kept))) {
         free(paging);
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for a list of events");
+        return error_short_memory(err, "for a list of events");
     }
     paging->filter = filter;
     paging->order = order;

@@ -85,6 +85,6 @@ struct name_ranks *name_ranks_make(struct view *view, struct error *err)
             return ranks;
         free(ranks);
     }
-    error_set(err, ERR_NO_MEMORY, "not enough memory to sort names");
+    error_short_memory(err, "to sort names");
     return NULL;
 }

@@ -80,7 +80,7 @@ static int add_lane(struct selection *selection, int row, uint32_t lane, struct 
     if ((code = advance(selection, &head, err)) <= 0)
         return code;
     if (array_reserve(&selection->heads, &selection->head_room, selection->head_count + 1, sizeof head) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     selection->heads[selection->head_count++] = head;
     return 0;
 }
@@ -121,7 +121,7 @@ static int count_event(struct selection *selection, const struct lane_head *head
 
     if (name == NO_KEY ||
         array_reserve(&selection->by_name, &selection->name_room, (size_t)name + 1, sizeof *selection->by_name) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to sum up by name");
+        return error_short_memory(err, "to sum up by name");
     if (selection->names.count > before)
         selection->by_name[name] = (struct sum){ .key = name };
     from = from < selection->filter.from_ns ? selection->filter.from_ns : from;
@@ -218,10 +218,8 @@ int view_selection(struct view *view, const struct arguments *arguments, struct 
         (code = event_filter_read(&selection.filter, view, arguments, err)) != 0)
         goto done;
     selection.by_row = calloc(view->row_count + 1, sizeof *selection.by_row);
-    if (!selection.by_row) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!selection.by_row && (code = error_no_memory(err)) != 0)
         goto done;
-    }
     if ((code = add_lanes(&selection, err)) == 0 && (code = sum_up(&selection, err)) == 0)
         add_answer(&selection, (size_t)limit, out);
 done:

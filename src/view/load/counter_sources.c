@@ -113,10 +113,9 @@ static int read_names(struct view *view, const char *table, struct view_name_map
         return code;
     while (row_cursor_next(&rows))
         if (view_name_map_add(names, name_number(row_int(&rows, TYPE), row_int(&rows, METRIC)),
-                              view_pool_name(row_int(&rows, NAME))) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+                              view_pool_name(row_int(&rows, NAME))) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
     view_name_map_sort(names);
 close_rows:
     row_cursor_close(&rows);

@@ -79,11 +79,10 @@ int derived_gil(struct view *view, struct error *err)
     if ((code = columns_read(view->report, "TACHO_PYTHON_SAMPLE", names, COLUMNS, &samples.columns, err)) != 0 ||
         !samples.columns.rows || samples.columns.rows >= UINT32_MAX)
         goto done;
-    if (sort_samples(&samples) != 0 || gather_open(&gather, view, &gil, err) != 0 ||
-        add_stretches(&gather, &samples) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples of Python");
+    if ((sort_samples(&samples) != 0 || gather_open(&gather, view, &gil, err) != 0 ||
+         add_stretches(&gather, &samples) != 0) &&
+        (code = error_short_memory(err, "for the samples of Python")) != 0)
         goto done;
-    }
     code = gather_finish(&gather, err);
 done:
     gather_close(&gather);

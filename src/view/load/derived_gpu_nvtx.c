@@ -270,7 +270,7 @@ static int project_all(struct projection *projection)
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory to project the ranges onto the GPUs");
+    return error_short_memory(err, "to project the ranges onto the GPUs");
 }
 
 static int read_work(struct projection *projection, struct error *err)
@@ -352,7 +352,7 @@ static int read_annotations(struct projection *projection, struct error *err)
     if ((code = columns_read(report, "TACHO_TORCH_OP", names, ANNOTATION_COLUMNS, &columns, err)) != 0)
         return code;
     if (make_ranges(&projection->ranges[OF_TORCH], report, &columns) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations");
+        code = error_short_memory(err, "for the annotations");
     report_columns_free(&columns);
     return code;
 }

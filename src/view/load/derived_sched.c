@@ -109,13 +109,13 @@ static int add_rows(struct switches *switches, struct error *err)
     int code;
 
     if (sort_switches(switches) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
+        return error_short_memory(err, "for the states of threads");
     if ((code = thread_names_read(&switches->names, view->report, err)) != 0 ||
         (code = gather_open(&switches->states, view, &states, err)) != 0 ||
         (code = gather_open(&switches->cpus, view, &cpus, err)) != 0)
         return code;
     if (add_stretches(switches) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the states of threads");
+        return error_short_memory(err, "for the states of threads");
     if ((code = gather_finish(&switches->states, err)) != 0)
         return code;
     return gather_finish(&switches->cpus, err);

@@ -54,10 +54,8 @@ int derived_steps(struct view *view, struct error *err)
     if ((code = gather_open(&gather, view, &steps_family, err)) != 0)
         goto done;
     for (size_t i = 0; i < steps.count; i++)
-        if (add_step(&gather, &steps, i) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the steps");
+        if (add_step(&gather, &steps, i) != 0 && (code = error_short_memory(err, "for the steps")) != 0)
             goto done;
-        }
     if ((code = gather_finish(&gather, err)) != 0)
         goto done;
     if (steps.count) {

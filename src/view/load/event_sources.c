@@ -18,11 +18,6 @@
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, ERR_NO_MEMORY, "out of memory");
-}
-
 /* "[CUDA memcpy Host-to-Device]", as tables of copies call them. */
 static int copy_names(struct view *view, struct view_name_map *map, struct error *err)
 {
@@ -33,7 +28,7 @@ static int copy_names(struct view *view, struct view_name_map *map, struct error
         text_clear(&label);
         memcpy_label(&label, kind);
         if (view_name_map_add(map, kind, view_own_name(view, text_string(&label))) != 0) {
-            code = no_memory(err);
+            code = error_no_memory(err);
             goto free_label;
         }
     }
@@ -48,7 +43,7 @@ static int enum_names(struct view *view, struct view_name_map *map, const char *
 
     for (size_t i = 0; list && i < list->count; i++)
         if (view_name_map_add(map, list->values[i].id, view_own_name(view, list->values[i].label)) != 0)
-            return no_memory(err);
+            return error_no_memory(err);
     view_name_map_sort(map);
     return 0;
 }
@@ -71,7 +66,7 @@ static int stack_names(struct view *view, struct view_name_map *map, const char 
     for (size_t row = 0; row < columns.rows; row++)
         if (columns.values[DEPTH][row] == 0 &&
             view_name_map_add(map, columns.values[ID][row], view_pool_name(columns.values[SYMBOL][row])) != 0) {
-            code = no_memory(err);
+            code = error_no_memory(err);
             goto free_columns;
         }
     view_name_map_sort(map);
@@ -102,7 +97,7 @@ static int generic_names(struct view *view, struct view_name_map *map, struct er
         return code;
     while (row_cursor_next(&rows))
         if (view_name_map_add(map, row_int(&rows, TYPE), view_pool_name(row_int(&rows, NAME))) != 0) {
-            code = no_memory(err);
+            code = error_no_memory(err);
             goto close_rows;
         }
     view_name_map_sort(map);

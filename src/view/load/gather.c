@@ -141,7 +141,7 @@ int gather_open(struct gather *gather, struct view *view, const struct view_fami
     *gather = (struct gather){ .view = view, .family = family, .worker_count = (size_t)report_workers(view->report) };
     gather->workers = calloc(gather->worker_count + 1, sizeof *gather->workers);
     if (!gather->workers)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < gather->worker_count; i++) {
         gather->workers[i].keys.width = KEY_PARTS;
         gather->workers[i].last = NO_KEY;

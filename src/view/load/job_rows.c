@@ -133,7 +133,7 @@ int job_rows_read(struct job_rows *ranks, struct report *report, struct error *e
     if ((code = process_ranks_read(&ranks->processes, report, err)) != 0)
         return code;
     if (find_hosts(ranks) != 0 || find_systems(ranks) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return read_clocks(ranks, report, err);
 }
 

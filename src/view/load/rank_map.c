@@ -281,5 +281,5 @@ int rank_map_read(struct view *view, struct error *err)
     view->event_count = count_events(view);
 free_grid:
     free_grid(&grid);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the map of the ranks") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the map of the ranks") : code;
 }

@@ -418,5 +418,5 @@ done:
     keys_free(&drafts.groups);
     gpu_devices_free(&drafts.devices);
     free(drafts.list);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "not enough memory for the rows of the timeline") : code;
+    return code == ERR_NO_MEMORY ? error_short_memory(err, "for the rows of the timeline") : code;
 }

@@ -82,7 +82,7 @@ static int list_steps(struct view *view, const struct arguments *arguments, stru
         return error_set(err, ERR_BAD_ARGUMENT, "steps: row %d has no steps", row);
     for (uint32_t e = 0; e < view->rows[row].events.count; e++)
         if (add_pair(out, (struct item){ view, 0, row, e }, (struct item){ 0 }) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
     return 0;
 }
 
@@ -97,7 +97,7 @@ static int list_ranks(struct view *view, const struct arguments *arguments, stru
     for (size_t r = 0; r < view->row_count; r++)
         if (view->rows[r].type == ROW_STEPS && step < view->rows[r].events.count &&
             add_pair(out, (struct item){ view, 0, (int)r, (uint32_t)step }, (struct item){ 0 }) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
     return out->count ? 0 : no_steps(err);
 }
 
@@ -209,7 +209,7 @@ static int list_runs(struct view *view, const struct arguments *arguments, struc
     both.named = name_steps(both.other, both.other_row);
     int code = both.named ? pair_runs(&both, out) : ERR_NO_MEMORY;
     free(both.named);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    return code != 0 ? error_no_memory(err) : 0;
 }
 
 static const struct way {
@@ -309,7 +309,7 @@ static int add_item(struct text *out, const struct item *item, struct strip *str
     if (cancel_is_raised(cancel_flag()))
         return error_set(err, ERR_CANCELLED, "the request was cancelled");
     if (strip_fill(strip, item->view, item->row, item->event) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     text_add_char(out, '{');
     json_int(out, "run", item->run);
     if (rank >= 0)
@@ -365,10 +365,9 @@ static int answer_listing(const struct arguments *arguments, const char *by, str
         (code = argument_int(arguments, "first", 0, INT32_MAX, &first, err)) != 0 ||
         (code = argument_int(arguments, "count", 0, MOST_STRIPS, &count, err)) != 0)
         return code;
-    if (find_axis(listing, (size_t)bins, &axis) != 0 || strip_open(&strip, (size_t)bins, axis.bin_ns) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((find_axis(listing, (size_t)bins, &axis) != 0 || strip_open(&strip, (size_t)bins, axis.bin_ns) != 0) &&
+        (code = error_no_memory(err)) != 0)
         goto free_strip;
-    }
     if (is_by_length)
         qsort(listing->pairs, listing->count, sizeof *listing->pairs, by_length);
     text_addf(out, "{\"by\":\"%s\",\"order\":\"%s\",\"total\":%zu,\"first\":%lld,\"bin\":%lld,\"median\":", by,

@@ -282,7 +282,7 @@ int view_summary(struct view *view, const struct arguments *arguments, struct te
     }
     struct view_summary *summary = cache->summary;
     if (!summary)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the summary");
+        return error_short_memory(err, "for the summary");
     if ((code = read_parts(summary, view, quick ? READ_QUICK : step ? READ_ONE : READ_ALL, err)) != 0)
         return code;
     int is_complete = view->is_map || summary->read == PARTS;
