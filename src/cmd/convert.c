@@ -198,7 +198,7 @@ static int import_over(const struct importer *importer, const char *path, const 
     char *part;
 
     if (asprintf(&part, "%s.importing", output) < 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int code = importer->import(path, part, 1, err);
     if (code != 0)
         goto free_part;
@@ -263,8 +263,7 @@ static int run_import(const struct command *self, int argc, char **argv)
         return status;
     char *made_up = settings.output ? NULL : with_ending(file, ".", "tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output ? import_file(self, file, output, &settings, &err)
-                      : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    int code = output ? import_file(self, file, output, &settings, &err) : error_no_memory(&err);
     return finish(self, code, &err, &settings, output, made_up);
 }
 
@@ -381,7 +380,7 @@ static int take_parts(const struct option_list *list, struct export_options *opt
     for (size_t i = 0; i < list->count; i++) {
         char *copy = strdup(list->values[i]), *rest = copy, *part;
         if (!copy)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         while ((part = strsep(&rest, ",")))
             if (*part && (code = add(options, part, err)) != 0)
                 break;
@@ -599,7 +598,7 @@ static int run_export(const struct command *self, int argc, char **argv)
     if (output && strcmp(output, TO_STDOUT) == 0)
         signal(SIGPIPE, SIG_DFL); /* a reader that has enough ends us without a word */
     code = output ? write_export((struct input){ files, count }, output, exporter, &settings, &err)
-                  : error_set(&err, ERR_NO_MEMORY, "out of memory");
+                  : error_no_memory(&err);
 done:
     export_options_free(&settings.export);
     return finish(self, code, &err, &settings, output, made_up);
@@ -696,7 +695,7 @@ static int run_recover(const struct command *self, int argc, char **argv)
         return status;
     char *made_up = settings.output ? NULL : with_ending(file, ".", "recovered.tacho");
     const char *output = settings.output ? settings.output : made_up;
-    int code = output ? recover_file(file, output, &settings, &err) : error_set(&err, ERR_NO_MEMORY, "out of memory");
+    int code = output ? recover_file(file, output, &settings, &err) : error_no_memory(&err);
     return finish(self, code, &err, &settings, output, made_up);
 }
 

@@ -178,6 +178,5 @@ int foreign_rep_find(const char *path, const struct foreign_rep_settings *settin
         text_add(out, named);
     else
         text_addf(out, "%.*s%s", (int)stem, path, foreign->export_ending);
-    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory")
-                            : make_export(foreign, path, text_string(out), err);
+    return text_failed(out) ? error_no_memory(err) : make_export(foreign, path, text_string(out), err);
 }

@@ -54,7 +54,7 @@ static int split_all(struct output_delivery *delivery, const struct option_list 
         size_t parts;
         char **split = option_split(list->values[i], &parts);
         if (!split)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         delivery->texts[delivery->text_count++] = split;
         for (size_t j = 0; j < parts; j++) {
             if (*count == DELIVER_MOST)
@@ -375,10 +375,8 @@ static int pipe_to(const char *command, const struct text *text, struct error *e
     pid_t pid;
     int input = -1, code;
 
-    if (!words) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!words && (code = error_no_memory(err)) != 0)
         goto free_words;
-    }
     if (!words[0]) {
         code = error_set(err, ERR_BAD_ARGUMENT, "--output=@ needs a command: --output '@less -S'");
         goto free_words;
@@ -396,7 +394,7 @@ int output_deliver(const struct output_delivery *delivery, const struct output_d
                    const char *file, const struct text *text, struct error *err)
 {
     if (text_failed(text))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (destination->output[0] == '@')
         return pipe_to(destination->output + 1, text, err);
     if (!output_is_console(destination))

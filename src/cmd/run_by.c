@@ -35,7 +35,7 @@ static int run_group(const struct run_by *by, const struct analysis *analysis, s
     int code;
 
     if (!options)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = selection_part_find(by->part, group, &part, err)) != 0)
         goto free_part;
     for (size_t i = 0; i < request->option_count; i++)
@@ -105,10 +105,8 @@ int run_by_analysis(const struct run_by *by, const struct analysis *analysis, st
     if ((code = set_groups_make(&groups, report, by->by, err)) != 0)
         goto free_groups;
     parts = calloc(groups.count + 1, sizeof *parts);
-    if (!parts) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!parts && (code = error_no_memory(err)) != 0)
         goto free_groups;
-    }
     if ((code = run_groups(by, analysis, &groups, report, request, parts, err)) != 0)
         goto free_tables;
     code = have_label(parts, groups.count, joined.label) ? analysis_run(analysis, report, request, out, err)

@@ -336,7 +336,7 @@ static int show_defaults(struct report *report, struct run_human *human, const s
     int for_people = output_is_human(output_delivery_at(human->delivery, 0)), code;
 
     if (!defaults)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     human->by_default = 1;
     if ((code = registry->add_defaults(defaults, report, for_people, &human->lacking, err)) != 0)
         goto free_defaults;
@@ -601,7 +601,7 @@ int run_reports_files(const struct command *self, const struct run_reports_setti
     struct selection_list *wanted = calloc(1, sizeof *wanted);
 
     if (!wanted)
-        error_set(&err, ERR_NO_MEMORY, "out of memory");
+        error_no_memory(&err);
     else if (file_count == 0)
         error_set(&err, ERR_BAD_ARGUMENT, "no report given: tacho %s report1.tacho", self->name);
     else if (output_delivery_parse(&delivery, &settings->deliver, &err) == 0)

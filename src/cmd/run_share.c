@@ -181,7 +181,7 @@ int run_share_open(struct run_share *share, const struct run_share_settings *set
     share->shares = calloc(share->exchange.count, sizeof *share->shares);
     share->at = calloc(share->exchange.count, sizeof *share->at);
     if (!share->shares || !share->at || text_failed(&share->folder))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     share->exchange.folder = text_string(&share->folder);
     make_key(share, settings->request);
     if ((code = set_share_begin(&share->exchange, err)) == 1)
@@ -208,7 +208,7 @@ static int choose_parts(struct run_share *share, size_t index, struct error *err
     int code = 0;
 
     if (!choices)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t part = index; part < parts; part += share->exchange.count)
         choices[count++].part = part;
     share->chosen = NULL;
@@ -232,7 +232,7 @@ static int compute_share(struct run_share *share, size_t index, int (*compute)(v
     share->chosen = NULL;
     if (code != 0)
         return code;
-    return text_failed(&share->shares[index]) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return text_failed(&share->shares[index]) ? error_no_memory(err) : 0;
 }
 
 /* Brings the shares of all other processes here. */
@@ -339,7 +339,7 @@ int run_share_analysis(struct run_share *share, const struct analysis *analysis,
         return compute_report(share, analysis, request, err);
     struct analysis_partial *partials = calloc(count, sizeof *partials);
     if (!partials)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < count; i++)
         if (!next_partial(share, i, &partials[i])) {
             free(partials);

@@ -90,7 +90,7 @@ int selection_parse(struct selection_list *list, const struct option_list *names
         size_t count;
         char **split = option_split(names->values[i], &count);
         if (!split)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         list->texts[list->text_count++] = split;
         for (size_t j = 0; j < count; j++)
             if (parse_one(list, split[j], registry, noun, err) != 0)

@@ -64,7 +64,7 @@ static int set_format(struct session *session, const char *text, struct error *e
     const struct print_format *format;
 
     if (!copy)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (print_format_parse(copy, &format, &request, err) != 0) {
         free(copy);
         return err->code;
@@ -108,7 +108,7 @@ static int take_columns(void *context, const struct query_column *columns, size_
     session->names = text_take(&joined);
     session->request.no_header = session->no_header;
     session->table = session->names ? new_table(session, count) : NULL;
-    return session->table ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return session->table ? 0 : error_no_memory(err);
 }
 
 static int set_cell(struct session *session, struct table_cell *cell, size_t column, const struct query_value *value)
@@ -174,10 +174,10 @@ static int take_row(void *context, const struct query_value *values, size_t coun
     struct table_cell *row = table_add_row(session->table);
 
     if (!row)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < count; i++)
         if (set_cell(session, &row[i], i, &values[i]) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
     return session->streams && table_row_count(session->table) == ROWS_AT_ONCE ? write_rows(session, err) : 0;
 }
 
@@ -319,7 +319,7 @@ static int converse(struct session *session)
     struct error err = { 0 };
 
     if (!prompt) {
-        error_set(&err, ERR_NO_MEMORY, "out of memory");
+        error_no_memory(&err);
         return command_fail(session->command, &err);
     }
     session->is_interactive = prompt_is_terminal(prompt);

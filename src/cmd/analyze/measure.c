@@ -36,7 +36,7 @@ struct measure {
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the measurements");
+    return error_short_memory(err, "for the measurements");
 }
 
 static void free_measure(struct measure *measure)

@@ -590,7 +590,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct job *job = calloc(1, sizeof *job);
     struct selection_list *wanted = calloc(1, sizeof *wanted);
     if (!job || !wanted) {
-        error_set(&err, ERR_NO_MEMORY, "out of memory");
+        error_no_memory(&err);
     } else {
         job->command = self;
         job->settings = &settings;

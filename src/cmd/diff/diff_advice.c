@@ -110,7 +110,7 @@ static int make_pairs(struct pairs *pairs, const struct findings *before, const 
     pairs->other = malloc((before->count + 1) * sizeof *pairs->other);
     pairs->taken = calloc(after->count + 1, 1);
     if (!pairs->other || !pairs->taken)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+        return error_short_memory(err, "for the findings");
     for (size_t i = 0; i < before->count; i++)
         pairs->other[i] = NO_OTHER;
     for (int least = MOST_ALIKE; least > 0; least--)
@@ -167,7 +167,7 @@ static int sum_up_gone(struct diff_advice *diff, const struct pairs *pairs, stru
     int code = 0;
 
     if (!gone)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+        return error_short_memory(err, "for the findings");
     for (size_t i = 0; i < before->count; i++)
         if (has_saving(&before->list[i]) && state_of(diff, pairs, i) == ADVICE_GONE)
             gone[diff->gone++] = before->list[i].cause;
@@ -305,7 +305,7 @@ int diff_advice_make(struct diff_advice *diff, struct diff_advice_side *before, 
         (code = sum_up_gone(diff, &pairs, err)) != 0)
         goto free_pairs;
     if (make_tables(diff, &pairs) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the findings");
+        code = error_short_memory(err, "for the findings");
 free_pairs:
     free_pairs(&pairs);
     return code;

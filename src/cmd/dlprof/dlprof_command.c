@@ -186,7 +186,7 @@ static int write_file(const struct job *job, const char *path, const struct text
     int fd;
 
     if (text_failed(text))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     fd = newfile_open(path, O_WRONLY, 0666, job->settings->force);
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERR_EXISTS, "'%s' exists already: overwrite it with --force=true", path);

@@ -142,7 +142,7 @@ int html_summary_add(struct text *out, const struct html_request *request, struc
     int code;
 
     if (!page)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     page->report = request->report;
     page->path = request->path;
     page->peaks = request->peaks;

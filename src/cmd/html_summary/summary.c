@@ -97,7 +97,7 @@ static int write_page(const struct command *self, const struct html_request *req
     if (code != 0)
         goto free_text;
     if (text_failed(&out))
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
     else if (strcmp(settings->output, "-") == 0)
         status = command_write(self, &out);
     else

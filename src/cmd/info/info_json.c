@@ -146,7 +146,7 @@ static int add_sources(struct text *out, struct report *report, struct error *er
     int code;
 
     if (!sources)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = report_sources_read(sources, report, err)) != 0)
         goto free_sources;
     add_key(out, "sources", ",\n  ");

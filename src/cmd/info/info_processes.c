@@ -305,7 +305,7 @@ int info_add_processes(struct text *out, struct report *report, size_t limit, si
     if ((code = small_table_read(&tree.names, report, "PROCESSES", name_names, err)) != 0)
         goto free_rows;
     if (collect(&tree) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        code = error_short_memory(err, "for the processes");
     else if (tree.count)
         add_tree(out, &tree);
     *left = tree.lines > limit ? tree.lines - limit : 0;

@@ -96,10 +96,8 @@ int info_add_missing(struct text *out, struct report *set, int64_t *world_size, 
     char *is_there = calloc((size_t)*world_size, 1);
     int64_t *missing = array_alloc((size_t)*world_size, sizeof *missing);
     size_t count = 0;
-    if (!is_there || !missing) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((!is_there || !missing) && (code = error_no_memory(err)) != 0)
         goto free_lists;
-    }
     for (size_t i = 0; i < report_part_count(set); i++) {
         const struct report_part *about = report_part_at(set, i);
         mark(is_there, *world_size, about->rank);
@@ -147,7 +145,7 @@ static int set_events(struct table_cell *row, struct report *part, struct error 
     int code;
 
     if (!sources)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = report_sources_read(sources, part, err)) != 0)
         goto free_sources;
     for (size_t i = 0; i < sources->count; i++) {
@@ -171,7 +169,7 @@ static int add_part(struct table *table, struct report *set, size_t index, struc
     int code;
 
     if (!row)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     info_add_ranks(&ranks, about);
     set_text(table, &row[RANK], text_string(&ranks));
     text_free(&ranks);
@@ -215,8 +213,7 @@ int info_add_merged(struct text *out, struct report *report, struct error *err)
     };
     struct table *table = table_new(columns, OWN_COLUMNS);
     struct row_cursor rows = { 0 };
-    int code = table ? row_cursor_open(&rows, report, "TACHO_CLOCK_OFFSET", names, err)
-                     : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = table ? row_cursor_open(&rows, report, "TACHO_CLOCK_OFFSET", names, err) : error_no_memory(err);
 
     while (row_cursor_next(&rows)) {
         struct table_cell *row = row_int_or(&rows, STRETCH, 0) ? NULL : table_add_row(table);
@@ -253,7 +250,7 @@ int info_add_set(struct text *out, struct report *set, struct error *err)
     int code = 0;
 
     if (!table)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < report_part_count(set); i++) {
         if ((code = add_part(table, set, i, err)) != 0)
             goto delete_table;

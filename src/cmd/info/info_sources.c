@@ -85,7 +85,7 @@ int info_add_sources(struct text *out, struct report *report, struct error *err)
     int code;
 
     if (!sources)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = report_sources_read(sources, report, err)) == 0 && sources->count)
         print_sources(out, sources);
     free(sources);

@@ -64,7 +64,7 @@ int monitor_each_word(const char *list, int (*take)(void *context, const char *w
     int code = 0;
 
     if (!words)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (char **word = words; *word; word++)
         if ((code = take(context, *word, err)) != 0)
             goto free_words;
@@ -199,7 +199,7 @@ static void print_notes(const struct monitor *monitor, struct gpu_feed *feed)
 static int deliver(FILE *file, const struct text *out, struct error *err)
 {
     if (text_failed(out))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!file && command_print(out))
         return error_set_errno(err, "cannot write the output");
     if (file && (fwrite(out->bytes, 1, out->length, file) != out->length || fflush(file)))

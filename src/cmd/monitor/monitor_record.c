@@ -37,7 +37,7 @@ int monitor_record_open(struct monitor_record **out, const char *path, int64_t i
     int code;
 
     if (!record)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     code = writer_open(path, &(struct writer_options){ .workers = 1 }, &record->writer, err);
     if (code == ERR_EXISTS)
         error_set(err, code, "'%s' exists already: choose another name", path);
@@ -54,10 +54,8 @@ int monitor_record_open(struct monitor_record **out, const char *path, int64_t i
         .find_gpu = add_gpu,
         .context = record,
     });
-    if (!record->rows) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!record->rows && (code = error_no_memory(err)) != 0)
         goto close_writer;
-    }
     capture_row_start(record->writer, clock_utc_ns() - (clock_monotonic_ns() - record->origin_ns));
     capture_row_parameter(record->writer, "TACHO_VERSION", TACHO_VERSION);
     capture_row_parameter(record->writer, "PROGRAM", "dmon");

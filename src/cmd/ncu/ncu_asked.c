@@ -36,7 +36,7 @@ static int mark_names(struct ncu_asked *asked, const struct kernel_counters *cou
     char **names = option_split(list, NULL);
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (char **name = names; *name && !err->code; name++) {
         if (strncmp(*name, REGEX, strlen(REGEX)) == 0)
             mark_matches(asked, counters, *name + strlen(REGEX), err);
@@ -69,7 +69,7 @@ int ncu_asked_read(struct ncu_asked *asked, const struct ncu_settings *settings,
     if (!settings->is_run && !settings->sets.count && !settings->sections.count && !settings->metrics.count)
         return 0;
     if (!(asked->by_name = calloc(counters->names.count + 1, 1)))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     asked->settings = settings;
     for (size_t i = 0; i < settings->metrics.count; i++)
         if (mark_names(asked, counters, settings->metrics.values[i], err) != 0)

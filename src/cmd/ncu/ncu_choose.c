@@ -86,7 +86,7 @@ static int read_choice(struct choice *choice, struct error *err)
     if (settings->kernel_name)
         name_pattern_read(&choice->name, settings->kernel_name, strlen(settings->kernel_name));
     if (settings->devices && !(choice->devices = option_split(settings->devices, NULL)))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     choice->skip_before = number_of(settings->skip_before);
     choice->skip = number_of(settings->launch_skip);
     choice->count = number_of(settings->launch_count);
@@ -201,7 +201,7 @@ int ncu_choose_kernels(struct kernel_counters *counters, const struct ncu_settin
     size_t before = counters->kernel_count;
 
     if (!choice)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     choice->settings = settings;
     choice->counters = counters;
     choice->invocations.kinds.width = choice->modes.kinds.width = KIND_WIDTH;

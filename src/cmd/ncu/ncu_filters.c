@@ -59,7 +59,7 @@ static int add_devices(struct text *lines, const char *list, struct error *err)
     int code = 0;
 
     if (!numbers)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (char **number = numbers; *number; number++)
         if ((code = add_number(lines, "devices", "device", *number, 0, err)) != 0)
             break;

@@ -68,7 +68,7 @@ static int add_page(struct text *out, const struct kernel_counters *counters, co
     if ((code = check_asked(&asked, counters, err)) != 0)
         goto free_asked;
     if (ncu_csv_add(out, counters, &options) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
 free_asked:
     ncu_asked_free(&asked);
     return code;

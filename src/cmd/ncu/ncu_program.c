@@ -217,7 +217,7 @@ static int check_metrics(const struct option_list *lists, struct error *err)
     for (size_t i = 0; i < lists->count; i++) {
         char **names = option_split(lists->values[i], NULL);
         if (!names)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         for (char **name = names; *name && !err->code; name++)
             if (text_begins_with(*name, "pmsampling:"))
                 error_set(err, ERR_BAD_ARGUMENT,

@@ -137,12 +137,10 @@ static int print_chip(struct text *out, const struct ncu_settings *settings, con
     char *sets = ncu_list_option("sets", is_default ? &basic : &settings->sets);
     char *sections = ncu_list_option("sections", &settings->sections);
     char *metrics = ncu_list_option(is_query ? "names" : "metrics", &settings->metrics);
-    int code = ERR_NO_MEMORY;
+    int code;
 
-    if (!sets || !sections || !metrics) {
-        error_set(err, code, "out of memory");
+    if ((!sets || !sections || !metrics) && (code = error_no_memory(err)) != 0)
         goto failed;
-    }
     snprintf(query, sizeof query, "mode=%s", settings->query_mode ? settings->query_mode : "base");
     list_columns_add(&answer.columns, (const char *const[]){ "Metric Name", "Metric Type", "Metric Unit" });
     const char *options[] = { chip,     is_sampling(settings) ? "profiler=sampling" : "profiler=range", query, sets,
@@ -178,7 +176,7 @@ static int for_each_chip(struct text *out, const struct ncu_settings *settings, 
     if (!settings->chips)
         return print_chip(out, settings, mode, "device=0", err);
     if (!chips)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!count)
         code = error_set(err, ERR_BAD_ARGUMENT, "--chips needs the name of a chip (--list-chips)");
     for (size_t i = 0; i < count; i++) {

@@ -79,14 +79,12 @@ int ncu_replay_groups(struct ncu_groups *groups, const struct ncu_settings *sett
     char *metrics = ncu_list_option("metrics", &settings->metrics);
     char device[32];
     struct answer answer;
-    int code = ERR_NO_MEMORY;
+    int code = 0;
 
     snprintf(device, sizeof device, "device=%d", settings->devices ? atoi(settings->devices) : 0);
     *groups = (struct ncu_groups){ 0 };
-    if (!sets || !sections || !metrics) {
-        error_set(err, code, "out of memory");
+    if ((!sets || !sections || !metrics) && (code = error_no_memory(err)) != 0)
         goto failed;
-    }
     for (int is_first = 1; metrics && groups->count < NCU_RUNS_MOST; is_first = 0) {
         const char *options[] = { device,  "profiler=range",       "single=1",
                                   metrics, is_first ? sets : NULL, is_first ? sections : NULL,
@@ -152,7 +150,7 @@ static int sort_kernels(struct run *run, struct error *err)
     run->place = calloc(count + 1, sizeof *run->place);
     if (!launches || !run->order || !run->place) {
         free(launches);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     }
     for (size_t i = 0; i < count; i++) {
         const struct counted_kernel *kernel = &run->counters.kernels[i];
@@ -307,7 +305,7 @@ int ncu_replay_merge(const char *path, const char *const *others, size_t count, 
     int code;
 
     if (!merge.others)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = open_run(&merge.base, path, err)) != 0)
         goto failed;
     for (; merge.count < count; merge.count++)

@@ -164,7 +164,7 @@ static int print_plain(struct text *out, const struct torch_ops *ops, const stru
     return 0;
 no_memory:
     table_delete(plain);
-    return error_set(err, ERR_NO_MEMORY, "out of memory");
+    return error_no_memory(err);
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------ */
@@ -194,7 +194,7 @@ static int print_fitted(struct text *out, const struct torch_ops *ops, const str
     const struct print_request request = output_human_request();
 
     if (!table)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     size_t rows = table_row_count(table), shown = print_human_rows(table);
     if (settings->row_limit != NOT_GIVEN)
         shown = settings->row_limit < 0 ? rows : (size_t)settings->row_limit;

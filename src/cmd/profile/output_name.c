@@ -135,7 +135,7 @@ int output_name(struct text *out, struct output_naming *naming, struct error *er
     if (out->length && (out->bytes[out->length - 1] == '/' || is_folder(text_string(out))))
         add_name_in_folder(out, naming);
     set_ending(out);
-    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return text_failed(out) ? error_no_memory(err) : 0;
 }
 
 int output_name_free(struct text *out, struct output_naming *naming, struct error *err)
@@ -183,7 +183,7 @@ int output_make_folder(const char *path, struct error *err)
     char *copy = strdup(path);
 
     if (!copy)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int code = make_folders(copy, err);
     free(copy);
     return code;

@@ -49,7 +49,7 @@ static char *read_small_file(const char *path, struct error *err)
         error_set_errno(err, "cannot read the command file '%s'", path);
         err->code = ERR_BAD_ARGUMENT;
     } else if (!text) {
-        error_set(err, ERR_NO_MEMORY, "out of memory");
+        error_no_memory(err);
     } else if (length > LARGEST_FILE || memchr(text, 0, length)) {
         error_set(err, ERR_BAD_ARGUMENT, "cannot use the command file '%s': it is larger than 1 MB or not text", path);
     }
@@ -71,7 +71,7 @@ int profile_command_file_take(void *context, const char *value, struct error *er
     const char **operands = profile_own(settings, calloc(MOST_WORDS + 3, sizeof *operands));
 
     if (!text || !words || !operands)
-        return err->code ? err->code : error_set(err, ERR_NO_MEMORY, "out of memory");
+        return err->code ? err->code : error_no_memory(err);
     size_t count = split_words(text, words + 1, MOST_WORDS + 1);
     if (count > MOST_WORDS)
         return error_set(err, ERR_BAD_ARGUMENT,

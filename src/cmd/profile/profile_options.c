@@ -66,7 +66,7 @@ static int take_export(void *context, const char *value, struct error *err)
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (char **name = names; *name; name++)
         if ((code = take_one_export(context, *name, err)) != 0)
             break;

@@ -42,7 +42,7 @@ int profile_program_take_variables(void *context, const char *value, struct erro
     char **pairs = profile_own(settings, option_split(value, NULL));
 
     if (!pairs)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (; *pairs; pairs++) {
         char *equals = strchr(*pairs, '=');
         if (!equals || equals == *pairs)

@@ -155,7 +155,7 @@ int profile_trace_take(void *context, const char *value, struct error *err)
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     settings->has_sources = 1;
     settings->sources_given = 0;
     settings->traced.count = 0;

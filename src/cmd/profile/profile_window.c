@@ -117,7 +117,7 @@ int profile_window_take_nvtx_capture(void *context, const char *value, struct er
     char *text = profile_own(settings, malloc(strlen(value) + 1)), *out = text;
 
     if (!text)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     settings->collect.range_domain = NULL;
     for (const char *at = value; *at; at++) {
         if (*at == '@' && !settings->collect.range_domain) {

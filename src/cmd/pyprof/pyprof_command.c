@@ -94,7 +94,7 @@ static int choose_columns(struct listing *listing, const char *list, struct erro
     char **names = option_split(list && !is_all ? list : "idx,dir,sub,mod,op,kernel,params,sil", &count);
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; is_all && i < PYPROF_COLUMNS; i++)
         listing->columns[listing->count++] = (enum pyprof_column)i;
     for (size_t i = 0; i < count && !is_all; i++)

@@ -57,7 +57,7 @@ static int add_table(struct recipe_job *job, const char *name, struct table *tab
         failed |= text_failed(&file->text);
     }
     table_delete(table);
-    return failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return failed ? error_no_memory(err) : 0;
 }
 
 static int write_file(const char *folder, const struct recipe_file *file, struct error *err)
@@ -390,7 +390,7 @@ int recipe_run(const struct recipe *recipe, const struct recipe_settings *settin
     }
     struct recipe_job *job = calloc(1, sizeof *job);
     if (!job)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     job->recipe = recipe;
     job->settings = settings;
     int code = run_job(job, inputs, count, said, err);

@@ -73,7 +73,7 @@ int recipe_set_open(struct recipe_set *set, struct report *report, const struct 
 {
     *set = (struct recipe_set){ .report = report };
     if (find_ranks(set) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return selection_part_find(part, report, &set->part, err);
 }
 

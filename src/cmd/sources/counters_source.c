@@ -76,7 +76,7 @@ static int take_list(const char *option, const char *value, size_t count, const 
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     *places = 0;
     for (char **name = names; *name; name++) {
         int place = find(*name, count, name_of);

@@ -200,7 +200,7 @@ static int take_backtrace(void *settings, const char *value, struct error *err)
     int code = 0;
 
     if (!groups)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     fresh.backtrace_given = 1;
     fresh.backtrace_groups = 0;
     fresh.backtrace_unset = 0;

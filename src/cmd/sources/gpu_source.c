@@ -184,7 +184,7 @@ static int take_set(void *settings, const char *value, struct error *err)
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     gpu->has_set = 1;
     gpu->metrics = 0;
     for (char **name = names; *name; name++)

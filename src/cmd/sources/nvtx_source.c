@@ -13,7 +13,7 @@ static int take_domains(struct profile_settings *settings, const char *value, co
     char **names = profile_own(settings, option_split(value, NULL));
 
     *field = (const char *const *)names;
-    return names ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return names ? 0 : error_no_memory(err);
 }
 
 static int take_include(void *settings, const char *value, struct error *err)

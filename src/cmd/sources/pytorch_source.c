@@ -71,7 +71,7 @@ static int take(void *settings, const char *value, struct error *err)
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     *pytorch = (struct settings){ .shapes = pytorch->shapes,
                                   .memory = pytorch->memory,
                                   .stacks = pytorch->stacks,

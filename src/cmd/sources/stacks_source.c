@@ -20,7 +20,7 @@ static int take_debug_symbols(void *settings, const char *value, struct error *e
         most += *c == ':';
     char **list = profile_own(profile, malloc(most * sizeof *list + length));
     if (!list)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     char *rest = memcpy(list + most, value, length), *save = NULL;
     for (char *one = strtok_r(rest, ":", &save); one; one = strtok_r(NULL, ":", &save))
         list[count++] = one;

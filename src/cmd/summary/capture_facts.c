@@ -181,7 +181,7 @@ static int read_processes(struct capture_facts *facts, struct report *report, si
     if (code != 0)
         return code;
     if (find_cut_ranks(facts, report) != 0 || take_processes(&rows) != 0)
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the processes");
+        code = error_short_memory(err, "for the processes");
     if (program_row < rows.cursor.columns.rows) {
         rows.cursor.row = program_row;
         take_ending(facts, &rows);

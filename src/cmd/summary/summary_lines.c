@@ -545,7 +545,7 @@ int summary_add(struct text *out, const struct summary_request *request, struct 
     int code;
 
     if (!summary)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     summary->request = request;
     if ((code = capture_facts_read(&summary->facts, request->report, err)) != 0)
         goto free_memory;

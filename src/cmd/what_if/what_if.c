@@ -118,7 +118,7 @@ static int add_row(struct table *table, const struct times *before, const struct
     struct table_cell *cells = table_add_row(table);
 
     if (!cells || cell_set_string(table, &cells[CHANGE], label) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int64_t saves = saturating_subtract(before->run_ns, after->run_ns);
     cell_set_int(&cells[SAVES], saves);
     if (before->run_ns > 0)
@@ -203,7 +203,7 @@ static int add_part(struct table *table, const char *name, int64_t part_ns, int6
         return 0;
     struct table_cell *cells = table_add_row(table);
     if (!cells || cell_set_string(table, &cells[SPENT], name) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     cell_set_int(&cells[PATH_TIME], part_ns);
     cell_set_real(&cells[SHARE], 100 * (double)part_ns / (double)whole_ns);
     return 0;
@@ -247,7 +247,7 @@ static int replay_report(struct text *out, struct job *job, const struct setting
     int code;
 
     if (!table)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if ((code = open_adviser(job, settings, err)) != 0)
         goto free_steps;
     if (!job->adviser.replay.graph.points) {

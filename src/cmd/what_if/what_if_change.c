@@ -68,7 +68,7 @@ static int match_names(struct kernels *kernels, struct error *err)
     }
     return 0;
 no_memory:
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the names of kernels");
+    return error_short_memory(err, "for the names of kernels");
 }
 
 static int scale_kernels(const char *text, const struct replay *replay, struct report *report,

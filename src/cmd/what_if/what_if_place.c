@@ -94,10 +94,8 @@ static int find_ranges(struct what_if_place *place, struct wanted *wanted, struc
     for (size_t i = 0; i < ranges.count; i++) {
         const struct range *range = &ranges.list[i];
         struct thread_span span = { range->thread, range->start_ns, range->end_ns, range->name, 0, 0, 0 };
-        if (thread_spans_add(&place->spans, &span) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        if (thread_spans_add(&place->spans, &span) != 0 && (code = error_short_memory(err, "for the ranges")) != 0)
             goto free_ranges;
-        }
     }
 free_ranges:
     ranges_free(&ranges);
@@ -167,10 +165,8 @@ static int find_callers(struct what_if_place *place, const struct wanted *wanted
         (code = stack_chains_read(&chains, &stacks, table, STACKS_WITH_LINES, err)) != 0)
         goto done;
     found = find_frames(&stacks, wanted);
-    if (!found) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the call stacks");
+    if (!found && (code = error_short_memory(err, "for the call stacks")) != 0)
         goto done;
-    }
     for (uint32_t i = 0; i < events->call_count; i++) {
         uint32_t row = events->calls[i].row;
         if (row < rows.rows && !columns_is_null(&rows, 0, row))
@@ -202,7 +198,7 @@ static int find_lines(struct what_if_place *place, const struct wanted *wanted, 
         place->is_caller[i] |= (uint8_t)is_in(wanted, text_string(&words), words.length);
     }
     if (text_failed(&words))
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the lines");
+        code = error_short_memory(err, "for the lines");
 close_places:
     text_free(&words);
     places_close(&places);
@@ -224,10 +220,9 @@ static int find_samples(struct what_if_place *place, const struct wanted *wanted
         (code = stacks_read_samples(&stacks, source, STACKS_WITH_LINES, &all, err)) != 0)
         goto done;
     found = find_frames(&stacks, wanted);
-    if (!found || thread_spans_samples(&place->spans, &stacks) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the samples");
+    if ((!found || thread_spans_samples(&place->spans, &stacks) != 0) &&
+        (code = error_short_memory(err, "for the samples")) != 0)
         goto done;
-    }
     for (size_t i = kept; i < place->spans.count; i++)
         if (found[place->spans.list[i].chain])
             place->spans.list[kept++] = place->spans.list[i];
@@ -255,7 +250,7 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
     spell(wanted);
     place->is_caller = calloc(events->call_count + 1u, 1);
     if (!place->is_caller || text_failed(&wanted->torch))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the calls");
+        return error_short_memory(err, "for the calls");
     for (uint32_t i = 0; i < events->call_count; i++)
         place->is_caller[i] = (uint8_t)is_named(wanted, *keys_get(&events->names, events->calls[i].name));
     if ((code = find_ranges(place, wanted, err)) != 0 ||
@@ -269,7 +264,7 @@ static int find(struct what_if_place *place, struct wanted *wanted, struct error
                             (code = find_samples(place, wanted, STACKS_CPU, err)) != 0))
         return code;
     if (wanted->has_failed)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the names");
+        return error_short_memory(err, "for the names");
     thread_spans_keep_outermost(&place->spans);
     return is_empty(place)
                ? error_set(err, ERR_NO_DATA, "no range, operator, function, line or CUDA call has the name '%s'",

@@ -65,7 +65,7 @@ static int take_counters(void *settings, const char *value, struct error *err)
     int code = 0;
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!count)
         code = error_set(err, ERR_BAD_ARGUMENT,
                          "--gpu-counters needs a value: light, or a list of sets, sections and metrics");

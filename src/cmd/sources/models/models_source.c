@@ -117,7 +117,7 @@ static int info(struct text *out, struct report *report, struct error *err)
     struct capture_facts *facts = malloc(sizeof *facts);
     struct model_use uses[MODEL_COUNT];
     struct small_table rows;
-    int code = facts ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = facts ? 0 : error_no_memory(err);
 
     if (code != 0 || (code = small_table_read(&rows, report, "TACHO_MODEL", names, err)) != 0)
         goto free_facts;

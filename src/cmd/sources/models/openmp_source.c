@@ -26,7 +26,7 @@ static int take_details(void *settings, const char *value, struct error *err)
     char **names = profile_own(settings, option_split(value, NULL));
 
     if (!names)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     own->details = 0;
     for (; *names; names++) {
         size_t i = 0;
