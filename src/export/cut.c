@@ -221,7 +221,7 @@ static int copy_rows(struct passage *passage, const struct export_options *part,
     export_rows_close(rows);
     if (code != 0)
         return code;
-    return passage->cut->failed ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return passage->cut->failed ? error_no_memory(err) : 0;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ static int write_window(const char *path, struct cut_overview *overview, uint64_
 
     part.ranges = narrow(overview->part, overview->window, &part.range_count);
     if (!part.ranges)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (part.range_count == 0)
         part.ranges[part.range_count++] = nothing;
     int code = write_part(overview->report, path, &part, overview, bytes, err);

@@ -125,7 +125,7 @@ static int count_rows(struct counting *counting, size_t number, struct export_ro
             key[k + 1] = value_or(at, FIRST_KEY + k, NO_NUMBER);
         struct stretch *row = row_of(counting, key);
         if (!row)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         count_event(counting, row, start, end > start ? end : start, value_or(at, NAME, value_or(at, NAME_INSTEAD, 0)));
     }
     return code;

@@ -17,7 +17,7 @@ int export_add_pattern(struct export_options *options, const char *pattern, stru
 
     if (array_reserve(&options->patterns, &options->pattern_room, options->pattern_count + 1,
                       sizeof *options->patterns) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     struct regex *made = regex_compile(pattern, strlen(pattern), REGEX_BASIC | REGEX_IGNORE_CASE, &reason);
     if (!made)
         return error_set(err, reason.code, "invalid pattern '%s' for --tables: %s", pattern, reason.text);
@@ -50,7 +50,7 @@ int export_add_range(struct export_options *options, const char *range, struct e
     if (slash[1] && export_parse_time(slash + 1, &span.to_ns, err) != 0)
         return err->code;
     if (array_reserve(&options->ranges, &options->range_room, options->range_count + 1, sizeof span) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     options->ranges[options->range_count++] = span;
     return 0;
 }
@@ -79,7 +79,7 @@ int export_table_path(struct text *out, const char *folder, const char *table, c
     for (const char *c = table; *c && c - table < NAME_MOST; c++)
         text_add_char(out, isalnum((unsigned char)*c) ? *c : '_');
     text_addf(out, ".%s", ending);
-    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return text_failed(out) ? error_no_memory(err) : 0;
 }
 
 int export_wants_time(const struct export_options *options, int64_t start_ns, int64_t end_ns)

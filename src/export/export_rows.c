@@ -295,7 +295,7 @@ int export_rows_open(struct report *report, const struct report_table *table, co
     int code;
 
     if (!rows)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     *rows = (struct export_rows){
         .report = report,
         .table = table,
@@ -311,10 +311,9 @@ int export_rows_open(struct report *report, const struct report_table *table, co
     find_places(rows);
     if ((code = last_rows_find(report, table, &rows->last, err)) != 0)
         goto close_rows;
-    if (!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((!make_window(rows, &rows->windows[0]) || !make_window(rows, &rows->windows[1])) &&
+        (code = error_no_memory(err)) != 0)
         goto close_rows;
-    }
     rows->started = table->rows >= AHEAD_ROWS && pthread_create(&rows->thread, NULL, fill_ahead, rows) == 0;
     *out = rows;
     return 0;

@@ -61,7 +61,7 @@ static int read_page_file(const struct html *html, const char *name, struct text
     while (out->length < PAGE_MOST && (length = fread(part, 1, sizeof part, file)) > 0)
         text_add_bytes(out, part, length);
     fclose(file);
-    return text_failed(out) ? error_set(err, ERR_NO_MEMORY, "out of memory") : 0;
+    return text_failed(out) ? error_no_memory(err) : 0;
 }
 
 static int read_page(struct html *html, struct error *err)
@@ -119,10 +119,8 @@ static int put_file(struct html *html, const char *path, struct error *err)
 
     if (!file)
         return error_set_errno(err, "cannot read '%s'", path);
-    if (!(part = malloc(PART_BYTES))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!(part = malloc(PART_BYTES)) && (code = error_no_memory(err)) != 0)
         goto done;
-    }
     while ((length = fread(part, 1, PART_BYTES, file)) > 0) {
         add_base64(&html->text, part, length);
         if ((code = outfile_put(html->output, &html->text, 1, err)) != 0)
@@ -288,10 +286,8 @@ static int export_report(struct report *report, const char *path, const struct e
 
     if ((code = read_page(&html, err)) != 0)
         goto free_page;
-    if (asprintf(&report_path, "%s.tacho", path) < 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (asprintf(&report_path, "%s.tacho", path) < 0 && (code = error_no_memory(err)) != 0)
         goto free_page;
-    }
     html.report_path = report_path;
     size.taken = html.index.length + html.style.length + html.script.length + html.wasm_bytes * BASE64_PERCENT / 100 +
                  4096 + (options->bookmarks ? options->bookmarks->length * BASE64_PERCENT / 100 : 0);

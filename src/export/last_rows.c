@@ -90,7 +90,7 @@ static int keep_replaced(struct keyed_rows *rows, struct last_rows *out, struct 
     if (!rows->count)
         return 0;
     if (!(out->replaced = malloc(rows->count * sizeof *out->replaced)))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     qsort(rows->list, rows->count, sizeof *rows->list, by_object);
     for (size_t i = 0; i + 1 < rows->count; i++)
         if (compare_objects(&rows->list[i], &rows->list[i + 1]) == 0)

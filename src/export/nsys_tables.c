@@ -125,10 +125,9 @@ static int read_foreign(struct report *report, const struct export_options *opti
         const char *list = text_or_null(report, &rows, LIST);
         if (!list || strncmp(list, "ENUM_", 5) != 0 || !export_wants_table(options, list))
             continue;
-        if (array_reserve(&out->items, &out->room, out->count + 1, sizeof *out->items) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (array_reserve(&out->items, &out->room, out->count + 1, sizeof *out->items) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         out->items[out->count++] = (struct foreign_value){
             list,
             { row_int(&rows, ID), text_or_null(report, &rows, NAME), text_or_null(report, &rows, LABEL) },
@@ -159,7 +158,7 @@ static int put_merged(const struct schema_enum *list, struct foreign_values *for
     size_t count = list->count;
 
     if (!values)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (count)
         memcpy(values, list->values, count * sizeof *values);
     for (size_t i = 0; i < foreign->count; i++)

@@ -121,13 +121,11 @@ static int open_outfile(const char *path, int gzip, struct outfile **out, struct
     int code;
 
     if (!output)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     pthread_mutex_init(&output->lock, NULL);
     pthread_cond_init(&output->changed, NULL);
-    if (!(output->path = strdup(path))) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!(output->path = strdup(path)) && (code = error_no_memory(err)) != 0)
         goto free_output;
-    }
     if (gzip)
         output->gzip = open_gzip(path);
     else
@@ -170,7 +168,7 @@ int outfile_put(struct outfile *output, struct text *text, size_t at_least, stru
     if (text->length < at_least)
         return 0;
     if (text_failed(text))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!text->length)
         return 0;
     if (output->has_thread) {

@@ -275,7 +275,7 @@ static int put_line(struct plain *plain, size_t at_least, struct error *err)
     if (plain->line.length < at_least)
         return 0;
     if (text_failed(&plain->line))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (plain->line.length && fwrite(plain->line.bytes, 1, plain->line.length, plain->file) != plain->line.length)
         return outfile_cannot_write(err, plain->path);
     text_clear(&plain->line);

@@ -140,7 +140,7 @@ int import_window_more(struct import_window *window, struct error *err)
             return ERR_NO_SPACE;
         size_t room = window->capacity + SCAN_GUARD, doubled = window->capacity * 2 + SCAN_GUARD;
         if (array_reserve_up_to(&window->bytes, &room, doubled, doubled, 1) != 0)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for an item of the file");
+            return error_short_memory(err, "for an item of the file");
         window->capacity *= 2;
     }
     if ((window->unpacker ? fill_unpacked(window) : fill_plain(window)) != 0)
@@ -164,7 +164,7 @@ int import_window_open(struct import_window *window, const char *path, struct er
         return error_set_errno(err, "cannot read '%s'", path);
     window->unpacker = unpacker_new(magic, (size_t)got);
     window->bytes = calloc(1, window->capacity + SCAN_GUARD);
-    return window->bytes ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return window->bytes ? 0 : error_no_memory(err);
 }
 
 void import_window_close(struct import_window *window)

@@ -296,8 +296,7 @@ static int write_rows(struct kineto *import, struct error *err)
     kineto_add_names(import);
     kineto_add_capture(import);
     note_all(import);
-    return text_failed(&import->scratch) || text_failed(&import->other) ? error_set(err, ERR_NO_MEMORY, "out of memory")
-                                                                        : 0;
+    return text_failed(&import->scratch) || text_failed(&import->other) ? error_no_memory(err) : 0;
 }
 
 static int write_report(struct kineto *import, const char *out_path, int overwrite, struct error *err)

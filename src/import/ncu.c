@@ -69,7 +69,7 @@ static int write_rows(struct ncu *import, struct error *err)
 
     while ((found = ncu_record_read(&import->record, &import->window, err)) > 0)
         if (take_record(import) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
     if (found < 0)
         return found;
     if (!import->header.count)

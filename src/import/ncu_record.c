@@ -163,7 +163,7 @@ int ncu_record_read(struct ncu_record *record, struct import_window *window, str
         if (step == STEP_DONE)
             step = read_record(record, &place);
         if (step == ERR_NO_MEMORY)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         if (step == STEP_DONE) {
             const char *newline = memchr(window->bytes + window->at, '\n',
                                          (size_t)(place.at - window->bytes) - window->at);

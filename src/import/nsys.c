@@ -115,7 +115,7 @@ static int open_file(struct nsys *import, struct error *err)
         import->database = NULL;
         import->uri = make_uri(import->path, import->without_journal ? "?mode=ro&immutable=1" : "?mode=ro");
         if (!import->uri)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         code = nsys_open(import, &import->database) & 0xFF;
         if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
             import->without_journal = 1;
@@ -182,10 +182,8 @@ static int list_names(struct nsys *import, const char *sql, const char *paramete
         sqlite3_bind_text(statement, 1, parameter, -1, SQLITE_STATIC);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
-        if (add_name(names, name ? name : "") != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        if (add_name(names, name ? name : "") != 0 && (code = error_no_memory(err)) != 0)
             goto finalize;
-        }
     }
     if (step != SQLITE_DONE)
         code = fail(import, err);
@@ -241,7 +239,7 @@ static int make_plan(struct nsys *import, const struct alias *alias, struct nsys
     }
     sqlite3_str_appendf(sql, " FROM \"%w\"", plan->table);
     if (!(plan->sql = sqlite3_str_finish(sql)))
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
 free_columns:
     free_names(&columns);
     return code;

@@ -35,7 +35,7 @@ static int make_columns(struct arrow_export *export, struct error *err)
         column->values = malloc(BATCH_ROWS * sizeof *column->values);
         column->valid = malloc(BATCH_ROWS / 8);
         if (!column->values || !column->valid)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
     }
     export->table.columns = export->columns;
     return 0;
@@ -358,7 +358,7 @@ static int export_to(struct report *report, const char *path, int is_folder, con
     int code;
 
     if (!export)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     export->report = report;
     export->folder = is_folder ? path : NULL;
     export->options = options;

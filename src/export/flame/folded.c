@@ -29,7 +29,7 @@ static void add_frame(struct folding *folding, uint32_t frame)
 static int remember_end(struct folding *folding, size_t level, struct error *err)
 {
     if (array_reserve(&folding->ends, &folding->room, level + 1, sizeof *folding->ends) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     folding->ends[level] = folding->line.length;
     return 0;
 }
@@ -58,10 +58,8 @@ static int write_lines(void *context, struct outfile *output, struct error *err)
         if ((code = outfile_put(output, &out, 1 << 16, err)) != 0)
             goto free_text;
     }
-    if (text_failed(&folding->line) || text_failed(&folding->frame)) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((text_failed(&folding->line) || text_failed(&folding->frame)) && (code = error_no_memory(err)) != 0)
         goto free_text;
-    }
     code = outfile_put(output, &out, 0, err);
 free_text:
     text_free(&out);

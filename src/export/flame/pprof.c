@@ -234,10 +234,8 @@ static int export_report(struct report *report, const char *path, const struct e
         goto done;
     if ((code = flame_samples_tree(&profile.tree, &profile.stacks, options, err)) != 0)
         goto done;
-    if (make_profile(&profile, options) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the profile");
+    if (make_profile(&profile, options) != 0 && (code = error_short_memory(err, "for the profile")) != 0)
         goto done;
-    }
     code = outfile_write(path, 1, write_out, &profile, err);
 done:
     stack_tree_free(&profile.tree);

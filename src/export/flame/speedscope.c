@@ -114,7 +114,7 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
     for (size_t i = first; i < behind; i = same_stack(stacks, i, behind)) {
         text_add(&scope->out, i > first ? ",\n" : "");
         if (add_stack(scope, stacks->samples[i].stack) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
             return code;
     }
@@ -148,7 +148,7 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     }
     text_add(&scope->out, "\n]}\n");
     if (text_failed(&scope->name))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return outfile_put(output, &scope->out, 0, err);
 }
 

@@ -113,7 +113,7 @@ struct stack_lines {
 
 static int no_memory(struct error *err)
 {
-    return error_set(err, ERR_NO_MEMORY, "not enough memory for the stacks");
+    return error_short_memory(err, "for the stacks");
 }
 
 static int write_lines(void *context, struct outfile *output, struct error *err)

@@ -166,7 +166,7 @@ static int write_all(void *context, struct outfile *output, struct error *err)
     }
     text_addf(&flame->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", svg_script);
     if (text_failed(&flame->name))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     return outfile_put(output, &flame->out, 0, err);
 }
 
@@ -180,10 +180,8 @@ static int export_report(struct report *report, const char *path, const struct e
         goto done;
     if ((code = flame_samples_tree(&flame.tree, &flame.stacks, options, err)) != 0)
         goto done;
-    if (lay_out(&flame) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the flame graph");
+    if (lay_out(&flame) != 0 && (code = error_short_memory(err, "for the flame graph")) != 0)
         goto done;
-    }
     code = outfile_write(path, 0, write_all, &flame, err);
 done:
     stack_tree_free(&flame.tree);

@@ -32,7 +32,7 @@ static int execute(const struct sqlite_export *export, const char *sql, struct e
 /* Runs a text of sqlite3_mprintf or sqlite3_str_finish, and frees it. */
 static int execute_text(const struct sqlite_export *export, char *sql, struct error *err)
 {
-    int code = sql ? execute(export, sql, err) : error_set(err, ERR_NO_MEMORY, "out of memory");
+    int code = sql ? execute(export, sql, err) : error_no_memory(err);
 
     sqlite3_free(sql);
     return code;

@@ -65,10 +65,9 @@ static int read_operators(struct report *report, struct ranges *ranges, int64_t 
         return code;
     ranges->list = malloc((rows.columns.rows + 1) * sizeof *ranges->list);
     *ids = malloc((rows.columns.rows + 1) * sizeof **ids);
-    if (!ranges->list || !*ids || rows.columns.rows >= NO_RANGE) {
-        code = error_set(err, ERR_NO_MEMORY, "not enough memory for the operators");
+    if ((!ranges->list || !*ids || rows.columns.rows >= NO_RANGE) &&
+        (code = error_short_memory(err, "for the operators")) != 0)
         goto close_rows;
-    }
     while (row_cursor_next(&rows)) {
         (*ids)[rows.row] = row_int_or(&rows, EXTERNAL, call_owners_operator_id(rows.row));
         int style = style_of(report, row_int(&rows, CATEGORY));
@@ -99,7 +98,7 @@ static int read_ranges(struct report *report, struct ranges *ranges, int64_t **i
         return code;
     *ids = malloc((rows_of(report, "NVTX_EVENTS") + 1) * sizeof **ids);
     if (!*ids)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the ranges");
+        return error_short_memory(err, "for the ranges");
     for (size_t i = 0; i < ranges->count; i++)
         if (ranges->list[i].domain == NVTX_NO_NAME) {
             struct range *range = &ranges->list[kept++];
@@ -182,7 +181,7 @@ int call_owners_read(struct call_owners *owners, struct report *report, struct e
     owners->pointed = calloc(owners->calls.count, 1);
     owners->annotation = malloc(owners->calls.count * sizeof *owners->annotation);
     if (!owners->external || !owners->pointed || !owners->annotation)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the CUDA calls");
+        return error_short_memory(err, "for the CUDA calls");
     for (size_t i = 0; i < owners->calls.count; i++)
         owners->annotation[i] = NO_ANNOTATION;
     code = rows_of(report, "TACHO_TORCH_OP") ? read_operators(report, &ranges, &ids, err)

@@ -191,7 +191,7 @@ static int write_event(void *context, const struct trace_event *event, struct er
     struct text *line = &chrome->line;
 
     if (tracks_note(&chrome->tracks, event) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     chrome_next(chrome);
     if (event->phase == TRACE_FLOW)
         add_flow(line, event);

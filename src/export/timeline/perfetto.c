@@ -55,7 +55,7 @@ int perfetto_write_event(struct perfetto *perfetto, int64_t time_ns, const char 
     char *at = text_room(&perfetto->out, PROTOBUF_VARINT_MOST + packet_bytes);
 
     if (!at || text_failed(tail))
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     at = protobuf_put_length(at, TRACE_PACKET, packet_bytes);
     at = protobuf_put_varint(at, PACKET_SEQUENCE, SEQUENCE);
     at = protobuf_put_varint(at, PACKET_FLAGS, FLAG_NEEDS_STATE);
@@ -83,7 +83,7 @@ static int define(struct perfetto *perfetto, unsigned field, uint64_t number, st
     int failed = text_failed(&clean);
     text_free(&clean);
     if (failed)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     return end_packet(perfetto, err);
 }
 
@@ -363,7 +363,7 @@ static int add_annotations(struct perfetto *perfetto, struct text *body, const s
     char *at = text_room(body, (event->arg_count - i) * ANNOTATION_MOST);
 
     if (!at)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     for (; i < event->arg_count && event->args[i].kind != ARG_MEMBERS; i++) {
         const struct trace_arg *arg = &event->args[i];
         int is_text = arg->kind == ARG_TEXT || arg->kind == ARG_JSON;
@@ -371,7 +371,7 @@ static int add_annotations(struct perfetto *perfetto, struct text *body, const s
         /* Shapes, which are JSON, repeat more often than anyone looks into them. */
         uint64_t text = is_text ? number_of(perfetto, &perfetto->strings, INTERNED_STRING, arg->text, err) : 1;
         if (!name || !text)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+            return error_short_memory(err, "for the trace");
         at = put_annotation(at, name, arg, text);
     }
     text_commit(body, at);
@@ -387,7 +387,7 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
     int code;
 
     if (!category || !name)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     protobuf_varint(body, EVENT_CATEGORY, category);
     protobuf_varint(body, EVENT_NAME, name);
     for (size_t i = 0; i < event->arg_count; i++) {
@@ -397,7 +397,7 @@ static int add_body(struct perfetto *perfetto, struct text *body, const struct t
             break;
         uint64_t args = number_of_name(perfetto, i, "args", err);
         if (!args)
-            return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+            return error_short_memory(err, "for the trace");
         add_members_annotation(body, args, &event->args[i].text);
     }
     return 0;
@@ -410,11 +410,11 @@ static int add_span(struct perfetto *perfetto, const struct trace_event *event, 
     int code;
 
     if (array_reserve(&track->spans, &track->span_capacity, track->span_count + 1, sizeof *track->spans) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     if ((code = add_body(perfetto, &perfetto->bodies, event, err)) != 0)
         return code;
     if (perfetto->bodies.failed)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     int64_t end = event->end_ns < event->start_ns ? event->start_ns : event->end_ns;
     track->spans[track->span_count++] = (struct perfetto_span){ event->start_ns, end, before,
                                                                 (uint32_t)(perfetto->bodies.length - before) };
@@ -427,7 +427,7 @@ static int add_flow(struct perfetto *perfetto, const struct trace_event *event, 
     uint64_t kind = hash_bytes(event->category.bytes, event->category.length);
 
     if (array_reserve(&track->flows, &track->flow_capacity, track->flow_count + 1, sizeof *track->flows) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     track->flows[track->flow_count++] = (struct perfetto_flow){ event->start_ns,
                                                                 hash_number(kind + (uint64_t)event->flow_id), 0 };
     return 0;
@@ -479,7 +479,7 @@ static int add_counter(struct perfetto *perfetto, const struct trace_event *even
     uint32_t track = place(perfetto, TRACK_OF_COUNTER, process_id,
                            saturating_add(saturating_multiply(device, COUNTERS), counter), &is_new);
     if (process == NO_KEY || track == NO_KEY)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     if (is_new && (code = describe_counter(perfetto, track, process, allocator, counter_names[counter], err)) != 0)
         return code;
     text_clear(&perfetto->moment);
@@ -542,7 +542,7 @@ static int take_event(void *context, const struct trace_event *event, struct err
     uint32_t track = track_of(perfetto, event, err);
 
     if (track == NO_KEY)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     if (event->phase == TRACE_SPAN)
         return add_span(perfetto, event, track, err);
     if (event->phase == TRACE_COUNTER)
@@ -619,7 +619,7 @@ static int export_report(struct report *report, const char *path, const struct e
     int code;
 
     if (!perfetto)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     perfetto->report = report;
     perfetto->options = options;
     perfetto->placed.width = 3;

@@ -79,7 +79,7 @@ static int write_begin(struct nesting *nesting, const struct perfetto_span *span
     size_t without_flows = nesting->begin.length;
 
     if (array_reserve(&nesting->open, &nesting->capacity, nesting->count + 1, sizeof *nesting->open) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     nesting->open[nesting->count++] = *span;
     if (is_last)
         add_flows(nesting, span);
@@ -96,7 +96,7 @@ static int move_span(struct perfetto *perfetto, uint32_t number, const struct pe
     struct perfetto_track *to = further == NO_KEY ? NULL : &perfetto->list[further];
 
     if (!to || array_reserve(&to->spans, &to->span_capacity, to->span_count + 1, sizeof *to->spans) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the trace");
+        return error_short_memory(err, "for the trace");
     to->spans[to->span_count++] = *span;
     return 0;
 }

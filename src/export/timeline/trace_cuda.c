@@ -72,7 +72,7 @@ static int begin_work(struct trace *trace, const char *category, const struct tr
 
     if (trace_on_stream(trace, trace_row_int_or(rows, WORK_PROCESS, 0), trace_row_int(rows, WORK_DEVICE),
                         trace_row_int(rows, WORK_STREAM)) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (link->external)
         trace_arg_int(event, "External id", link->external);
     trace_arg_column(event, "device", rows, WORK_DEVICE);
@@ -102,7 +102,7 @@ static int end_work(struct trace *trace, const struct trace_rows *rows, const st
         .end_ns = trace->event.end_ns,
     };
     if (projections_add(&trace->projections, owners, link->call, &work) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the annotations on GPUs");
+        return error_short_memory(err, "for the annotations on GPUs");
     code = trace_emit_arrow(trace, "ac2g", 'f', id, err);
     if (code != 0 || owners->pointed[link->call])
         return code;
@@ -400,7 +400,7 @@ int trace_projections(struct trace *trace, struct error *err)
         event->name.bytes = annotation->name < 0 ? ""
                                                  : report_string(trace->report, annotation->name, &event->name.length);
         if (trace_on_stream(trace, projection->process, keys_get(&projections->keys, i)[1], projection->stream) != 0)
-            return error_set(err, ERR_NO_MEMORY, "out of memory");
+            return error_no_memory(err);
         trace_arg_int(event, "External id", annotation->external);
         if ((code = trace_emit(trace, err)) != 0)
             return code;

@@ -62,7 +62,7 @@ static int emit_nvtx(struct nvtx *nvtx, const struct trace_rows *rows, struct er
         trace_arg_int(event, "External id",
                       call_owners_range_id(nvtx->trace->report, rows->window->first + rows->window->at));
     if (is_nested && domain == NVTX_NO_NAME && add_operator(nvtx, rows) != 0)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
+        return error_short_memory(err, "to match forward and backward operators");
     if (domain != NVTX_NO_NAME) {
         struct trace_string name = { .id = domain };
         name.bytes = report_string(nvtx->trace->report, domain, &name.length);

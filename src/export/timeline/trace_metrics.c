@@ -52,10 +52,8 @@ static int names_read(struct metric_names *names, struct report *report, struct 
         if (row_is_null(&rows, 0) || row_is_null(&rows, 1) || row_is_null(&rows, 2))
             continue;
         uint32_t number = add_metric(names, (int64_t[]){ row_int(&rows, 0), row_int(&rows, 1) });
-        if (number == NO_KEY) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU metrics");
+        if (number == NO_KEY && (code = error_short_memory(err, "for the GPU metrics")) != 0)
             goto close_rows;
-        }
         struct trace_string name = { .id = row_int(&rows, 2) };
         name.bytes = report_string(report, name.id, &name.length);
         names->list[number].name = name;
@@ -88,7 +86,7 @@ static int emit(struct trace *trace, struct metric_names *names, const struct tr
         return 0;
     uint32_t number = add_metric(names, (int64_t[]){ type, trace_row_int(rows, METRIC) });
     if (number == NO_KEY)
-        return error_set(err, ERR_NO_MEMORY, "not enough memory for the GPU metrics");
+        return error_short_memory(err, "for the GPU metrics");
     struct trace_event *event = trace_begin(trace, TRACE_COUNTER, "gpu_metric", time, time);
     event->where = ON_GPU;
     event->name = names->list[number].name;

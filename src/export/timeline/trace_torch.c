@@ -47,7 +47,7 @@ static int emit_op(struct trace *trace, const struct trace_rows *rows, struct er
     event->category = trace_row_string(rows, OP_CATEGORY);
     if (is_on_gpu &&
         trace_on_stream(trace, 0, trace_row_int(rows, OP_DEVICE), trace_row_int_or(rows, OP_STREAM, 0)) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (!is_on_gpu && trace_row_has(rows, OP_THREAD))
         trace_on_thread(event, trace_row_int(rows, OP_THREAD));
     if (trace_row_has(rows, OP_EXTERNAL) && !is_moment)
@@ -90,10 +90,9 @@ int trace_torch_ops(struct trace *trace, struct error *err)
     while ((code = trace_rows_next(&rows, err)) == 1) {
         if ((code = emit_op(trace, &rows, err)) != 0)
             goto done;
-        if (!trace->is_kineto && note_arrow(&arrows, &rows) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "not enough memory to match forward and backward operators");
+        if (!trace->is_kineto && note_arrow(&arrows, &rows) != 0 &&
+            (code = error_short_memory(err, "to match forward and backward operators")) != 0)
             goto done;
-        }
     }
     if (code != 0)
         goto done;
@@ -192,10 +191,9 @@ int trace_torch_flows(struct trace *trace, struct error *err)
         event->flow_id = trace_row_int(&rows, ID);
         event->flow_end = phase.length == 1 && strchr("stf", *phase.bytes) ? *phase.bytes : 't';
         if (trace_row_has(&rows, DEVICE) &&
-            trace_on_stream(trace, 0, trace_row_int(&rows, DEVICE), trace_row_int_or(&rows, STREAM, 0)) != 0) {
-            code = error_set(err, ERR_NO_MEMORY, "out of memory");
+            trace_on_stream(trace, 0, trace_row_int(&rows, DEVICE), trace_row_int_or(&rows, STREAM, 0)) != 0 &&
+            (code = error_no_memory(err)) != 0)
             goto close_rows;
-        }
         if (!trace_row_has(&rows, DEVICE) && trace_row_has(&rows, THREAD))
             trace_on_thread(event, trace_row_int(&rows, THREAD));
         if ((code = trace_emit(trace, err)) != 0)
