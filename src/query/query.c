@@ -105,12 +105,12 @@ int query_open(struct report *report, struct query **out, struct error *err)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
 
     if (!query)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     query->tables.report = report;
     if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK ||
         query_add_functions(query->database) != 0 || make_tables(query) != 0) {
         query_close(query);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     }
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(query->database, SQLITE_LIMIT_ATTACHED, 0);
@@ -164,7 +164,7 @@ static int explain(const struct query *query, struct error *err)
             "the query was cancelled after %.3g seconds of CPU time; select fewer columns or a shorter time",
             (double)query->limit_ms / 1000);
     if ((code & 0xff) == SQLITE_NOMEM)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (strncmp(words, no_table, sizeof no_table - 1) == 0 && schema_find(words + sizeof no_table - 1) >= 0)
         return error_set(err, ERR_NOT_FOUND, "the report has no rows in %s", words + sizeof no_table - 1);
     if (strncmp(words, no_table, sizeof no_table - 1) == 0)
@@ -197,10 +197,8 @@ static int visit_rows(struct query *query, sqlite3_stmt *statement, const struct
     struct query_column *columns = calloc((size_t)count + 1, sizeof *columns);
     struct query_value *values = calloc((size_t)count + 1, sizeof *values);
 
-    if (!columns || !values) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((!columns || !values) && (code = error_no_memory(err)) != 0)
         goto done;
-    }
     for (int i = 0; i < count; i++) {
         const char *type = sqlite3_column_decltype(statement, i); /* of the table's column; NULL: an expression */
         columns[i] = (struct query_column){ sqlite3_column_name(statement, i), type && strcmp(type, TIME_TYPE) == 0 };

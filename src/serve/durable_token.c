@@ -118,10 +118,9 @@ int durable_token(const char *path, char out[2 * GUARD_TOKEN_BYTES + 1], struct 
     free(real);
     if ((code = get_key(key, err)) != 0)
         goto free_identity;
-    if (text_failed(&identity) || sha256_hmac(key, text_string(&identity), identity.length, hash) != 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((text_failed(&identity) || sha256_hmac(key, text_string(&identity), identity.length, hash) != 0) &&
+        (code = error_no_memory(err)) != 0)
         goto free_identity;
-    }
     for (size_t i = 0; i < GUARD_TOKEN_BYTES; i++)
         sprintf(out + 2 * i, "%02x", hash[i]);
 free_identity:

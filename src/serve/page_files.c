@@ -47,10 +47,8 @@ static int read_all(const char *path, struct page_file *file, struct error *err)
         goto close_stream;
     }
     file->bytes = malloc((size_t)status.st_size + 1);
-    if (!file->bytes) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!file->bytes && (code = error_no_memory(err)) != 0)
         goto close_stream;
-    }
     file->length = fread(file->bytes, 1, (size_t)status.st_size, stream);
 close_stream:
     fclose(stream);
@@ -63,12 +61,12 @@ static int add_file(struct page_files *page, const char *folder, const char *nam
     int code;
 
     if (array_reserve(&page->files, &page->room, page->count + 1, sizeof *page->files) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     struct page_file *file = &page->files[page->count];
     *file = (struct page_file){ .name = strdup(name), .type = type_of(name) };
     page->count++;
     if (!file->name)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
         return error_set(err, ERR_BAD_ARGUMENT, "the path of the timeline page is too long");
     if ((code = read_all(path, file, err)) != 0)

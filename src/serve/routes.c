@@ -107,7 +107,7 @@ static void answer_now(const struct question *question, const struct text *asked
     struct text answer = { 0 };
     struct error err = { 0 };
     const char *type = JSON_TYPE;
-    int code = text_failed(asked) || text_failed(body) ? error_set(&err, ERR_NO_MEMORY, "out of memory")
+    int code = text_failed(asked) || text_failed(body) ? error_no_memory(&err)
                                                        : view_answer(question->routes->view, text_string(asked),
                                                                      body->bytes, body->length, &answer, &type, &err);
 

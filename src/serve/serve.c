@@ -131,11 +131,11 @@ static int add_listener(struct serve *server, int fd, struct error *err)
 
     if (!listener) {
         close(fd);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     }
     if (!evhttp_bind_listener(server->http, listener)) {
         evconnlistener_free(listener);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     }
     evconnlistener_set_error_cb(listener, pause_accepting);
     return 0;
@@ -258,7 +258,7 @@ int serve_open(const struct serve_settings *settings, struct serve **out, struct
     int code;
 
     if (!server)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     *server = (struct serve){ .settings = settings,
                                .routes = { .view = settings->view,
                                            .notes_path = settings->notes_path,

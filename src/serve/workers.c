@@ -219,7 +219,7 @@ int workers_open(struct workers **out, struct event_base *base, struct view *vie
     struct workers *work = calloc(1, sizeof *work);
 
     if (!work)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     *work = (struct workers){
         .base = base, .view = view, .unsent = unsent, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
     };

@@ -155,10 +155,8 @@ static int fit_members(struct set_member *members, size_t count, struct clock_in
         goto free_events;
     int64_t shift_ns = time_map_at(&fit.parts[0].map, 0);
     for (size_t i = 0; i < count; i++)
-        if ((code = take_map(&members[i], &fit.parts[i], shift_ns)) != 0) {
-            error_set(err, code, "out of memory");
+        if (take_map(&members[i], &fit.parts[i], shift_ns) != 0 && (code = error_no_memory(err)) != 0)
             break;
-        }
     note_contradiction(members, &fit, notes);
     note_stranger(members, count, &fit, notes);
     clock_fit_free(&fit);
@@ -175,12 +173,10 @@ int set_clocks_fit(struct set_member *members, size_t count, enum clock_choice c
     struct clock_reading *readings = calloc(count_moments(members, count) + 1, sizeof *readings);
     const char **names = calloc(count, sizeof *names);
     struct clock_input input = { .choice = choice, .parts = parts, .part_count = (uint32_t)count };
-    int code = ERR_NO_MEMORY;
+    int code;
 
-    if (!parts || !readings || !names) {
-        error_set(err, code, "out of memory");
+    if ((!parts || !readings || !names) && (code = error_no_memory(err)) != 0)
         goto free_lists;
-    }
     fill_parts(members, count, parts, readings, names);
     code = fit_members(members, count, &input, notes, err);
 free_lists:

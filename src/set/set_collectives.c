@@ -97,7 +97,7 @@ int set_collectives_read(struct set_collectives *collectives, const struct set_m
                          struct error *err)
 {
     struct reading reading = { .stride = count_rows(members, count) / MOST_ENTRIES + 1 };
-    int code;
+    int code = 0;
 
     *collectives = (struct set_collectives){ 0 };
     for (reading.part = 0; reading.part < count; reading.part++) {
@@ -109,8 +109,8 @@ int set_collectives_read(struct set_collectives *collectives, const struct set_m
     }
     if (reading.call_count)
         qsort(reading.calls, reading.call_count, sizeof *reading.calls, compare_calls);
-    if ((code = divide(collectives, reading.calls, reading.call_count)) != 0)
-        error_set(err, code, "out of memory");
+    if (divide(collectives, reading.calls, reading.call_count) != 0)
+        code = error_no_memory(err);
 free_lists:
     free(reading.calls);
     return code;

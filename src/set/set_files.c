@@ -166,7 +166,7 @@ static int add_folder(struct set_files *files, const char *folder, struct error 
     int code = add_entries(files, folder, entries);
     closedir(entries);
     if (code != 0)
-        return error_set(err, code, "out of memory");
+        return error_no_memory(err);
     if (files->count == first)
         return refuse_folder(folder, err);
     qsort(files->paths + first, files->count - first, sizeof *files->paths, by_name);
@@ -193,7 +193,7 @@ static int add_pattern(struct set_files *files, const char *pattern, struct erro
     int code = add_matches(files, &found);
     globfree(&found);
     if (code != 0)
-        return error_set(err, code, "out of memory");
+        return error_no_memory(err);
     if (files->count == first)
         return error_set(err, ERR_NOT_FOUND, "only folders match '%s'", pattern);
     return 0;
@@ -201,15 +201,11 @@ static int add_pattern(struct set_files *files, const char *pattern, struct erro
 
 static int add_operand(struct set_files *files, const char *operand, struct error *err)
 {
-    int code;
-
     if (is_folder(operand))
         return add_folder(files, operand, err);
     if (set_is_meant(operand))
         return add_pattern(files, operand, err);
-    if ((code = add(files, operand)) != 0)
-        return error_set(err, code, "out of memory");
-    return 0;
+    return add(files, operand) != 0 ? error_no_memory(err) : 0;
 }
 
 int set_files_find(struct set_files *files, const char *const *operands, size_t count, struct error *err)

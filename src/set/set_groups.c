@@ -133,7 +133,7 @@ int set_groups_make(struct set_groups *groups, const struct report *set, enum se
     take_groups(groups, &entries, by);
 free_entries:
     free(entries.list);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    return code != 0 ? error_no_memory(err) : 0;
 }
 
 void set_groups_free(struct set_groups *groups)

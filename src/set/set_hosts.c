@@ -146,5 +146,5 @@ int set_hosts_number(struct set_member *members, size_t count, struct error *err
     free(to.group_members);
     free(to.system_numbers);
     free(to.first_devices);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    return code != 0 ? error_no_memory(err) : 0;
 }

@@ -31,10 +31,10 @@ static int add_rank(struct set_member *member, int64_t process, int64_t rank, co
         return 0;
     }
     if (array_reserve(&member->ranks, &member->rank_room, member->rank_count + 1, sizeof *member->ranks) != 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int64_t id = intern_add(&member->rank_hosts, host, strlen(host));
     if (id < 0)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     member->ranks[member->rank_count++] = (struct report_rank){ process, rank,
                                                                 *host ? member->rank_hosts.strings[id].bytes : NULL };
     return 0;
@@ -74,7 +74,7 @@ static int settle_ranks(struct set_member *member, struct error *err)
     int64_t *ranks = set_member_ranks(member, &count);
 
     if (!ranks)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     free(ranks);
     member->has_too_many_ranks |= count > MOST_RANKS;
     if (member->has_too_many_ranks)
@@ -199,7 +199,7 @@ static int read_clock(struct set_member *member, struct error *err)
         code = add_moment(member, &last, 0, &stride);
 close_rows:
     row_cursor_close(&rows);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    return code != 0 ? error_no_memory(err) : 0;
 }
 
 /* The start of the session, for files without a table of clocks. */
@@ -217,7 +217,7 @@ static int read_start(struct set_member *member, struct error *err)
         member->has_utc = 1;
     }
     row_cursor_close(&rows);
-    return code != 0 ? error_set(err, code, "out of memory") : 0;
+    return code != 0 ? error_no_memory(err) : 0;
 }
 
 static int read_gpus(struct set_member *member, struct error *err)
@@ -241,7 +241,7 @@ static int read_gpus(struct set_member *member, struct error *err)
     }
     row_cursor_close(&rows);
     member->gpus = text_take(&gpus);
-    return member->gpus ? 0 : error_set(err, ERR_NO_MEMORY, "out of memory");
+    return member->gpus ? 0 : error_no_memory(err);
 }
 
 int set_member_read_ranks(struct set_member *member, struct error *err)

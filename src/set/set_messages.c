@@ -90,7 +90,7 @@ int set_messages_read(struct set_messages *messages, const struct set_member *me
     code = take_pairs(messages, &all);
 free_messages:
     messages_free(&all);
-    return code == ERR_NO_MEMORY ? error_set(err, code, "out of memory") : code;
+    return code == ERR_NO_MEMORY ? error_no_memory(err) : code;
 }
 
 void set_messages_free(struct set_messages *messages)

@@ -43,7 +43,7 @@ static int keep_ranks(const struct set_filter *filter, struct set_member *member
     int64_t *ranks = set_member_ranks(member, &count);
 
     if (!ranks)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < count; i++)
         if (set_filter_has(filter, ranks[i], member->host))
             ranks[kept++] = ranks[i];
@@ -169,12 +169,10 @@ static int unite(struct set_member *members, size_t count, struct report **out, 
 {
     struct report **reports = calloc(count, sizeof *reports);
     struct report_part *abouts = calloc(count, sizeof *abouts);
-    int code = ERR_NO_MEMORY;
+    int code;
 
-    if (!reports || !abouts) {
-        error_set(err, code, "out of memory");
+    if ((!reports || !abouts) && (code = error_no_memory(err)) != 0)
         goto free_lists;
-    }
     for (size_t i = 0; i < count; i++) {
         struct set_member *at = &members[i];
         reports[i] = at->report;
@@ -213,10 +211,8 @@ int set_open(const struct set_request *request, struct report **out, struct erro
     if ((code = set_files_find(&files, request->operands, request->operand_count, err)) != 0)
         goto free_files;
     opening.members = calloc(files.count, sizeof *opening.members);
-    if (!opening.members) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (!opening.members && (code = error_no_memory(err)) != 0)
         goto free_files;
-    }
     if ((code = open_files(&opening, &files, err)) != 0)
         goto free_members;
     qsort(opening.members, opening.count, sizeof *opening.members, compare_members);

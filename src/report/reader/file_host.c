@@ -186,7 +186,7 @@ int report_open_part(const char *path, int keeps_descriptor, struct report **out
     struct file_host *host = calloc(1, sizeof *host);
 
     if (!host)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     host->fd = -1;
     int code = open_with(host, path, keeps_descriptor, out, err);
     if (code != 0)
@@ -198,7 +198,5 @@ int report_use_threads(struct report *report, struct error *err)
 {
     struct file_host *host = report->host.context;
 
-    if (!host->pool && !(host->pool = parallel_new(0)))
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
-    return 0;
+    return !host->pool && !(host->pool = parallel_new(0)) ? error_no_memory(err) : 0;
 }

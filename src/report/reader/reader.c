@@ -10,7 +10,7 @@ int report_open_host(const struct report_host *host, struct report **out, struct
     struct report *report = calloc(1, sizeof *report);
     int code;
     if (!report)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     report->host = *host;
     pthread_mutex_init(&report->lock, NULL);
     if ((code = report_find_chunks(report, err)) != 0)

@@ -22,7 +22,7 @@ int report_make_strings(struct report *report, struct error *err)
         return 0;
     report->string_chunks = calloc(state->chunk_count, sizeof *report->string_chunks);
     if (!report->string_chunks)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     report->string_chunk_count = state->chunk_count;
     for (size_t i = 0; i < state->chunk_count; i++) {
         struct reader_string_chunk *strings = &report->string_chunks[i];

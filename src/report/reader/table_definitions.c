@@ -242,7 +242,7 @@ int report_make_tables(struct report *report, struct error *err)
 {
     struct reader_scratch *scratch = reader_scratch_take(report);
     if (!scratch)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int code = read_schemas(report, scratch);
     reader_scratch_give(report, scratch);
     if (code != 0)

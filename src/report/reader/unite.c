@@ -260,13 +260,13 @@ static int unite(struct report *lender, struct report *const *parts, const struc
         return error_set(err, ERR_UNSUPPORTED, "a set has 1 to %d reports, not %zu", REPORT_MOST_PARTS, count);
     set = calloc(1, sizeof *set);
     if (!set)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     pthread_mutex_init(&set->lock, NULL);
     pthread_mutex_init(&set->set_lock, NULL);
     set->parts = calloc(count, sizeof *set->parts);
     if (!set->parts) {
         report_close(set);
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     }
     set->part_count = count;
     set->lender = lender;
@@ -299,12 +299,10 @@ int report_choose(struct report *set, const struct report_choice *choices, size_
 {
     struct report **parts = calloc(count + 1, sizeof *parts);
     struct report_part *abouts = calloc(count + 1, sizeof *abouts);
-    int code = ERR_NO_MEMORY;
+    int code;
 
-    if (!parts || !abouts) {
-        error_set(err, code, "out of memory");
+    if ((!parts || !abouts) && (code = error_no_memory(err)) != 0)
         goto free_lists;
-    }
     for (size_t i = 0; i < count; i++) {
         const struct reader_part *part = &set->parts[choices[i].part];
         parts[i] = part->report;

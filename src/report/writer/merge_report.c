@@ -253,7 +253,7 @@ int report_merge(struct report *set, const char *path, int overwrite, struct err
     int exists = stat(path, &there) == 0, code;
 
     if (!merge) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
     } else if (exists && !overwrite) {
         code = error_set(err, ERR_EXISTS, "'%s' exists already: choose another name, or overwrite it with -f true",
                          path);
@@ -261,7 +261,7 @@ int report_merge(struct report *set, const char *path, int overwrite, struct err
         code = error_set(err, ERR_BAD_ARGUMENT, "'%s' is not a file", path);
     } else if (asprintf(&part, "%s.merging", path) < 0) {
         part = NULL;
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+        code = error_no_memory(err);
     } else {
         merge->set = set;
         code = write_file(merge, part, path, err);

@@ -100,10 +100,8 @@ int report_recover(const char *path, const char *out_path, int overwrite, struct
         code = error_set(err, ERR_BAD_FORMAT, "cannot recover '%s': no row of it can be read", path);
         goto close_report;
     }
-    if (asprintf(&part, "%s.recovering", out_path) < 0) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if (asprintf(&part, "%s.recovering", out_path) < 0 && (code = error_no_memory(err)) != 0)
         goto close_report;
-    }
     code = write_copy(report, part, out_path, found.recovered || !found.complete || found.damaged_chunks, err);
     free(part);
     if (code != 0)

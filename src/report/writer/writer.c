@@ -455,7 +455,7 @@ int writer_open(const char *path, const struct writer_options *options, struct w
 {
     struct writer *writer = calloc(1, sizeof *writer);
     if (!writer)
-        return error_set(err, ERR_NO_MEMORY, "out of memory");
+        return error_no_memory(err);
     int code = chunkfile_open(&writer->file, path, options ? options->overwrite : 0, err);
     if (code != 0)
         goto free_writer;
@@ -469,10 +469,9 @@ int writer_open(const char *path, const struct writer_options *options, struct w
     pthread_cond_init(&writer->space, NULL);
     writer->encoder = encoder_new(writer->level);
     struct encoded_chunk schema = { 0 };
-    if (!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) {
-        code = error_set(err, ERR_NO_MEMORY, "out of memory");
+    if ((!writer->encoder || string_pool_add(&writer->strings, "", 0) < 0 || encode_schema(writer->encoder, &schema)) &&
+        (code = error_no_memory(err)) != 0)
         goto discard_file;
-    }
     code = chunkfile_put(&writer->file, &schema, OUTPUT_RESERVE);
     free(schema.bytes);
     if (code != 0) {
