@@ -343,7 +343,7 @@ static void (*const calls[])(void) = {
     call_plain,  call_domain,  call_names, call_sync,    call_schema, call_enum,      call_scope_or_counter,
     call_sample, call_payload, call_api,   call_library, host_drain,  call_in_thread,
 };
-enum { CALLS = sizeof calls / sizeof *calls };
+enum { CALLS = COUNT_OF(calls) };
 
 /* In a thread: some, and none that makes another. */
 static void *run_calls(void *in_thread)

@@ -148,7 +148,7 @@ static void print(const struct table *table)
     struct text out = { 0 };
 
     for (const struct print_format *const *format = print_formats; *format; format++)
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        for (size_t i = 0; i < COUNT_OF(units); i++) {
             text_clear(&out);
             (*format)->table(&out, table,
                              &(struct print_request){
@@ -187,7 +187,7 @@ static void run_analyses(struct hostile *hostile, struct report *report, const s
         }
         table_delete(all);
         table_delete(some);
-        part.request.options = &options[hostile_below(hostile, sizeof options / sizeof *options)];
+        part.request.options = &options[hostile_below(hostile, COUNT_OF(options))];
         part.request.option_count = 1;
         table_delete(make_table(*list, report, &part.request));
         part.request.option_count = 0;
@@ -237,7 +237,7 @@ static void run_export(struct hostile *hostile, struct report *report)
         .metric = hostile_below(hostile, 2) ? "self_cuda_time_total" : NULL,
         .python_samples = (int)hostile_below(hostile, 2),
         .waiting_samples = (int)hostile_below(hostile, 2),
-        .shift_ns = shifts[hostile_below(hostile, sizeof shifts / sizeof *shifts)],
+        .shift_ns = shifts[hostile_below(hostile, COUNT_OF(shifts))],
         .ranges = ranges,
         .range_count = hostile_below(hostile, 2),
         .max_bytes = exporter->limits ? hostile_below(hostile, 4) * 20000 : 0,
@@ -307,7 +307,7 @@ static void run_view(struct hostile *hostile, struct report *report)
     expect_sentence("a view", code, &err);
     if (code != 0)
         return;
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+    for (size_t i = 0; i < COUNT_OF(requests); i++)
         ask(view, &out, requests[i], NULL);
     ask(view, &out, "sql",
         "select count(*), sum(end - start), min(start) from NVTX_EVENTS where start < 9223372036854775807");

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (memory_open(&file, &report, &err) != 0)
         return 0;
     if (view_open(report, &view, &err) == 0) {
-        for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        for (size_t i = 0; i < COUNT_OF(requests); i++)
             ask(view, &out, requests[i]);
         ask_about_rows(view, &out);
         view_close(view);

@@ -129,7 +129,7 @@ static int make_tiny(const char *path)
 int main(int argc, char **argv)
 {
     char path[4096];
-    for (size_t i = 0; argc == 2 && i < sizeof seeds / sizeof *seeds; i++) {
+    for (size_t i = 0; argc == 2 && i < COUNT_OF(seeds); i++) {
         struct writer *writer;
         struct error err;
         snprintf(path, sizeof path, "%s/%s", argv[1], seeds[i].name);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "abi/counters/name_pattern.h"
+#include "base/array.h"
 #include "rounds.h"
 
 static struct name_pattern pattern;
@@ -34,7 +35,7 @@ static void names_and_expressions(void **state)
         { "regex:^(a*)*$", "aaa", "ab" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *wrong = name_pattern_read(&pattern, cases[i].spec, strlen(cases[i].spec));
         if (wrong)
             fail_msg("%s: %s", cases[i].spec, wrong);
@@ -64,7 +65,7 @@ static void wrong_expressions(void **state)
         { "regex:((((((((((((((((((((((((((((((((((a))))))))))))))))))))))))))))))))))", "too deeply" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *wrong = name_pattern_read(&pattern, cases[i].spec, strlen(cases[i].spec));
         if (!wrong || !strstr(wrong, cases[i].says))
             fail_msg("%s: '%s', not '%s'", cases[i].spec, wrong ? wrong : "taken", cases[i].says);

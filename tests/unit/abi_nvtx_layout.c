@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "abi/nvtx_layout.h"
+#include "base/array.h"
 
 enum { CHAR = 1, INT16 = 13, INT32 = 15, UINT64 = 18, FLOAT = 19, DOUBLE = 20, LONG_DOUBLE = 21, SCHEMA = 1 << 24 };
 enum { FIELDS_MAX = 6 };
@@ -147,7 +148,7 @@ static const struct schema schemas[] = {
 static void entries_lie_where_the_compiler_puts_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+    for (size_t i = 0; i < COUNT_OF(schemas); i++) {
         const struct schema *schema = &schemas[i];
         struct abi_layout layout = { .pack = schema->pack, .is_union = abi_is_union(schema->type) };
         print_message("%s\n", schema->name);
@@ -182,7 +183,7 @@ static void sizes_that_only_the_payload_tells_are_unknown(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct abi_extent extent = abi_entry_extent(cases[i].type, cases[i].flags, cases[i].detail, ABI_UNKNOWN_EXTENT);
         assert_int_equal(extent.size, cases[i].size);
         assert_int_equal(extent.align, cases[i].align);

@@ -79,7 +79,7 @@ static void overwritten_records_of_openacc_are_counted(void **state)
     const struct collect_options options = { .range = COLLECT_RANGE_NONE };
     uint64_t damaged = 0;
     host_begin(&options, WIRE_BIT(OPENACC), 64);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < COUNT_OF(values); i++)
         for (uint16_t number = 0; number < 30; number++)
             for (uint32_t words = 0; words < 12; words++) {
                 int is_begin = number > 0 && number < 25 &&
@@ -99,7 +99,7 @@ static void overwritten_records_of_ucx_are_counted(void **state)
     const struct collect_options options = { .range = COLLECT_RANGE_NONE };
     uint64_t damaged = 0, recorded = 0;
     host_begin(&options, WIRE_BIT(UCX), 64);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < COUNT_OF(values); i++)
         for (uint32_t words = 0; words < 7; words++) {
             emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_WORKER, (uint16_t)words % 2, 0, words, values[i]);
             emit_raw(WIRE_SOURCE_UCX, WIRE_UCX_PEER, 0, 0, words, values[i]);
@@ -124,7 +124,7 @@ static void overwritten_records_of_openshmem_are_counted(void **state)
     const struct collect_options options = { .range = COLLECT_RANGE_NONE };
     uint64_t damaged = 0;
     host_begin(&options, WIRE_BIT(OSHMEM), 64);
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t i = 0; i < COUNT_OF(values); i++)
         for (uint32_t words = 0; words < 5; words++) {
             emit_raw(WIRE_SOURCE_OSHMEM, WIRE_OSHMEM_CALL, OSHMEM_FUNCTION_shmem_long_put, 0, words, values[i]);
             damaged += words < (values[i] ? 3 : 1); /* the flags promise more words */

@@ -40,7 +40,7 @@ static const char *const symbols[] = {
     "_Z1fIXaaLb1EL_Z1gvEEEvv",
 };
 /* clang-format on */
-enum { SYMBOLS = sizeof symbols / sizeof *symbols };
+enum { SYMBOLS = COUNT_OF(symbols) };
 
 static void functions_are_named_as_by_the_demangler(void **state)
 {
@@ -63,7 +63,7 @@ static void broken_symbols_are_whole_names(void **state)
     static const char *const whole[] = { "saxpy", "triton_poi_fused_add_0", "_Z", "_Z99f", "_ZN1AclEi", "_ZN", "_Z3f" };
     size_t length;
 
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    for (size_t i = 0; i < COUNT_OF(whole); i++) {
         assert_ptr_equal(kernel_function_name(whole[i], &length), whole[i]);
         assert_int_equal(length, strlen(whole[i]));
     }
@@ -85,7 +85,7 @@ static void long_symbols_do_not_overflow_the_stack(void **state)
     enum { LENGTH = 1 << 22 };
     char *symbol = malloc(LENGTH + 1);
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
         size_t bytes = strlen(parts[i]), length = 2;
         memcpy(symbol, "_Z", length);
         for (; length + bytes <= LENGTH; length += bytes)
@@ -187,7 +187,7 @@ static void filters(void **state)
         { "count=2", "nnnab", "...ab" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         expect(cases[i].lines, cases[i].launches, cases[i].wanted);
 }
 

@@ -127,7 +127,7 @@ static void the_slower_of_host_and_gpu_sets_the_pace(void **state)
         { { 6000, 6900, 5000, 1, 0 }, 6000, 6900 },    /* it waits, but the GPU is done by then */
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct report *report = run(&cases[i].program);
         struct bare_step bare = read_bare(report);
         if (llabs(bare.bare_ns - cases[i].bare_us * US) * 100 > cases[i].bare_us * US ||

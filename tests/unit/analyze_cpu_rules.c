@@ -526,7 +526,7 @@ static void io_beside_work_is_not(void **state)
     EXPECT_NOTHING(report, "blocked_io");
     report_close(report);
     static const char *const idle[] = { "epoll_wait", "poll", "ppoll", "select", "pselect" };
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    for (size_t i = 0; i < COUNT_OF(idle); i++) {
         report = io_capture("pthread_join", idle[i], NULL); /* a server without requests */
         EXPECT_NOTHING(report, "blocked_io");
         report_close(report);
@@ -551,7 +551,7 @@ static void a_read_that_waits_for_input_is_not(void **state)
         { "read", 1199, 0 }, { "read", 1200, 1 }, { "msgrcv", 1199, 0 }, { "recv", 1199, 1 }, { "write", 1199, 1 }
     };
 
-    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+    for (size_t i = 0; i < COUNT_OF(reads); i++) {
         struct report *report = io_capture_of("pthread_join", reads[i].name, NULL, reads[i].bytes);
         struct table *table = run_rule(report, "blocked_io");
         assert_int_equal(table_row_count(table), reads[i].found);

@@ -307,7 +307,7 @@ static void an_option_that_is_not_known_is_an_error(void **state)
     };
     struct report *report = make_filtered();
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct analysis_option option = { wrong[i].option, wrong[i].value };
         struct table *table = NULL;
         struct error err;
@@ -341,12 +341,12 @@ static void a_range_is_found_by_name_domain_and_number(void **state)
     range(writer, PUSHPOP, 70, 80, "only", made_thread(1, 1), 0, 4);
     range(writer, STARTEND, 90, 99, "wide", made_thread(1, 1), made_thread(1, 2), 0);
     struct report *report = finish(writer);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_int_equal(nvtx_span_find(report, known[i].range, &span, &err), 0);
         assert_int_equal(span.from_ns, known[i].from);
         assert_int_equal(span.to_ns, known[i].to);
     }
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(unknown); i++)
         assert_int_equal(nvtx_span_find(report, unknown[i], &span, &err), ERR_NOT_FOUND);
     assert_int_equal(nvtx_span_find(report, "", &span, &err), ERR_BAD_ARGUMENT);
     report_close(report);
@@ -445,7 +445,7 @@ static void every_device_of_many_processes_is_counted(void **state)
 static void no_value_upsets_a_report(void **state)
 {
     static const int64_t extremes[] = { INT64_MIN, -1, 0, 1, INT64_MAX - 1, INT64_MAX };
-    enum { EXTREMES = sizeof extremes / sizeof extremes[0] };
+    enum { EXTREMES = COUNT_OF(extremes) };
     struct writer *writer = start();
 
     for (int i = 0; i < EXTREMES; i++)

@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/engine/table_diff.h"
-
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#include "base/array.h"
 
 static void expect_near(double got, double expected)
 {
@@ -28,7 +27,7 @@ static void few_runs_say_what_they_allow(void **state)
         double confidence;
     } cases[] = { { 1, 0 }, { 2, 1 - 2.0 / 6 }, { 3, 0.9 }, { 4, 1 - 2.0 / 70 } };
 
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         double before[4] = { 1, 2, 3, 4 }, after[4] = { 11, 12, 13, 14 }, shift, low, high;
         double confidence = table_diff_shift(before, cases[i].runs, after, cases[i].runs, &shift, &low, &high);
         expect_near(confidence, cases[i].confidence);
@@ -85,7 +84,7 @@ static void add(struct table *table, int64_t total, int64_t count, int64_t max, 
 
 static struct table *make(int64_t a, int64_t b, int64_t pid)
 {
-    struct table *table = table_new(columns, COUNT(columns));
+    struct table *table = table_new(columns, COUNT_OF(columns));
 
     if (a)
         add(table, a, 2, a / 2, pid, "a");
@@ -117,7 +116,7 @@ static int compare(struct table *before, struct table *after, const char *column
 
 static void rows_come_and_go(void **state)
 {
-    struct table *before = make(100, 50, 1), *after = table_new(columns, COUNT(columns));
+    struct table *before = make(100, 50, 1), *after = table_new(columns, COUNT_OF(columns));
     struct table_diff diff;
 
     add(after, 130, 2, 60, 2, "a");
@@ -207,7 +206,7 @@ static void add_function(struct table *table, int64_t samples, const char *name,
  */
 static void functions_of_two_builds(void **state)
 {
-    struct table *tables[] = { table_new(sampled, COUNT(sampled)), table_new(sampled, COUNT(sampled)) };
+    struct table *tables[] = { table_new(sampled, COUNT_OF(sampled)), table_new(sampled, COUNT_OF(sampled)) };
     struct table_diff_request request = { .report = "cpu_sample_sum" };
     struct table_diff diff;
     struct error err;
@@ -250,7 +249,7 @@ static void waits_for_another_rank(void **state)
         { "Waiting", CELL_TEXT, UNIT_NONE, 0 },
         { "Waits For", CELL_INT, UNIT_ID, 0 },
     };
-    struct table *tables[] = { table_new(waits, COUNT(waits)), table_new(waits, COUNT(waits)) };
+    struct table *tables[] = { table_new(waits, COUNT_OF(waits)), table_new(waits, COUNT_OF(waits)) };
     struct table_diff diff;
     struct error err;
 
@@ -265,7 +264,7 @@ static void waits_for_another_rank(void **state)
         const char *report;
         size_t rows;
     } cases[] = { { "mpi_wait_sum", 1 }, { "another_sum", 2 } };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct table_diff_request request = { .report = cases[i].report };
         assert_int_equal(table_diff_make(tables, 1, 1, &request, &diff, &err), 0);
         assert_int_equal(table_row_count(diff.table), cases[i].rows);
@@ -278,7 +277,7 @@ static void waits_for_another_rank(void **state)
 /* The program has another name in each run, and a library that differs only by its name does not become one. */
 static void programs_of_two_names(void **state)
 {
-    struct table *tables[] = { table_new(sampled, COUNT(sampled)), table_new(sampled, COUNT(sampled)) };
+    struct table *tables[] = { table_new(sampled, COUNT_OF(sampled)), table_new(sampled, COUNT_OF(sampled)) };
     struct table_diff_request request = { .report = "cpu_sample_sum",
                                           .programs = (const char *const[]){ "slow", "fast" } };
     struct table_diff diff;
@@ -320,7 +319,7 @@ static void overview(void **state)
 /* Where one side has no times, samples are compared. */
 static void times_that_are_not_known(void **state)
 {
-    struct table *before = table_new(sampled, COUNT(sampled)), *after = table_new(sampled, COUNT(sampled));
+    struct table *before = table_new(sampled, COUNT_OF(sampled)), *after = table_new(sampled, COUNT_OF(sampled));
     struct table_diff diff;
 
     add_function(before, 100, "work", "program", 1000);

@@ -84,7 +84,7 @@ static void compare(const char *name, struct analysis_request request)
 
     assert_true(total > 0);
     assert_int_equal(table_total(all), total);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
         request.first_rows = limits[i];
         struct table *some = run(name, request);
         size_t rows = table_row_count(some);
@@ -108,10 +108,10 @@ static void first_rows_are_those_of_all(void **state)
         { .only = ONLY_TID, .tid = 3 },
     };
 
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    for (size_t n = 0; n < COUNT_OF(names); n++) {
         compare(names[n], (struct analysis_request){ 0 });
         compare(names[n], (struct analysis_request){ .span = &span });
-        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        for (size_t i = 0; i < COUNT_OF(filters); i++)
             compare(names[n], (struct analysis_request){ .span = i ? &span : NULL, .filter = &filters[i] });
     }
 }

@@ -10,6 +10,7 @@
 
 #include "analyze/engine/keys.h"
 #include "analyze/engine/order.h"
+#include "base/array.h"
 
 static uint64_t random_state;
 
@@ -125,7 +126,7 @@ static void runs_are_merged(void **state)
     static int64_t times[VALUES];
     static uint32_t order[VALUES];
 
-    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+    for (size_t l = 0; l < COUNT_OF(lengths); l++) {
         for (uint32_t i = 0; i < VALUES; i++) {
             order[i] = i;
             times[i] = (int64_t)(i % lengths[l] / 2) * 1000000 - (int64_t)(i / lengths[l] % 2);

@@ -90,7 +90,7 @@ static void summaries_by_name(void **state)
         { "dx12_gpu_marker_sum", "DX12_WORKLOAD", "textId", RANGES, 42, 0 },
     };
 
-    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(reports); i++) {
         static const struct {
             const char *name;
             int64_t start, end;
@@ -218,7 +218,7 @@ static void mpi_messages_by_pair(void **state)
         text(writer, "0,1"), NULL);
     add(writer, "MPI_COMMUNICATORS", "rank", number(0), "timestamp", number(50), "commHandle", number(901), "members",
         text(writer, "0,2"), NULL);
-    add_messages(writer, sent, sizeof sent / sizeof sent[0]);
+    add_messages(writer, sent, COUNT_OF(sent));
     add(writer, "MPI_P2P_EVENTS", "start", number(63), "globalTid", zero, "textId", text(writer, "MPI_Send"),
         "commHandle", number(900), "size", number(8), NULL);
     for (int64_t at = 25; at <= 45; at += 10)
@@ -242,7 +242,7 @@ static void mpi_messages_of_tacho(void **state)
 
     add(writer, "MPI_P2P_EVENTS", "start", number(1), "textId", text(writer, "MPI_Send"), "remoteRank", number(3),
         NULL);
-    for (size_t i = 0; i < sizeof messages / sizeof messages[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(messages); i++) {
         if (messages[i].peer >= 0)
             add(writer, "TACHO_MPI_MESSAGE", "start", number(5), "end", number(6), "globalTid", number(77),
                 "isReceived", messages[i].is_received, "rank", messages[i].rank, "size", messages[i].size, "peer",
@@ -315,7 +315,7 @@ static void the_default_list_is_that_of_nsys(void **state)
 
     for (size_t i = 0; analyses[i]; i++)
         by_default += analyses[i]->by_default > 0 && !analyses[i]->default_where;
-    assert_int_equal(by_default, sizeof defaults / sizeof defaults[0]);
+    assert_int_equal(by_default, COUNT_OF(defaults));
     for (size_t i = 0; i < by_default; i++)
         assert_int_equal(analysis_find(defaults[i])->by_default, i + 1);
 }
@@ -358,7 +358,7 @@ static void old_names_are_known(void **state)
         { "vulkanapitrace", "vulkan_api_trace" },
     };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_non_null(analysis_find(names[i][0]));
         assert_string_equal(analysis_find(names[i][0])->name, names[i][1]);
     }

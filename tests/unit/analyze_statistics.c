@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/engine/group.h"
+#include "base/array.h"
 
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
 
@@ -90,7 +91,7 @@ static void median_of_any_shape(void **state)
         { 65536, 3000, 17, 5 },
     };
 
-    for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++) {
+    for (size_t shape = 0; shape < COUNT_OF(shapes); shape++) {
         size_t count = shapes[shape].count;
         int64_t *values = malloc(count * sizeof *values);
         for (size_t i = 0; i < count; i++)

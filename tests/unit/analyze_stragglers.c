@@ -262,7 +262,7 @@ static void causes(void **state)
         { runs_more, "more kernels", 0, 1, 1 },
         { sleeps, "GPU idle: sleeping", 0, 1, 1 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct scene scene = scene_of(cases[i].every);
         play(&scene);
         for (int64_t rank = 0; rank < RANKS && cases[i].has_switches; rank++)

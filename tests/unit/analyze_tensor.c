@@ -140,7 +140,7 @@ static void other_kernels_get_no_advice(void **state)
     static const char *const names[] = { "nvjet_sm90_tst_192x8_64x8_2x1_v_bz_TNT", "triton_tem_fused_mm_1", "saxpy",
                                          "triton_poi_fused_add_0" };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct adviser adviser;
 
         products(&adviser, names[i]);

@@ -103,7 +103,7 @@ static void test_first_not_below(void **state)
         uint64_t wanted;
         size_t place;
     } cases[] = { { 0, 0 }, { 3, 0 }, { 4, 1 }, { 5, 1 }, { 6, 4 }, { UINT64_MAX, 4 } };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(array_first_not_below(sorted, 5, cases[i].wanted), cases[i].place);
     assert_int_equal(array_first_not_below(sorted, 4, UINT64_MAX), 4);
     assert_int_equal(array_first_not_below(NULL, 0, 1), 0);

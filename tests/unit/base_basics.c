@@ -220,7 +220,7 @@ static void base_names_of_paths(void **state)
     static const char *const cases[][2] = {
         { "/usr/bin/python3", "python3" }, { "python3", "python3" }, { "./a", "a" }, { "/opt/", "/opt/" }, { "", "" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_string_equal(path_base_name(cases[i][0]), cases[i][1]);
 }
 

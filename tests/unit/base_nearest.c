@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 
 static void distances(void **state)
@@ -43,7 +44,7 @@ static void suggestions(void **state)
         { "", NULL },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *got = nearest_name(cases[i].name, names);
         if (cases[i].nearest && got)
             assert_string_equal(got, cases[i].nearest);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/newfile.h"
 
 static char folder[] = "/tmp/tacho-unit-XXXXXX";
@@ -25,7 +26,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     static const char *const names[] = { "old", "link", "new", "pipe", "inner" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         remove(names[i]);
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }

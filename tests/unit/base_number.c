@@ -51,7 +51,7 @@ static void integers_of_any_size(void **state)
         { INT64_MIN, "-9,223,372,036,854,775,808" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct text out = { 0 };
         number_add_integer(&out, cases[i].value, 1);
         assert_string_equal(text_string(&out), cases[i].grouped);
@@ -123,11 +123,11 @@ static void times_that_are_read(void **state)
     static const char *const bad[] = { "", "s", "1.5 s", "1h", "12x", "nan", "inf", "1e10s", "9223372036854775808" };
     int64_t ns = 0;
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_true(human_read_time(cases[i].text, strlen(cases[i].text), &ns));
         assert_int_equal(ns, cases[i].ns);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
         assert_false(human_read_time(bad[i], strlen(bad[i]), &ns));
     assert_true(human_read_time("3s/5s", 2, &ns)); /* no more bytes than asked for */
     assert_int_equal(ns, 3000000000);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <regex.h>
 
+#include "base/array.h"
 #include "base/regex/regex.h"
 #include "rounds.h"
 
@@ -81,7 +82,7 @@ static void the_syntax(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expect(1, cases[i].pattern, 0, cases[i].in);
         if (cases[i].not_in)
             expect(0, cases[i].pattern, 0, cases[i].not_in);
@@ -112,7 +113,7 @@ static void basic_expressions(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expect(1, cases[i].pattern, REGEX_BASIC, cases[i].in);
         expect(0, cases[i].pattern, REGEX_BASIC, cases[i].not_in);
     }
@@ -163,7 +164,7 @@ static void what_is_refused(void **state)
     struct error err;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         err = (struct error){ 0 };
         assert_null(regex_compile(cases[i].pattern, strlen(cases[i].pattern), cases[i].flags, &err));
         if (err.code != ERR_BAD_ARGUMENT || !strstr(err.text, cases[i].reason))
@@ -213,7 +214,7 @@ static void hostile_expressions_terminate(void **state)
     (void)state;
     assert_non_null(text);
     memset(text, 'a', LENGTH);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         if (match(cases[i].pattern, 0, text, LENGTH) != cases[i].is_match)
             fail_msg("'%s': expected %d", cases[i].pattern, cases[i].is_match);
     free(text);
@@ -281,7 +282,7 @@ static void add_atom(struct made *made, int depth)
     };
 
     if (depth == 0 || random_below(3)) {
-        add(made, atoms[random_below(sizeof atoms / sizeof *atoms)]);
+        add(made, atoms[random_below(COUNT_OF(atoms))]);
         return;
     }
     add_operator(made, "(");

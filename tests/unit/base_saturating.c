@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/saturating.h"
 
 static const int64_t numbers[] = { 0,
@@ -22,7 +23,7 @@ static const int64_t numbers[] = { 0,
                                    INT64_MAX - 1,
                                    INT64_MIN,
                                    INT64_MIN + 1 };
-enum { COUNT = sizeof numbers / sizeof *numbers };
+enum { COUNT = COUNT_OF(numbers) };
 
 static int64_t clamp(__int128 exact)
 {
@@ -60,7 +61,7 @@ static void whole_numbers(void **state)
         { __builtin_nan(""), 0 },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(saturating_from_double(cases[i].value), cases[i].whole);
 }
 

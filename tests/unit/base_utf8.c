@@ -30,7 +30,7 @@ static void valid_length_stops_at_the_first_bad_byte(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_int_equal(utf8_valid_length(cases[i].bytes, cases[i].length), cases[i].valid);
 }
 

@@ -29,7 +29,7 @@ static void test_bash_reads_back_what_was_quoted(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
         struct text quoted = { 0 };
         char got[256];
         display_add_quoted(&quoted, words[i]);

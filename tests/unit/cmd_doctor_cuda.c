@@ -70,7 +70,7 @@ static void forget_variables(void)
                                          "CUDA_INJECTION64_PATH",
                                          "NSYS_PROFILING_SESSION_ID" };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         unsetenv(names[i]);
 }
 
@@ -139,7 +139,7 @@ static void the_order_of_places(void **state)
 
     forget_variables();
     make_driver("./full");
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
         char words[256];
         make("./full", places[i].path, "");
         if (places[i].variable)

@@ -149,7 +149,7 @@ static void versions(void **state)
         { 130401, "13.4" }, { 140000, "14.0" },     { 25, "version 25" }, { 999, "version 999" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct writer *writer = start();
         struct text expected = { 0 };
         cupti(writer, 7, cases[i].version, "f", "all");

@@ -84,7 +84,7 @@ static void every_spelling_of_a_value(void **state)
         { "-ox.y", NULL, NULL },     { "-o=x.y", NULL, NULL },
     };
 
-    for (size_t i = 0; i < sizeof spellings / sizeof spellings[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         assert_int_equal(PARSE(spellings[i][0], spellings[i][1], spellings[i][2]), 0);
         assert_string_equal(settings.output, "x.y");
     }

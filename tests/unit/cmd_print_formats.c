@@ -159,7 +159,7 @@ static void wrong_arguments(void **state)
                                          "column:wide", "column:-1",    "column:99999999",
                                          "hdoc:title",  "htable:css=x", "" };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct print_request request = { 0 };
         const struct print_format *format;
         struct error err = { 0 };
@@ -182,7 +182,7 @@ static void reals_that_read_back(void **state)
     };
     const struct table_column column = { "x", CELL_REAL, UNIT_ID, -1 };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct text out = { 0 };
         print_number(&out, &column, &(struct table_cell){ .kind = CELL_REAL, .real = cases[i].value }, &time_unit_ns,
                      (struct print_number_style){ 0 });

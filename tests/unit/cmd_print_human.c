@@ -48,7 +48,7 @@ static void test_times_have_four_digits_and_the_unit_that_suits_them(void **stat
         { -1500, "-1.500 µs" },
     };
 
-    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(times); i++)
         expect_number(UNIT_NS, REAL(times[i].ns), &time_unit_auto, times[i].expected);
     expect_number(UNIT_TIME, WHOLE(13457512499), &time_unit_auto, "13.457512 s");
     expect_number(UNIT_NS, WHOLE(999950), time_unit_find("usec"), "999.950");
@@ -133,7 +133,7 @@ static void test_names_that_would_look_equal_are_cut_where_they_differ(void **st
     struct table *table = table_new(&column, 1);
     struct text out = { 0 };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         cell_set_text(table, table_add_row(table), names[i], strlen(names[i]));
     print_human.table(&out, table, &request);
     assert_string_equal(text_string(&out), "  apply_kerne…Plus<int>>\n"
@@ -168,7 +168,7 @@ static void test_names_that_differ_in_their_middle(void **state)
     struct table *table = table_new(&column, 1);
     struct text out = { 0 }, expected = { 0 };
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         cell_set_text(table, table_add_row(table), names[i].name, strlen(names[i].name));
         text_add(&expected, names[i].expected);
     }
@@ -214,7 +214,7 @@ static void test_bars_are_made_of_eighths(void **state)
         const char *expected;
     } bars[] = { { 0, "    " }, { 1, "████" }, { 2, "████" }, { 0.5, "██  " }, { 0.001, "▏   " }, { 0.28, "█▏  " } };
 
-    for (size_t i = 0; i < sizeof bars / sizeof bars[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(bars); i++) {
         struct text out = { 0 };
         human_bar_add(&out, bars[i].fraction, 4);
         assert_string_equal(text_string(&out), bars[i].expected);
@@ -341,7 +341,7 @@ static void test_rows_of_0_percent_at_the_end_do_not_count(void **state)
         size_t expected;
     } cases[] = { { { 90, 0.01, 9.9, 0.04 }, 3 }, { { 99, 0.05, 0.04, 0 }, 2 }, { { 0.04, 0.04, 0.04, 0.04 }, 4 } };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct table *table = summary(cases[i].shares, 4);
         assert_int_equal(print_human_rows(table), cases[i].expected);
         table_delete(table);

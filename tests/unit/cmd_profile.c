@@ -137,7 +137,7 @@ static void times_and_sizes(void **state)
                                          "--osrt-threshold=-5 p",
                                          "--osrt-threshold=1us p",
                                          "-x false p" };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
 }
@@ -163,7 +163,7 @@ static void capture_ranges(void **state)
                                          "--capture-range-end=repeat-shutdown p",
                                          "--capture-range-end=stop:2 p",
                                          "--capture-range-end=repeat:x p" };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
 }
@@ -306,7 +306,7 @@ static void names_that_mean_nothing(void **state)
     static const char *const wrong[] = { "", "%z", "end%", "%q", "%q{", "%q{}", "%q{SURELY_NOT_SET}", "%r", "%r/" };
     struct text out = { 0 };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct output_naming naming = { .pattern = wrong[i], .place = &place, .pid = 1, .number = 1 };
         if (output_name(&out, &naming, &err) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);

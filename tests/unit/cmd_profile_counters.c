@@ -33,7 +33,7 @@ static void values(void **state)
           "--event-sampling-interval has no effect: add --event-sample, --os-events or --cpu-core-events\n" },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (parse(lines[i].line) != 0)
             fail_msg("%s: %s", lines[i].line, err.text);
         const struct collect_counter_options *counters = &settings.collect.counters;
@@ -65,7 +65,7 @@ static void errors(void **state)
                                          "--event-sampling-interval=ten p",
                                          "--event-sample=all p" };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (parse(wrong[i]) == 0)
             fail_msg("%s was taken", wrong[i]);
 }

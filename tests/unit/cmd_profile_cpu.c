@@ -46,7 +46,7 @@ static void scopes(void **state)
         { "-s system-wide p", COLLECT_SCOPE_SYSTEM, COLLECT_SCOPE_SYSTEM },
         { "-s none --cpuctxsw=system-wide p", COLLECT_SCOPE_NONE, COLLECT_SCOPE_SYSTEM },
     };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         assert_int_equal(cpu(lines[i].line)->samples, lines[i].samples);
         assert_int_equal(settings.collect.cpu.switches, lines[i].switches);
     }
@@ -80,7 +80,7 @@ static void wrong_values(void **state)
         "--backtrace-stack-size=100000 p",
         "--backtrace-stack-size=8k p",
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (parse(wrong[i]) != ERR_BAD_ARGUMENT)
             fail_msg("accepted: %s", wrong[i]);
 }

@@ -58,7 +58,7 @@ static void command_lines_of_tutorials(void **state)
     static const enum collect_range_end ends[] = { COLLECT_END_STOP, COLLECT_END_STOP, COLLECT_END_STOP_SHUTDOWN,
                                                    COLLECT_END_STOP_SHUTDOWN };
 
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         int is_long = i < 3;
         expect(lines[i]);
         assert_int_equal(program_count, 2);
@@ -123,7 +123,7 @@ static void flags(void **state)
         { "--cuda-yield p", WIRE_CUDA_YIELD | WIRE_CUDA_FLUSH_ON_STOP },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expect_no_warning(cases[i].line);
         if (settings.collect.cuda_flags != cases[i].flags)
             fail_msg("%s: flags are %u, not %u", cases[i].line, settings.collect.cuda_flags, cases[i].flags);
@@ -141,7 +141,7 @@ static void backtraces(void **state)
     uint32_t all = settings.collect.cuda_backtrace_groups, sum = 0;
     static const char *const lines[] = { "--cudabacktrace=kernel p", "--cudabacktrace=memory p",
                                          "--cudabacktrace=sync p", "--cudabacktrace other p" };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         expect_no_warning(lines[i]);
         assert_int_not_equal(settings.collect.cuda_backtrace_groups, 0);
         assert_int_equal(settings.collect.cuda_backtrace_groups & sum, 0); /* each group is its own */
@@ -153,7 +153,7 @@ static void backtraces(void **state)
     assert_int_equal(settings.collect.cuda_backtrace_groups, all);
     static const char *const nothing[] = { "--cudabacktrace=none p", "--cudabacktrace=false p",
                                            "--cudabacktrace=all --cudabacktrace=none p" };
-    for (size_t i = 0; i < sizeof nothing / sizeof nothing[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(nothing); i++) {
         expect_no_warning(nothing[i]);
         assert_int_equal(settings.collect.cuda_backtrace_groups, 0);
     }
@@ -178,7 +178,7 @@ static void thresholds_of_backtraces(void **state)
         { "--cudabacktrace=kernel:500 --cudabacktrace=sync:600 p", 600, 0 },    /* the last one counts */
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         expect(cases[i].line);
         if (settings.collect.cuda_backtrace_ns != cases[i].ns)
             fail_msg("%s: the threshold is %llu", cases[i].line,
@@ -216,7 +216,7 @@ static void wrong_values(void **state)
         { "--cuda-graphtrace=node p", "unknown option --cuda-graphtrace; did you mean --cuda-graph-trace?" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(parse(cases[i].line), ERR_BAD_ARGUMENT);
         assert_string_equal(err.text, cases[i].sentence);
     }

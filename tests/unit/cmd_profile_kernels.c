@@ -30,7 +30,7 @@ static void names_are_sorted_by_kind(void **state)
         { "-t cuda --gpu-counters=light,roofline p", "light,roofline", NULL, NULL },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (parse(lines[i].line) != 0)
             fail_msg("%s: %s", lines[i].line, err.text);
         const struct counter_options *counters = &settings.collect.kernel_counters;
@@ -68,7 +68,7 @@ static void errors(void **state)
         { "-t nvtx --gpu-counters=light p", "--gpu-counters needs CUDA: add cuda to --trace" },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
         if (parse(lines[i].line) == 0 || !strstr(err.text, lines[i].says))
             fail_msg("%s: '%s', not '%s'", lines[i].line, err.text, lines[i].says);
 }

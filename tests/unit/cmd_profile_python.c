@@ -60,7 +60,7 @@ static void backtraces(void **state)
           "--python-backtrace has no effect: add cuda or osrt to --trace\n" },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
         if (parse(lines[i].line) != 0)
             fail_msg("%s: %s", lines[i].line, err.text);
         assert_int_equal(settings.collect.python_backtrace, lines[i].backtrace);
@@ -74,7 +74,7 @@ static void errors(void **state)
 {
     static const char *const wrong[] = { "0", "2001", "-1", "1k", "", "99999999999999999999" };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         char line[100];
         snprintf(line, sizeof line, "--python-sampling-frequency=%s p", wrong[i]);
         if (parse(line) == 0)

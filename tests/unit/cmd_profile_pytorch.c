@@ -50,7 +50,7 @@ static void values(void **state)
         { "--pytorch-modules=true --pytorch=replace p", 1, WIRE_TORCH_MODULES, 0, 0, 1 },
     };
 
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+    for (size_t i = 0; i < COUNT_OF(lines); i++)
         check(&lines[i]);
 }
 
@@ -70,7 +70,7 @@ static void warnings_and_errors(void **state)
 
     check(&(struct expected){ "--pytorch=off --pytorch-memory=true p", 0, 0, 0, 0, 0 });
     assert_string_equal(text_string(&warnings), "the PyTorch options have no effect: --pytorch is off\n");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         assert_int_equal(parse(wrong[i]), ERR_BAD_ARGUMENT);
 }
 

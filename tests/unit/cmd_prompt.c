@@ -86,7 +86,7 @@ static void test_keys(void **state)
     };
     const struct history none = { 0 };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         check_typed(&none, cases[i].keys, cases[i].line);
 }
 
@@ -102,7 +102,7 @@ static void test_events(void **state)
     };
     const struct history none = { 0 };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct line_edit edit = { 0 };
         line_edit_begin(&edit, &none, NULL);
         assert_int_equal(type(&edit, cases[i].keys), cases[i].event);

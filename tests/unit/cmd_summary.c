@@ -442,7 +442,7 @@ static void functions_that_import(void **state)
     size_t lines;
     int number = 0;
 
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    for (size_t i = 0; i < COUNT_OF(taken); i++)
         for (int j = 0; j < taken[i].count; j++)
             sample(writer, ++number, taken[i].function, taken[i].module);
     const char *text = close_with(finish(writer), &lines);
@@ -458,7 +458,7 @@ static void times_at_the_limits(void **state)
         { INT64_MAX - 1, 0 },          { 1, 2 },
         { INT64_MIN, INT64_MIN + 10 }, { -7, INT64_MAX },
     };
-    enum { COUNT = sizeof times / sizeof *times };
+    enum { COUNT = COUNT_OF(times) };
 
     for (size_t i = 0; i < COUNT * COUNT; i++) {
         const int64_t *one = times[i / COUNT], *other = times[i % COUNT];
@@ -639,7 +639,7 @@ static void who_ended_it(void **state)
     };
     size_t lines;
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct writer *writer = start();
         struct row_ANALYSIS_DETAILS details = { 0 };
         ROW_SET(&details, ANALYSIS_DETAILS, duration, 6000 * MS);
@@ -803,7 +803,7 @@ static void the_next_command(void **state)
         { 40, " stats ./-x.tacho\n          or view for the timeline\n" },
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct writer *writer = start_captured(10 * MS);
         range(writer, 0, MS, "step");
         struct summary_request request = {

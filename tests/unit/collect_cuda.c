@@ -18,7 +18,7 @@ static const struct version {
     { 28, 208, 96, 56 },     /* 12.9 */
     { 130001, 216, 96, 56 }, /* 13.0 */
 };
-#define VERSIONS (sizeof versions / sizeof *versions)
+#define VERSIONS COUNT_OF(versions)
 
 #define NAME 0x7f0000001000
 #define MANGLED "_Z5saxpyfPKfPfi"

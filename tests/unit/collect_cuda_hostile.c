@@ -83,7 +83,7 @@ static void a_record_that_is_cut_off_is_damage(void **state)
     unsigned char bytes[80] = { 0 };
     put_calls(bytes, 2);
     static const uint32_t lengths[] = { 79, 48, 44, 41 };
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (size_t i = 0; i < COUNT_OF(lengths); i++)
         scene_send(scene, bytes, lengths[i]);
     scene_finish(scene);
     assert_int_equal(scene_rows(scene, CALLS), 4);
@@ -170,7 +170,7 @@ static void a_text_without_an_end_ends_with_its_entry(void **state)
 static void sizes_of_texts_that_cannot_be_end_them(void **state)
 {
     static const uint32_t sizes[] = { 1, UINT32_MAX, WIRE_CUDA_NAMES_BYTES / 8 + 1 };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct scene *scene = scene_begin(22, 0);
         scene_text(scene, WIRE_CUDA_NAME_RUNTIME, 1, "cudaMalloc_v3020");
         atomic_store(&next_text(scene)->words, sizes[i]);
@@ -210,7 +210,7 @@ static void short_records_are_damage(void **state)
     struct scene *scene = scene_begin(22, 0);
     static const unsigned types[] = { WIRE_CUDA_DEVICE, WIRE_CUDA_STREAM, WIRE_CUDA_WAIT, WIRE_CUDA_CALL,
                                       WIRE_CUDA_CODE };
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < COUNT_OF(types); i++)
         scene_tell(scene, types[i], 1, 60000, 2000, (uint64_t[]){ 1 }, 1, NULL);
     scene_tell(scene, WIRE_CUDA_WAIT, 99, 0, 2000, (uint64_t[]){ 1, 2, 3 }, 3, NULL); /* of no kind */
     scene_finish(scene);

@@ -40,7 +40,7 @@ static struct scene *begin(uint32_t flags)
         { END, "cudaStreamEndCapture_v10000" },
         { GRAPH, "cudaGraphLaunch_v10000" },
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT_OF(names); i++)
         scene_text(scene, WIRE_CUDA_NAME_RUNTIME, names[i].id, names[i].name);
     scene_text(scene, WIRE_CUDA_NAME_DRIVER, 307, "cuLaunchKernel");
     return scene;
@@ -397,7 +397,7 @@ static void tell_h200(struct scene *scene, unsigned ordinal)
                                             0x88, 0x05, 0x26, 0xd5, 0xa4, 0xfd, 0xf9, 0x19 };
     uint64_t body[5 + 54] = { [0] = 150109880320, [3] = 13000, [4] = 0x0000000000000600 };
     memcpy(body + 1, uuid, sizeof uuid);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT_OF(known); i++)
         memcpy((char *)(body + 5) + 4 * known[i].number, &known[i].value, 4);
     scene_tell(scene, WIRE_CUDA_DEVICE, ordinal, 107, 2000, body, 5 + 54, "NVIDIA H200");
 }

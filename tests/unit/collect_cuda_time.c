@@ -52,7 +52,7 @@ static void times_are_right_to_a_nanosecond(void **state)
         { 32.0, 100, UINT64_C(1) << 40 },      /* an ARM counter at 31.25 MHz: CUPTI's time is finer than a tick */
         { 1.0, 0, UINT64_C(1) << 52 },         /* CLOCK_MONOTONIC */
     };
-    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+    for (size_t i = 0; i < COUNT_OF(clocks); i++) {
         struct clock_map map;
         make_map(&map, clocks[i].ns_per_tick, clocks[i].wander, clocks[i].start);
         uint64_t scale = map.stretches[0].slope, first = wire_cuda_time(map.stretches[0].ticks, scale);
@@ -116,7 +116,7 @@ static void any_number_has_a_time(void **state)
     struct clock_map map;
     make_map(&map, 1.0 / 2.1, 100, 1000);
     static const uint64_t scales[] = { 0, 1, UINT64_MAX };
-    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    for (size_t i = 0; i < COUNT_OF(scales); i++) {
         struct cuda_clock clock;
         cuda_clock_init(&clock, &map, scales[i]);
         cuda_clock_refresh(&clock);

@@ -509,7 +509,7 @@ static void a_flush_does_not_wait_for_what_is_not_there(void **state)
         { "a slot set free", NULL, free_slot },
     };
     struct scene *scene = *state;
-    for (uint32_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+    for (uint32_t i = 0; i < COUNT_OF(damages); i++) {
         struct thread thread = begin_thread(scene, 77 + i);
         fill_chunks(scene, &thread, 3);
         if (damages[i].before)

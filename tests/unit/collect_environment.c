@@ -93,10 +93,10 @@ static void few_variables_are_kept(void **state)
                                        "SLURM_PROCID",         "OMPI_COMM_WORLD_RANK" };
     static const char *const no[] = { "HOME",     "AWS_SECRET_ACCESS_KEY", "RANKX", "NVIDIA_API_KEY",
                                       "HF_TOKEN", "WANDB_API_KEY",         "CUDA",  "TF_VAR_password" };
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+    for (size_t i = 0; i < COUNT_OF(yes); i++)
         if (!job_variable_is_kept(yes[i], strlen(yes[i])))
             fail_msg("%s is not kept", yes[i]);
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+    for (size_t i = 0; i < COUNT_OF(no); i++)
         if (job_variable_is_kept(no[i], strlen(no[i])))
             fail_msg("%s is kept", no[i]);
 }

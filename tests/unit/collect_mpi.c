@@ -124,7 +124,7 @@ static void expect(struct report *report, const char *table, const char *const *
 static const char *const p2p[] = { "start", "end", "textId", "commHandle", "tag", "remoteRank", "size", "requestEnd" };
 static const char *const messages[] = { "start", "end", "rank", "isReceived", "peer", "tag", "size" };
 
-#define EXPECT(report, table, names, text) expect(report, table, names, sizeof names / sizeof *names, text)
+#define EXPECT(report, table, names, text) expect(report, table, names, COUNT_OF(names), text)
 
 enum {
     EVENT = WIRE_MPI_IS_EVENT,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <linux/perf_event.h>
 
+#include "base/array.h"
 #include "collect/sources/perf/perf_record.h"
 #include "collect/sources/perf/perf_ring.h"
 
@@ -244,11 +245,11 @@ static void counts_that_lie(void **state)
     struct perf_record record;
     size_t size = make_sample(&made, stack, 4, 32);
     const size_t counts[] = { 7 /* chain */, 14 /* stack */, 19 /* copied */ };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
         const uint64_t lies[] = { UINT64_MAX, UINT64_MAX / 8, UINT64_C(1) << 61, 100000, 40 };
         uint64_t truth = made.words[counts[i]];
         assert_in_range(truth, 2, 32);
-        for (size_t k = 0; k < sizeof lies / sizeof *lies; k++) {
+        for (size_t k = 0; k < COUNT_OF(lies); k++) {
             made.words[counts[i]] = lies[k];
             if (parse(&made, size, &record) != -1)
                 fail_msg("word %zu says %llu, and is believed", counts[i], (unsigned long long)lies[k]);
@@ -358,7 +359,7 @@ static void sizes_that_lie(void **state)
 {
     struct scene *scene = *state;
     static const uint16_t sizes[] = { 0, 7, 12, 48, 65528 };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         write_switch(scene, 1);
         struct perf_event_header *header = (struct perf_event_header *)(scene->data +
                                                                         (scene->page.data_head - 40) % RING_BYTES);
@@ -371,7 +372,7 @@ static void sizes_that_lie(void **state)
     assert_int_equal(read_tid(scene, perf_ring_head(&scene->ring)), 5);
     scene->page.data_head += 3 * RING_BYTES; /* more than there can be */
     assert_int_equal(read_tid(scene, perf_ring_head(&scene->ring)), 0);
-    assert_int_equal(scene->damaged, sizeof sizes / sizeof *sizes + 1);
+    assert_int_equal(scene->damaged, COUNT_OF(sizes) + 1);
 }
 
 int main(void)

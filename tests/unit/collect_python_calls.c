@@ -92,7 +92,7 @@ static void bad_texts_do_no_harm(void **state)
                                          "\xff\xfe\t\xc0\t\x80" };
     begin();
     assert_int_equal(tell(1, "", 0), -1);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
         tell(100 + i, texts[i], strlen(texts[i]));
     assert_int_equal(tell(0, "1\ta\tb", 5), 0);
     report_close(end());

@@ -92,7 +92,7 @@ static void kernels_of_shapes_that_no_capture_has(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct text demangled = { 0 };
         symbol_demangle_kernel(cases[i].mangled, &demangled);
         assert_string_equal(text_string(&demangled), cases[i].demangled);
@@ -133,7 +133,7 @@ static void a_name_of_each_shape(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct text demangled = { 0 }, out = { 0 };
         assert_int_equal(symbol_demangle(cases[i].mangled, &demangled),
                          strcmp(cases[i].mangled, cases[i].demangled) != 0);
@@ -199,7 +199,7 @@ static void deep_long_and_growing_names_do_no_harm(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         for (size_t length = 64; length <= 2 * SYMBOL_LONGEST_MANGLED; length *= 2) {
             char *name = repeated(shapes[i].head, shapes[i].unit, shapes[i].tail, length);
             LLVMFuzzerTestOneInput((const uint8_t *)name, strlen(name));

@@ -129,7 +129,7 @@ static void expect_rows(struct report *report, const char *table, const char *co
 static const char *const op_columns[] = {
     "start", "end", "globalTid", "category", "recordFunctionId", "sequenceNumber", "forwardThread", "nameId"
 };
-#define OPS op_columns, sizeof op_columns / sizeof *op_columns
+#define OPS op_columns, COUNT_OF(op_columns)
 
 static void operators_annotations_and_steps(void **state)
 {
@@ -324,7 +324,7 @@ static void nonsense_is_counted(void **state)
     struct torch_counts counts;
 
     begin(&capture, 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
         give(capture.threads[0], &(struct operation){ WIRE_TORCH_BEGIN, FUNCTION, 1010, i + 1, 4, 0, "aten::cat" },
              bad[i], 2);
     for (unsigned type = WIRE_TORCH_BEGIN; type <= WIRE_TORCH_BYTES; type++) {

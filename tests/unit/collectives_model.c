@@ -32,7 +32,7 @@ static void kinds_by_name(void **state)
         { "", COLLECTIVE_OTHER, 0 },
         { "a name that is longer than any of the operations is, and is none", COLLECTIVE_OTHER, 0 },
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
         enum collective_kind kind = collective_kind_of(known[i].name);
         if (kind != known[i].kind || collective_synchronises(kind) != known[i].synchronises)
             fail_msg("%s: kind %d", known[i].name, (int)kind);
@@ -46,7 +46,7 @@ static void lists_of_ranks(void **state)
         size_t count;
     } lists[] = { { "0,1,2,3", "0-3", 4 }, { "0,2,4", "0,2,4", 3 }, { "5", "5", 1 },  { "0,1,5,6,7", "0,1,5-7", 5 },
                   { "", "", 0 },           { "-1", "", 0 },         { "0,x", "", 0 }, { "3,2", "3,2", 2 } };
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
         int64_t ranks[8];
         struct text out = { 0 };
         size_t count = rank_list_read(lists[i].text, ranks, 8);

@@ -8,6 +8,7 @@
 
 #include "abi/counters/counter_sections.h"
 #include "abi/counters/cupti_units.h"
+#include "base/array.h"
 
 static int is_for(const char *chips, const char *chip)
 {
@@ -67,7 +68,7 @@ static void the_sets_of_ncu_are_there(void **state)
     static const char *const sets[] = { "light", "general", "basic",      "detailed",
                                         "full",  "nvlink",  "pmsampling", "roofline" };
 
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
         const struct counter_set *set = counter_set_find(sets[i]);
         size_t sections = 0;
         assert_non_null(set);
@@ -127,7 +128,7 @@ static void units_are_those_of_ncu(void **state)
     };
     char unit[32];
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         assert_int_equal(cupti_unit(units[i][0], unit, sizeof unit), 1);
         assert_string_equal(unit, units[i][1]);
     }

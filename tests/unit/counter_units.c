@@ -48,7 +48,7 @@ static void printed_units_have_a_base(void **state)
     };
     struct text base = { 0 };
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         text_clear(&base);
         assert_same(counter_unit_base(&base, units[i].unit, strlen(units[i].unit)), units[i].factor);
         assert_string_equal(text_string(&base), units[i].base);
@@ -86,7 +86,7 @@ static void values_are_printed_in_units_of_their_size(void **state)
     };
     struct text unit = { 0 };
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
         text_clear(&unit);
         assert_same(counter_unit_scaled(&unit, units[i].base, units[i].value), units[i].size);
         assert_string_equal(text_string(&unit), units[i].unit);
@@ -118,7 +118,7 @@ static void numbers_have_separators_or_not(void **state)
         { "1e999", 0, 0 },
     };
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         double value = 0;
         assert_int_equal(ncu_number((struct json_slice){ numbers[i].text, strlen(numbers[i].text) }, &value),
                          numbers[i].taken);

@@ -11,6 +11,8 @@
 
 #include "abi/cuda_code.h"
 
+#include "base/array.h"
+
 enum { SECTIONS = 5, INSTRUCTIONS = 4, CODE_BYTES = INSTRUCTIONS * 16 };
 
 /* Instructions as nvdisasm -hex shows them: low word, high word. */
@@ -106,7 +108,7 @@ static void instructions_tell_the_types_of_operands(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct image image = make_image(90, 7);
         struct cuda_code code;
         struct cuda_code_kernel kernel;
@@ -127,7 +129,7 @@ static void both_layouts_of_the_flags_are_read(void **state)
                   { 61, 7, -1, 0 }, { 100, 8, 0, 0 }, { 120, 8, 0, 0 } };
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct image image = make_image(cases[i].sm, cases[i].abi_version);
         struct cuda_code code;
 

@@ -11,6 +11,7 @@
 
 #include "abi/cuda_calls.h"
 #include "abi/cupti_layout.h"
+#include "base/array.h"
 
 static void expect_bytes(uint32_t version, uint32_t kind, uint32_t bytes)
 {
@@ -40,7 +41,7 @@ static void every_version_has_its_sizes(void **state)
         { 130101, 224, 96, 88, 56, 56, 56, 56, 128, 184 },
     };
 
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
         expect_bytes(versions[i].version, CUPTI_KIND_KERNEL, versions[i].kernel);
         expect_bytes(versions[i].version, CUPTI_KIND_CONCURRENT_KERNEL, versions[i].kernel);
         expect_bytes(versions[i].version, CUPTI_KIND_MEMCPY, versions[i].copy);
@@ -155,7 +156,7 @@ static void no_layout_reads_beyond_its_record(void **state)
 {
     static const uint32_t versions[] = { 18, 19, 20, 21, 22, 23, 24, 26, 28, 130001, 130101, 130202, 130301, 130401 };
 
-    for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+    for (size_t v = 0; v < COUNT_OF(versions); v++)
         for (uint32_t kind = 0; kind < CUPTI_KIND_COUNT; kind++) {
             const struct cupti_layout *layout = cupti_layout(versions[v], kind);
 
@@ -200,7 +201,7 @@ static void sizes_that_cannot_be_are_refused(void **state)
     struct cupti_layouts layouts;
 
     cupti_layouts_init(&layouts, 28);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
         assert_int_equal(cupti_layouts_learn(&layouts, CUPTI_KIND_RUNTIME, sizes[i]), -1);
     assert_int_equal(cupti_layouts_learn(&layouts, 0, 40), -1);
     assert_int_equal(cupti_layouts_learn(&layouts, CUPTI_KIND_LIMIT, 40), -1);

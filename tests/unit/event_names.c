@@ -10,6 +10,7 @@
 
 #include "analyze/model/names/communication.h"
 #include "analyze/model/names/operator_text.h"
+#include "base/array.h"
 
 static void kernels_of_communication(void **state)
 {
@@ -31,7 +32,7 @@ static void kernels_of_communication(void **state)
         { "", COMMUNICATION_NONE },
     };
 
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
         if (communication_of_kernel(kernels[i].name) != kernels[i].library)
             fail_msg("%s: %d, not %d", kernels[i].name, communication_of_kernel(kernels[i].name), kernels[i].library);
 }
@@ -58,7 +59,7 @@ static void ranges_of_communication(void **state)
         { "", 0, 0 },
     };
 
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    for (size_t i = 0; i < COUNT_OF(ranges); i++)
         if (communication_is_range(ranges[i].name) != ranges[i].is_range ||
             communication_is_mark(ranges[i].name) != ranges[i].is_mark)
             fail_msg("%s: range %d, mark %d", ranges[i].name, communication_is_range(ranges[i].name),
@@ -82,7 +83,7 @@ static void names_of_operators(void **state)
         { "", "" },
     };
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         size_t length = operator_name_length(texts[i].text, strlen(texts[i].text));
         if (length != strlen(texts[i].name) || memcmp(texts[i].text, texts[i].name, length) != 0)
             fail_msg("%s: %zu bytes, not '%s'", texts[i].text, length, texts[i].name);

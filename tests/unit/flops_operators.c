@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/model/flops/op_work.h"
+#include "base/array.h"
 
 static struct intern_string text(const char *bytes)
 {
@@ -233,7 +234,7 @@ static void every_class_is_counted(void **state)
     int wrong = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    for (size_t i = 0; i < COUNT_OF(examples); i++) {
         const struct example *example = &examples[i];
         struct op_texts texts = { text(example->shapes), text(example->types), text(example->strides),
                                   text(example->values) };
@@ -270,10 +271,10 @@ static void hostile_texts_do_no_harm(void **state)
         "[\"float\", ",
         "\"[1, 1\"",
     };
-    enum { COUNT = sizeof wrong / sizeof *wrong };
+    enum { COUNT = COUNT_OF(wrong) };
 
     (void)state;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+    for (size_t i = 0; i < COUNT_OF(examples); i++)
         for (size_t a = 0; a < COUNT; a++)
             for (size_t b = 0; b < COUNT; b++) {
                 struct op_texts texts = { text(wrong[a]), text(a % 2 ? examples[i].types : wrong[b]), text(wrong[b]),

@@ -57,7 +57,7 @@ static void tables_agree_with_data_sheets(void **state)
     int wrong = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+    for (size_t i = 0; i < COUNT_OF(published); i++) {
         struct gpu_peaks peaks = gpu_peaks_of(&(struct gpu_facts){ .name = published[i].name });
         for (int rate = 0; rate < GPU_RATES; rate++) {
             double expected = published[i].rate[rate], got = peaks.rate[rate] / (rate == RATE_MEMORY ? 1e9 : 1e12);
@@ -115,7 +115,7 @@ static void the_user_sets_peaks(void **state)
     assert_true(peaks.rate[RATE_FP16] == 989.5e12 && peaks.rate[RATE_MEMORY] == 4800e9 &&
                 peaks.rate[RATE_TF32] == 494e12);
     static const char *const wrong[] = { "bf17=1", "bf16", "bf16=", "bf16=-1", "bf16=1x", "=", "bf16=nan" };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (gpu_peaks_set(&peaks, wrong[i], &err) != ERR_BAD_ARGUMENT)
             fail_msg("'%s' is taken", wrong[i]);
 }

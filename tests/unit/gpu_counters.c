@@ -117,7 +117,7 @@ static void light_is_one_pass_with_every_version(void **state)
         { "cupti-12.9/libcupti.so.12", NULL }, { "lib/libcupti.so.13", NULL },
         { "cupti-13.1/libcupti.so.13", NULL }, { "cupti-13.4/libcupti.so.13", "/lib" },
     };
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
         use(versions[i][0], versions[i][1]);
         struct told *told = run("config", OPTIONS("chip=GH100", "sets=light"));
         assert_string_equal(told->refusal, "");

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "abi/nvml.h"
+#include "base/array.h"
 #include "collect/gpu/gpu_link.h"
 
 static const char
@@ -185,7 +186,7 @@ static void devices_have_three_names(void **state)
     static const char *const names[] = { "devices=1", "devices=gpu-BBBB", "devices=00000000:43:00.0",
                                          "devices=43:00.0" };
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct told *told = run(OPTIONS(names[i], "rounds=1"));
         assert_int_equal(told->devices, 1);
         assert_int_equal(told->device[0].device, 1);
@@ -218,7 +219,7 @@ static void damaged_frames_end_the_link(void **state)
     };
     char *helper = strdup(getenv("TACHO_GPU_HELPER"));
 
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    for (size_t i = 0; i < COUNT_OF(programs); i++) {
         char path[] = "/tmp/tacho-helper-XXXXXX";
         write_file(path, programs[i].text, 0700);
         setenv("TACHO_GPU_HELPER", path, 1);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "collect/gpu/gpu_link.h"
 
@@ -132,7 +133,7 @@ static void samples_come_on_our_clock_with_every_version(void **state)
                                             "cupti-12.9/libcupti.so.12", "lib/libcupti.so.13",
                                             "cupti-13.1/libcupti.so.13", "cupti-13.4/libcupti.so.13" };
 
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
         int64_t from_ns = clock_monotonic_ns();
         use(versions[i], "");
         struct told *told = run(WANTED, OPTIONS(METRICS, "interval_ns=2000000", "decode_us=10000"));
@@ -190,7 +191,7 @@ static void refusals_say_what_to_do(void **state)
         { "refuse=7", "dcgmi profile --pause" },
         { "refuse=41", "confidential" },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         use("lib/libcupti.so.13", cases[i].sampling);
         struct told *told = run(1, OPTIONS(METRICS));
         assert_non_null(strstr(told->refusal, cases[i].sentence));

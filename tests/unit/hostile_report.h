@@ -78,7 +78,7 @@ static const char *const hostile_texts[] = {
     "dlopen",
     "<frozen importlib._bootstrap>",
 };
-enum { HOSTILE_TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
+enum { HOSTILE_TEXTS = COUNT_OF(hostile_texts) };
 
 /* Mostly numbers that rows share, so that there is something to be joined. */
 static inline int64_t hostile_value(struct hostile *hostile, enum column_type type, const char *name)
@@ -108,7 +108,7 @@ static inline int64_t hostile_value(struct hostile *hostile, enum column_type ty
                                        -(INT64_C(1) << 62) };
 
     if (hostile_below(hostile, 10) == 0)
-        return awkward[hostile_below(hostile, sizeof awkward / sizeof *awkward)];
+        return awkward[hostile_below(hostile, COUNT_OF(awkward))];
     if (type == COLUMN_TIME)
         return (int64_t)hostile_below(hostile, UINT64_C(1) << hostile_below(hostile, 40));
     if (type == COLUMN_TEXT || type == COLUMN_STRING)

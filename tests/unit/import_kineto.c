@@ -53,13 +53,13 @@ static void times_are_exact(void **state)
         { "1.5e3", 1500000 },
     };
     int64_t ns;
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    for (size_t i = 0; i < COUNT_OF(times); i++) {
         assert_int_equal(json_slice_ns(slice_of(times[i].text), &ns), 1);
         assert_int_equal(ns, times[i].ns);
     }
     static const char *const none[] = { "",      "-",    "NaN", "null", "1.2.3", "99999999999999999999999",
                                         "1e300", "\"\"", "true" };
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    for (size_t i = 0; i < COUNT_OF(none); i++)
         assert_int_equal(json_slice_ns(slice_of(none[i]), &ns), 0);
 }
 
@@ -88,7 +88,7 @@ static void escapes_are_resolved(void **state)
         { "\"\\q\"", "\\q" },
     };
     struct text scratch = { 0 };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct json_slice got = json_slice_text(slice_of(texts[i].json), &scratch);
         assert_int_equal(got.length, strlen(texts[i].text));
         assert_memory_equal(got.bytes, texts[i].text, got.length);

@@ -37,18 +37,14 @@ static void letters_have_their_columns(void **state)
         char letter;
         const char *names;
     } letters[] = {
-        { dmon, sizeof dmon / sizeof *dmon, 'p', "pwr gtemp mtemp " },
-        { dmon, sizeof dmon / sizeof *dmon, 'u', "sm mem enc dec jpg ofa " },
-        { dmon, sizeof dmon / sizeof *dmon, 'c', "mclk pclk " },
-        { dmon, sizeof dmon / sizeof *dmon, 'v', "pviol tviol " },
-        { dmon, sizeof dmon / sizeof *dmon, 'm', "fb bar1 ccpm " },
-        { dmon, sizeof dmon / sizeof *dmon, 'e', "sbecc dbecc pci " },
-        { dmon, sizeof dmon / sizeof *dmon, 't', "rxpci txpci " },
-        { pmon, sizeof pmon / sizeof *pmon, 'u', "sm mem enc dec jpg ofa " },
-        { pmon, sizeof pmon / sizeof *pmon, 'm', "fb ccpm " },
+        { dmon, COUNT_OF(dmon), 'p', "pwr gtemp mtemp " }, { dmon, COUNT_OF(dmon), 'u', "sm mem enc dec jpg ofa " },
+        { dmon, COUNT_OF(dmon), 'c', "mclk pclk " },       { dmon, COUNT_OF(dmon), 'v', "pviol tviol " },
+        { dmon, COUNT_OF(dmon), 'm', "fb bar1 ccpm " },    { dmon, COUNT_OF(dmon), 'e', "sbecc dbecc pci " },
+        { dmon, COUNT_OF(dmon), 't', "rxpci txpci " },     { pmon, COUNT_OF(pmon), 'u', "sm mem enc dec jpg ofa " },
+        { pmon, COUNT_OF(pmon), 'm', "fb ccpm " },
     };
 
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+    for (size_t i = 0; i < COUNT_OF(letters); i++) {
         char names[128] = "";
         for (size_t k = 0; k < letters[i].count; k++)
             if (letters[i].columns[k].letter == letters[i].letter)
@@ -59,7 +55,7 @@ static void letters_have_their_columns(void **state)
 
 static void names_and_units_fit_their_columns(void **state)
 {
-    for (size_t i = 0; i < sizeof dmon / sizeof *dmon; i++) {
+    for (size_t i = 0; i < COUNT_OF(dmon); i++) {
         size_t width = dmon[i].letter ? 6 : 10;
         assert_true(strlen(dmon[i].name) <= width && strlen(dmon[i].unit) <= width);
         for (size_t k = 0; k < i; k++)

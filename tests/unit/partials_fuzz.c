@@ -82,7 +82,7 @@ static void figures_that_cannot_be_are_damage(void **state)
         { 3, UINT64_MAX / 2, 0, INT64_MAX, 7 },
     };
 
-    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+    for (size_t i = 0; i < COUNT_OF(damaged); i++) {
         struct text text = { 0 };
         struct table *table = NULL;
         struct error err;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "abi/cupti.h"
+#include "base/array.h"
 #include "gpu/counters/pm_sampler.h"
 
 enum { IMAGE_BYTES = 1000, INTERVAL = 100 };
@@ -221,7 +222,7 @@ static const struct made eight[] = {
 /* An image of three samples is decoded as often as it is full. */
 static void all_samples_come_once_and_in_order(void **state)
 {
-    for (size_t version = 0; version < sizeof versions / sizeof *versions; version++) {
+    for (size_t version = 0; version < COUNT_OF(versions); version++) {
         struct pm_request request = request_of(version, eight, 5);
         struct taken taken = { 0 };
         const char *call;

@@ -12,6 +12,8 @@
 
 #include "abi/python_layout.h"
 
+#include "base/array.h"
+
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
 #define BASE UINT64_C(0x10000)
@@ -205,7 +207,7 @@ static void texts_become_utf8(void **state)
     };
     struct python_runtime python = set_up();
     struct python_code code;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
         put(NAME + 16, texts[i].count);
         put(NAME + 32, texts[i].width << 2 | 32);
         put_bytes(NAME + 72, texts[i].characters, texts[i].count * texts[i].width);
@@ -409,7 +411,7 @@ static const struct {
     size_t run_count;
 } tables[] = {
 #define TABLE_OF(minor) \
-    {minor, table_3_##minor, sizeof table_3_##minor, runs_3_##minor, sizeof runs_3_##minor / sizeof *runs_3_##minor}
+    {minor, table_3_##minor, sizeof table_3_##minor, runs_3_##minor, COUNT_OF(runs_3_##minor)}
     TABLE_OF(9),
     TABLE_OF(10),
     TABLE_OF(11),
@@ -418,7 +420,7 @@ static const struct {
 
 static void lines_are_what_python_says(void **state)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
         struct python_runtime python = { .minor = tables[i].minor };
         assert_int_equal(python_line(&python, 1, tables[i].table, tables[i].bytes, -2), 1);
         for (size_t run = 0; run + 1 < tables[i].run_count; run++)
@@ -435,7 +437,7 @@ static void lines_are_what_python_says(void **state)
 static void damaged_tables_are_read_within_their_bounds(void **state)
 {
     unsigned char copy[512];
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < COUNT_OF(tables); i++) {
         struct python_runtime python = { .minor = tables[i].minor };
         for (size_t bytes = 0; bytes <= tables[i].bytes; bytes++) {
             memcpy(copy, tables[i].table, tables[i].bytes);

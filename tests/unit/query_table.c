@@ -200,7 +200,7 @@ static void pushed_down_or_not(void **state)
         "%sstart >= 999000",
     };
 
-    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(conditions); i++) {
         char format[300], with[300], without[300];
         snprintf(format, sizeof format,
                  "SELECT rowid, start, end, nameId, nestingLevel FROM OSRT_API WHERE %s ORDER BY 1", conditions[i]);
@@ -287,7 +287,7 @@ static void first_answers(void **state)
     };
     char expected[64];
 
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
         query_first_rows(query, 1);
         char *got = ask(asked[i].sql);
         struct query_part part = query_part(query);
@@ -351,7 +351,7 @@ static void only_reading(void **state)
         "PRAGMA temp_store_directory = '/'",
     };
 
-    for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(forbidden); i++)
         expect_refused(forbidden[i]);
     assert_int_equal(access("/tmp/tacho-unit-copy.db", F_OK), -1);
     expect("SELECT count(*) FROM OSRT_API", "100000\n");
@@ -373,7 +373,7 @@ static void bad_questions(void **state)
         "SELECT abs(-9223372036854775808)",
     };
 
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         expect_refused(wrong[i]);
 }
 

@@ -485,7 +485,7 @@ static void losses_are_final_before_they_are_counted(void **state)
     (void)state;
     static const enum table_id tables[] = { TABLE_CUPTI_ACTIVITY_KIND_KERNEL, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY,
                                             TABLE_COMPOSITE_EVENTS };
-    enum { TABLES = sizeof tables / sizeof *tables, ROWS = 4000 };
+    enum { TABLES = COUNT_OF(tables), ROWS = 4000 };
     struct rlimit before, limit;
     uint64_t noise = 88172645463325252u, lost[TABLES], lost_in_all = 0;
     getrlimit(RLIMIT_FSIZE, &before);

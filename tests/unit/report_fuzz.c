@@ -98,7 +98,7 @@ static void mutate(uint8_t *bytes, size_t size, const struct seed *seed)
         size_t at = random_below(4) ? base + random_below(160) : random_below(size);
         if (at + 8 > size)
             continue;
-        uint64_t number = awkward[random_below(sizeof awkward / sizeof *awkward)];
+        uint64_t number = awkward[random_below(COUNT_OF(awkward))];
         size_t width = (size_t)1 << random_below(4);
         switch (random_below(3)) {
         case 0: bytes[at] ^= (uint8_t)(1 << random_below(8)); break;

@@ -109,7 +109,7 @@ static int64_t one_outlier(size_t i)
 
 static int64_t (*const patterns[])(size_t) = { constant,  counting,       few_far_apart, small_noise, any_bits,
                                                both_ends, ends_and_noise, walking,       one_outlier };
-#define PATTERNS (sizeof patterns / sizeof *patterns)
+#define PATTERNS COUNT_OF(patterns)
 
 static int never(size_t i)
 {
@@ -138,7 +138,7 @@ static int long_runs(size_t i)
     return i / 300 % 2 == 0;
 }
 static int (*const null_patterns[])(size_t) = { never, always, every_third, first_half, but_one, long_runs };
-#define NULL_PATTERNS (sizeof null_patterns / sizeof *null_patterns)
+#define NULL_PATTERNS COUNT_OF(null_patterns)
 
 /* One table of integers and times with each pattern in each place, of several sizes, compared value by value. */
 static void check_pattern(size_t rows, int64_t (*time)(size_t), int64_t (*value)(size_t), int (*is_null)(size_t))
@@ -190,7 +190,7 @@ static void every_pattern_comes_back(void **state)
 {
     (void)state;
     static const size_t sizes[] = { 1, 2, 3, 63, 64, 65, 1000 };
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+    for (size_t s = 0; s < COUNT_OF(sizes); s++)
         for (size_t p = 0; p < PATTERNS; p++)
             for (size_t n = 0; n < NULL_PATTERNS; n++)
                 check_pattern(sizes[s], patterns[(p + n) % PATTERNS], patterns[p], null_patterns[n]);

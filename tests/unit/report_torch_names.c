@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "report/schema/torch_names.h"
 
 static int64_t number(const char *name)
@@ -28,7 +29,7 @@ static void steps(void **state)
                                           "ProfilerStep#1a",
                                           "profilerstep#1",
                                           "ProfilerStep#9999999999999999999" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT_OF(others); i++)
         assert_int_equal(number(others[i]), -1);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "serve/access.h"
 
 static const char *const allowed[] = { "hub.example", "[fd00::5]" };
@@ -57,7 +58,7 @@ static void hosts_by_name(void **state)
     };
     struct access_guard closed = make(0), open = make(1);
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         if (access_host(&closed, cases[i].host) != cases[i].loopback ||
             access_host(&open, cases[i].host) != cases[i].open)
             fail_msg("'%s' on loopback: %d, open: %d", cases[i].host, access_host(&closed, cases[i].host),
@@ -99,7 +100,7 @@ static void origins_have_a_scheme(void **state)
     };
     struct access_guard guard = make(0);
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
         if (access_origin(&guard, cases[i].origin) != cases[i].good)
             fail_msg("'%s': %d", cases[i].origin, !cases[i].good);
 }

@@ -111,7 +111,7 @@ static double middle_us(int64_t *values, int count)
 
 static void true_offset_is_inside_the_error(void **state)
 {
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         static int64_t stated[1000], true_errors[1000], nsys[1000];
         struct tally tally = { .stated = stated, .true_errors = true_errors, .nsys = nsys };
         for (int seed = 0; seed < 1000; seed += is_all() ? 1 : 25)
@@ -283,7 +283,7 @@ static void the_choice_is_kept(void **state)
     };
     struct job job = job_of(&kinds[4], 1);
     struct clock_input input = job_make(&job);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
         input.choice = cases[i].choice;
         struct clock_fit fit = fit_of(&input);
         assert_methods(&fit, cases[i].methods, 4);

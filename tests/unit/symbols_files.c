@@ -52,9 +52,9 @@ static int make_root(void **state)
     };
     assert_non_null(mkdtemp(root));
     int folder = open(root, O_PATH | O_DIRECTORY);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
         assert_int_equal(mkdirat(folder, folders[i], 0755), 0);
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+    for (size_t i = 0; i < COUNT_OF(links); i++)
         assert_int_equal(symlinkat(links[i].target, folder, links[i].name), 0);
     write_file("usr/lib/file", "inside");
     close(folder);
@@ -100,7 +100,7 @@ static int wrong_paths(void)
     };
     struct symbols_process process = process_there();
     int wrong = 0;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
         char text[16] = "";
         int file = proc_maps_open(&process, paths[i].path, paths[i].flags), error = file < 0 ? errno : 0;
         if (file >= 0 && read(file, text, sizeof text - 1) < 0)
@@ -128,7 +128,7 @@ static void refuse_openat2(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    struct sock_fprog filter = { sizeof program / sizeof *program, program };
+    struct sock_fprog filter = { COUNT_OF(program), program };
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0 ||
         syscall(SYS_openat2, -1, "", NULL, 0) != -1 || errno != ENOSYS)
         _exit(99);
@@ -181,7 +181,7 @@ static void test_perf_maps_of_others_are_not_read(void **state)
     if (geteuid() != 0)
         return;
     snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, PID);
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+    for (size_t i = 0; i < COUNT_OF(owners); i++) {
         assert_int_equal(chown(path, owners[i].owner, (gid_t)-1), 0);
         assert_int_equal(is_read(), owners[i].is_read);
     }
@@ -205,7 +205,7 @@ static void test_hostile_perf_maps_do_no_harm(void **state)
                                           "  ",
                                           "zz " };
     static const uint64_t addresses[] = { 0, 0x1000, 0x1008, 0x2000, UINT64_MAX };
-    enum { ADDRESSES = sizeof addresses / sizeof *addresses, PIECES = sizeof pieces / sizeof *pieces };
+    enum { ADDRESSES = COUNT_OF(addresses), PIECES = COUNT_OF(pieces) };
     unsigned seed = 20261116;
     for (int round = 0; round < 300; round++) {
         char path[64];

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../fuzz/fuzz_symbols.c"
+#include "base/array.h"
 #include "symbols/names/debug_info.h"
 
 static uint64_t random_number(uint64_t *seed)
@@ -39,8 +40,7 @@ static void write_small(unsigned char *bytes, size_t size, uint64_t *seed)
 {
     static const uint64_t numbers[] = { 0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, UINT64_MAX, INT64_MAX, 1ull << 40 };
     size_t width = (size_t)1 << random_number(seed) % 4, at = random_number(seed) % (size - 8);
-    uint64_t value = random_number(seed) % 3 ? numbers[random_number(seed) % (sizeof numbers / sizeof *numbers)]
-                                             : random_number(seed);
+    uint64_t value = random_number(seed) % 3 ? numbers[random_number(seed) % (COUNT_OF(numbers))] : random_number(seed);
     memcpy(bytes + at, &value, width);
 }
 
@@ -107,7 +107,7 @@ static void debug_information_that_lies_does_no_harm(void **state)
     uint64_t seed = 88172645463325252u, addresses[32];
     unsigned char *bytes = read_file("/proc/self/exe", &size), *copy = malloc(size);
     struct elf_image image;
-    const size_t count = sizeof addresses / sizeof *addresses;
+    const size_t count = COUNT_OF(addresses);
     int result;
     assert_int_equal(elf_image_open_memory(&image, bytes, size), 0);
     for (size_t i = 0; i < count; i++) /* of this very function: what a sanitizer links in has no debug information */

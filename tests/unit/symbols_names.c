@@ -7,10 +7,11 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "symbols/names/symbol_names.h"
 
 static const uint64_t addresses[] = { 0x1000, 0x1010, 0x1017, 0x1020, 0x2000, 0x2005, 0x2010, 0x2020 };
-enum { COUNT = sizeof addresses / sizeof *addresses };
+enum { COUNT = COUNT_OF(addresses) };
 
 static void expect(const struct symbol_names_entry *symbols, size_t count, const char *const expected[COUNT])
 {

@@ -618,7 +618,7 @@ static void called_off(void **state)
         { "sql", "SELECT a.start, b.text FROM NVTX_EVENTS a, NVTX_EVENTS b WHERE a.start = b.start" },
         { "sql", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n" },
     };
-    enum { COUNT = sizeof asked / sizeof *asked, ENDLESS = COUNT - 1 };
+    enum { COUNT = COUNT_OF(asked), ENDLESS = COUNT - 1 };
     struct writer *writer = start();
     struct row_COMPOSITE_EVENTS sample = { 0 };
 

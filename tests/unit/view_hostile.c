@@ -84,7 +84,7 @@ static void ask_about_row(struct view *view, struct text *out, int number)
     static const int levels[] = { 0, 7, 20, 31, 45 };
     const struct view_row *row = &view->rows[number];
 
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; i < COUNT_OF(levels); i++)
         assert_int_equal(ask(view, out, NULL, "tile?rows=%d&level=%d&index=%d", number, levels[i],
                              (int)random_below(5) - 2),
                          0);
@@ -129,7 +129,7 @@ static void reports_that_make_no_sense_are_answered(void **state)
         struct error err;
         if (view_open(report, &view, &err) != 0)
             fail_msg("round %d: %s", round, err.text);
-        for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        for (size_t i = 0; i < COUNT_OF(questions); i++)
             ask(view, &out, NULL, "%s", questions[i]);
         ask(view, &out, "select count(*), start from NVTX_EVENTS", "sql");
         for (size_t row = 0; row < view->row_count; row++)

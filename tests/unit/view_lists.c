@@ -184,7 +184,7 @@ static void pages_in_every_order(void **state)
             sort_by = sorts[s];
             memcpy(sorted, made, made_count * sizeof *sorted);
             qsort(sorted, made_count, sizeof *sorted, by_truth);
-            for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++)
+            for (size_t i = 0; i < COUNT_OF(offsets); i++)
                 expect_page(sorted, made_count, offsets[i], 20, "");
             expect_page(sorted, made_count, 1000, 3000, "");
         }

@@ -106,7 +106,7 @@ static void requests_without_memory_fail_and_leave_the_view_as_it_was(void **sta
     };
     struct report *report = make_report();
 
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+    for (size_t i = 0; i < COUNT_OF(requests); i++)
         assert_true(ask_without_memory(report, requests[i]) > 0);
     report_close(report);
 }

@@ -454,7 +454,7 @@ static void metrics_have_a_unit(void **state)
         { "Unit [", "Unit [", "", 1 },
         { "[B]", "[B]", "", 1 },
     };
-    enum { METRICS = sizeof metrics / sizeof *metrics };
+    enum { METRICS = COUNT_OF(metrics) };
     struct writer *writer = start();
     int found = 0;
 
@@ -543,7 +543,7 @@ static int tells_of_events(const struct schema_table *table)
 
     for (size_t c = 0; c < table->column_count; c++)
         has_time |= table->columns[c].type == COLUMN_TIME;
-    for (size_t i = 0; i < sizeof no_events / sizeof *no_events; i++)
+    for (size_t i = 0; i < COUNT_OF(no_events); i++)
         has_time &= strcmp(no_events[i], table->name) != 0;
     return has_time;
 }

@@ -446,7 +446,7 @@ static void times_out_of_all_bounds_are_cut(void **state)
                                         { 5, 5 },
                                         { INT64_C(1) << 55, INT64_C(1) << 56 },
                                         { 20, INT64_MIN } };
-    enum { COUNT = sizeof times / sizeof *times };
+    enum { COUNT = COUNT_OF(times) };
 
     for (size_t first = 0; first < COUNT; first++) {
         struct writer *writer = start();
@@ -601,7 +601,7 @@ static void wrong_requests_are_refused_with_a_sentence(void **state)
 
     add_range(writer, made_thread(7, 8), 0, 10, "a");
     struct opened opened = open_view(writer);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
         if (refused(opened.view, wrong[i].request) != wrong[i].code)
             fail_msg("%s is not refused as it should be", wrong[i].request);
     close_view(&opened);
