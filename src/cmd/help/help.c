@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "cmd/help_text.h"
 
@@ -25,7 +26,7 @@ static const struct {
 
 static void add_character(struct text *out, uint32_t code)
 {
-    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++)
+    for (size_t i = 0; i < COUNT_OF(characters); i++)
         if (characters[i].code == code) {
             text_add(out, characters[i].roff);
             return;
@@ -243,9 +244,9 @@ static void add_environment(struct text *out, const struct command *command)
     };
 
     add_section(out, "ENVIRONMENT");
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(variables); i++) {
         int concerned = !command || !variables[i].commands[0];
-        for (size_t k = 0; k < sizeof variables[i].commands / sizeof variables[i].commands[0]; k++)
+        for (size_t k = 0; k < COUNT_OF(variables[i].commands); k++)
             concerned |= command && variables[i].commands[k] == command;
         if (concerned)
             add_entry(out, &variables[i].entry);
