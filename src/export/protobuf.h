@@ -5,22 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/number.h"
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-enum {
-    PROTOBUF_NUMBER_MOST = 10,
-    PROTOBUF_TAG_MOST = 5,
-    PROTOBUF_VARINT_MOST = PROTOBUF_NUMBER_MOST + PROTOBUF_TAG_MOST
-};
+enum { PROTOBUF_TAG_MOST = 5, PROTOBUF_VARINT_MOST = VARINT_MOST + PROTOBUF_TAG_MOST };
 
 static inline char *protobuf_put_number(char *at, uint64_t value)
 {
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (char)(value | 0x80);
-    *at++ = (char)value;
-    return at;
+    return at + put_varint(at, value);
 }
 
 static inline char *protobuf_put_length(char *at, unsigned field, size_t length)
@@ -79,9 +72,17 @@ static inline char *protobuf_put_double(char *at, unsigned field, double value)
     return protobuf_put_fixed64(at, field, both.bits);
 }
 
+static inline void protobuf_double(struct text *out, unsigned field, double value)
+{
+    char *at = text_room(out, PROTOBUF_TAG_MOST + sizeof value);
+
+    if (at)
+        text_commit(out, protobuf_put_double(at, field, value));
+}
+
 static inline void protobuf_bytes(struct text *out, unsigned field, const void *bytes, size_t length)
 {
-    char *at = text_room(out, PROTOBUF_TAG_MOST + PROTOBUF_NUMBER_MOST + length);
+    char *at = text_room(out, PROTOBUF_TAG_MOST + VARINT_MOST + length);
 
     if (!at)
         return;
@@ -121,7 +122,7 @@ static inline void protobuf_end(struct text *out, size_t start)
         out->bytes[start - 1] = (char)length;
         return;
     }
-    char number[PROTOBUF_NUMBER_MOST], *end = protobuf_put_number(number, length);
+    char number[VARINT_MOST], *end = protobuf_put_number(number, length);
     size_t more = (size_t)(end - number) - 1;
     char *at = text_room(out, more);
 

@@ -40,28 +40,21 @@ static void a_valid_result_is_merged(void **state)
     text_free(&valid);
 }
 
-static void put(struct text *out, uint64_t number)
-{
-    char *at = text_room(out, 10);
-
-    text_commit(out, at + put_varint((uint8_t *)at, number));
-}
-
 /* A result of groups without texts, all the same: count, least, greatest, sum (below 2^64) and no list. */
 static void add_same(struct text *out, size_t groups, uint64_t count, int64_t min, int64_t max, uint64_t total)
 {
-    put(out, groups);
+    text_add_varint(out, groups);
     for (size_t i = 0; i < groups; i++) {
         for (int text = 0; text < 1 + SUMMARY_TEXTS; text++)
-            put(out, 0);
-        put(out, count);
-        put(out, zigzag(min));
-        put(out, zigzag(max));
-        put(out, total);
-        put(out, 0);
-        put(out, 0); /* the squares */
-        put(out, 0);
-        put(out, 0); /* the numbers */
+            text_add_varint(out, 0);
+        text_add_varint(out, count);
+        text_add_varint(out, zigzag(min));
+        text_add_varint(out, zigzag(max));
+        text_add_varint(out, total);
+        text_add_varint(out, 0);
+        text_add_varint(out, 0); /* the squares */
+        text_add_varint(out, 0);
+        text_add_varint(out, 0); /* the numbers */
     }
 }
 

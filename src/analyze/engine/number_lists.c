@@ -57,14 +57,6 @@ static int64_t bucket_least(int bucket)
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void put(struct text *out, uint64_t number)
-{
-    char *at = text_room(out, 10);
-
-    if (at)
-        text_commit(out, at + put_varint((uint8_t *)at, number));
-}
-
 /* The end of the bucket that begins at a place. */
 static size_t bucket_end(const int64_t *sorted, size_t count, size_t first)
 {
@@ -84,9 +76,9 @@ static void put_bucket(struct text *out, const int64_t *sorted, size_t count)
         for (next = i + 1; next < count && sorted[next] == sorted[i]; next++)
             ;
         uint64_t difference = (uint64_t)sorted[i] - before;
-        put(out, difference << 1 | (next - i > 1));
+        text_add_varint(out, difference << 1 | (next - i > 1));
         if (next - i > 1)
-            put(out, next - i);
+            text_add_varint(out, next - i);
         before = (uint64_t)sorted[i];
     }
 }
@@ -102,12 +94,12 @@ void number_list_put(struct text *out, const int64_t *sorted, size_t count)
         int bucket = bucket_of(sorted[first]);
         end = bucket_end(sorted, count, first);
         put_bucket(&numbers, sorted + first, end - first);
-        put(&buckets, zigzag(bucket - before));
-        put(&buckets, end - first);
-        put(&buckets, numbers.length - begin);
+        text_add_varint(&buckets, zigzag(bucket - before));
+        text_add_varint(&buckets, end - first);
+        text_add_varint(&buckets, numbers.length - begin);
         before = bucket;
     }
-    put(out, bucket_count);
+    text_add_varint(out, bucket_count);
     text_add_bytes(out, text_string(&buckets), buckets.length);
     text_add_bytes(out, text_string(&numbers), numbers.length);
     out->failed |= text_failed(&buckets) || text_failed(&numbers);

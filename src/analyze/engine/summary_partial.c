@@ -16,24 +16,16 @@
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-static void put_number(struct text *out, uint64_t number)
-{
-    char *at = text_room(out, 10);
-
-    if (at)
-        text_commit(out, at + put_varint((uint8_t *)at, number));
-}
-
 static void put_text(struct text *out, const char *bytes, size_t length)
 {
-    put_number(out, length);
+    text_add_varint(out, length);
     text_add_bytes(out, bytes, length);
 }
 
 static void put_wide(struct text *out, unsigned __int128 number)
 {
-    put_number(out, (uint64_t)number);
-    put_number(out, (uint64_t)(number >> 64));
+    text_add_varint(out, (uint64_t)number);
+    text_add_varint(out, (uint64_t)(number >> 64));
 }
 
 enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
@@ -89,9 +81,9 @@ static int put_numbers(struct text *out, const struct group *group)
 
 static void put_figures(struct text *out, const struct statistics *figures)
 {
-    put_number(out, figures->count);
-    put_number(out, zigzag(figures->min));
-    put_number(out, zigzag(figures->max));
+    text_add_varint(out, figures->count);
+    text_add_varint(out, zigzag(figures->min));
+    text_add_varint(out, zigzag(figures->max));
     put_wide(out, (unsigned __int128)figures->total);
     put_wide(out, figures->squares);
 }
@@ -112,7 +104,7 @@ static void put_texts(struct text *out, const struct summary_shape *shape, const
 int summary_partial_add(struct text *out, const struct summary_shape *shape, const struct group *groups, size_t count,
                         void *context, struct error *err)
 {
-    put_number(out, count);
+    text_add_varint(out, count);
     for (size_t i = 0; i < count; i++) {
         put_texts(out, shape, &groups[i], context);
         put_figures(out, &groups[i].figures);

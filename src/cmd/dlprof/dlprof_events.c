@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dlprof_write.h"
+#include "export/protobuf.h"
 
 /* ---- records -------------------------------------------------------------------------------------------------------
  */
@@ -27,56 +28,20 @@ static uint32_t checksum(const void *bytes, size_t length)
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
 }
 
-static void add_number(struct text *out, uint64_t number, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        text_add_char(out, (char)(number >> 8 * i & 0xff));
-}
-
 static void add_record(struct text *out, const struct text *message)
 {
     size_t begin = out->length;
 
-    add_number(out, message->length, 8);
+    text_add_little_endian(out, message->length, 8);
     if (text_failed(out))
         return;
-    add_number(out, checksum(out->bytes + begin, 8), 4);
+    text_add_little_endian(out, checksum(out->bytes + begin, 8), 4);
     text_add_bytes(out, text_string(message), message->length);
-    add_number(out, checksum(text_string(message), message->length), 4);
+    text_add_little_endian(out, checksum(text_string(message), message->length), 4);
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------------------
  */
-
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-static void add_varint(struct text *out, uint64_t number)
-{
-    for (; number > 0x7f; number >>= 7)
-        text_add_char(out, (char)((number & 0x7f) | 0x80));
-    text_add_char(out, (char)number);
-}
-
-static void add_key(struct text *out, unsigned field, unsigned wire)
-{
-    add_varint(out, field << 3 | wire);
-}
-
-static void add_bytes(struct text *out, unsigned field, const char *bytes, size_t length)
-{
-    add_key(out, field, WIRE_BYTES);
-    add_varint(out, length);
-    text_add_bytes(out, bytes, length);
-}
-
-static void add_wall_time(struct text *out, double time_s)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &time_s, sizeof bits);
-    add_key(out, 1, WIRE_64);
-    add_number(out, bits, 8);
-}
 
 static void add_value(struct text *summary, const char *tag, double value)
 {
@@ -85,10 +50,10 @@ static void add_value(struct text *summary, const char *tag, double value)
     struct text message = { 0 };
 
     memcpy(&bits, &real, sizeof bits);
-    add_bytes(&message, 1, tag, strlen(tag));
-    add_key(&message, 2, WIRE_32);
-    add_number(&message, bits, 4);
-    add_bytes(summary, 1, text_string(&message), message.length);
+    protobuf_bytes(&message, 1, tag, strlen(tag));
+    text_add_varint(&message, 2 << 3 | WIRE_FIXED32);
+    text_add_little_endian(&message, bits, 4);
+    protobuf_message(summary, 1, &message);
     text_free(&message);
 }
 
@@ -114,10 +79,9 @@ static void add_iteration(struct text *out, const struct dlprof_usage *usage, si
     add_value(&summary, "dlprof/Tensor Core Kernel Utilization %", usage->tensor_cores);
     for (int use = 0; use < USES; use++)
         add_value(&summary, use_tags[use], usage->percent[use]);
-    add_wall_time(&event, time_s);
-    add_key(&event, 2, WIRE_VARINT);
-    add_varint(&event, iteration);
-    add_bytes(&event, 5, text_string(&summary), summary.length);
+    protobuf_double(&event, 1, time_s);
+    protobuf_varint(&event, 2, iteration);
+    protobuf_message(&event, 5, &summary);
     add_record(out, &event);
     text_free(&event);
     text_free(&summary);
@@ -128,8 +92,8 @@ int dlprof_add_events(struct text *out, const struct dlprof *dlprof, double star
     static const char version[] = "brain.Event:2";
     struct text event = { 0 };
 
-    add_wall_time(&event, start_s);
-    add_bytes(&event, 3, version, sizeof version - 1);
+    protobuf_double(&event, 1, start_s);
+    protobuf_bytes(&event, 3, version, sizeof version - 1);
     add_record(out, &event);
     text_free(&event);
     for (size_t i = dlprof->first; i <= dlprof->last; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "cmd/print/print.h"
 
@@ -23,16 +24,9 @@ struct parquet_page {
 
 /* ---- Thrift -----------------------------------------------------------------------------------------------------*/
 
-static void add_varint(struct text *out, uint64_t value)
-{
-    for (; value >= 128; value >>= 7)
-        text_add_char(out, (char)(value | 128));
-    text_add_char(out, (char)value);
-}
-
 static void add_number(struct text *out, int64_t value)
 {
-    add_varint(out, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+    text_add_varint(out, zigzag(value));
 }
 
 /* A field is at most 15 behind the one before. */
@@ -50,7 +44,7 @@ static void add_field(struct text *out, int *last, int field, enum thrift_type t
 
 static void add_bytes(struct text *out, const char *bytes, size_t length)
 {
-    add_varint(out, length);
+    text_add_varint(out, length);
     text_add_bytes(out, bytes, length);
 }
 
@@ -62,7 +56,7 @@ static void begin_list(struct text *out, int *last, int field, enum thrift_type 
         return;
     }
     text_add_char(out, (char)(15 << 4 | (int)type));
-    add_varint(out, count);
+    text_add_varint(out, count);
 }
 
 static void end_struct(struct text *out)
@@ -71,15 +65,6 @@ static void end_struct(struct text *out)
 }
 
 /* ---- pages ------------------------------------------------------------------------------------------------------*/
-
-static void add_little_endian(struct text *out, uint64_t value, int bytes)
-{
-    char list[8];
-
-    for (int i = 0; i < bytes; i++)
-        list[i] = (char)(value >> 8 * i);
-    text_add_bytes(out, list, (size_t)bytes);
-}
 
 /* Runs of cells that have a value and of those that do not; as bytes, behind their number. */
 static void add_levels(struct text *out, const struct table *table, size_t column, size_t first, size_t count)
@@ -91,11 +76,11 @@ static void add_levels(struct text *out, const struct table *table, size_t colum
         size_t end = i;
         while (end < count && (table_row(table, first + end)[column].kind != CELL_NONE) == has_value)
             end++;
-        add_varint(&runs, (end - i) << 1);
+        text_add_varint(&runs, (end - i) << 1);
         text_add_char(&runs, (char)has_value);
         i = end;
     }
-    add_little_endian(out, runs.length, 4);
+    text_add_little_endian(out, runs.length, 4);
     text_add_bytes(out, text_string(&runs), runs.length);
     text_free(&runs);
 }
@@ -116,7 +101,7 @@ static void add_value(struct text *out, const struct table_cell *cell, int type)
         struct text valid = { 0 };
         if (cell->kind == CELL_TEXT)
             utf8_add(&valid, cell->text.bytes, cell->text.length);
-        add_little_endian(out, valid.length, 4);
+        text_add_little_endian(out, valid.length, 4);
         text_add_bytes(out, text_string(&valid), valid.length);
         text_free(&valid);
         return;
@@ -125,7 +110,7 @@ static void add_value(struct text *out, const struct table_cell *cell, int type)
         number.real = cell->kind == CELL_REAL ? cell->real : (double)cell->integer;
     else
         number.bits = cell->kind == CELL_REAL ? (uint64_t)(int64_t)cell->real : (uint64_t)cell->integer;
-    add_little_endian(out, number.bits, 8);
+    text_add_little_endian(out, number.bits, 8);
 }
 
 static void add_page_header(struct text *out, size_t size, size_t rows)
@@ -252,7 +237,7 @@ static void add_footer(struct text *out, const struct table *table, size_t group
     begin_field(out, &field, 6, THRIFT_BINARY);
     add_bytes(out, "tacho", 5);
     end_struct(out);
-    add_little_endian(out, out->length - begin, 4);
+    text_add_little_endian(out, out->length - begin, 4);
     text_add(out, MAGIC);
 }
 

@@ -524,15 +524,11 @@ static int add_moment(struct perfetto *perfetto, const struct trace_event *event
 static int add_value(struct perfetto *perfetto, const struct trace_event *event, uint32_t track, struct error *err)
 {
     struct text *body = &perfetto->moment;
-    union {
-        double real;
-        uint64_t bits;
-    } value = { .real = event->args[0].real };
 
     text_clear(body);
     protobuf_varint(body, EVENT_TYPE, TYPE_COUNTER);
     protobuf_varint(body, EVENT_TRACK, perfetto->list[track].uuid);
-    protobuf_fixed64(body, EVENT_REAL_COUNTER, value.bits);
+    protobuf_double(body, EVENT_REAL_COUNTER, event->args[0].real);
     return perfetto_write_event(perfetto, event->start_ns, "", 0, body, err);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 
 #define FORMAT_MAGIC "TACHO\r\n\x1a"
 #define FORMAT_VERSION 1
@@ -82,25 +83,6 @@ static inline uint32_t get_u32(const uint8_t *at)
 static inline uint64_t get_u64(const uint8_t *at)
 {
     return get_u32(at) | (uint64_t)get_u32(at + 4) << 32;
-}
-
-static inline uint64_t zigzag(int64_t v)
-{
-    return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-static inline int64_t unzigzag(uint64_t v)
-{
-    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
-}
-
-/* Writes at most ten bytes and returns their number. */
-static inline size_t put_varint(uint8_t *at, uint64_t v)
-{
-    size_t length = 0;
-    for (; v >= 0x80; v >>= 7)
-        at[length++] = (uint8_t)(v | 0x80);
-    at[length++] = (uint8_t)v;
-    return length;
 }
 
 /* A cursor over untrusted bytes: once a read does not fit, `failed` is set and all further reads give 0. */

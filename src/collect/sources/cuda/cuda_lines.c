@@ -4,28 +4,23 @@
 #include <elf.h>
 #include <string.h>
 
-#define TEXT ".text."
+#include "symbols/elf/byte_cursor.h"
 
-/* Bytes of the table; `bad` once a read went beyond the end, and all later reads return 0. */
-struct cursor {
-    const unsigned char *bytes;
-    uint64_t at, end;
-    int bad;
-};
+#define TEXT ".text."
 
 /* The table of one source file that was compiled. */
 struct unit {
-    struct cursor at;        /* the line program */
-    uint64_t folders, files; /* offsets of the tables of names */
-    uint64_t program;        /* offset behind them */
+    struct byte_cursor at;                /* the line program */
+    const unsigned char *folders, *files; /* the tables of names */
+    const unsigned char *program;         /* behind them */
     int8_t line_base;
     uint8_t line_range, opcode_base, least_step;
-    uint8_t lengths[256];    /* number of arguments, by standard opcode */
+    uint8_t lengths[256];                 /* number of arguments, by standard opcode */
 };
 
 struct reader {
     const struct cuda_code *code;
-    struct cuda_code_section relocations, symbols, texts;
+    struct cuda_code_section table, relocations, symbols, texts;
     const char *function;
     void (*visit)(void *context, const struct cuda_line *line);
     void *context;
@@ -40,42 +35,16 @@ struct state {
 
 /* ---- Bytes ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t fixed(struct cursor *cursor, unsigned width)
+static const char *text(struct byte_cursor *cursor)
 {
-    uint64_t value = 0;
-
-    if (cursor->bad || cursor->end - cursor->at < width) {
-        cursor->bad = 1;
-        return 0;
-    }
-    memcpy(&value, cursor->bytes + cursor->at, width);
-    cursor->at += width;
-    return value;
-}
-
-static uint64_t leb(struct cursor *cursor, int is_signed)
-{
-    uint64_t value = 0, byte;
-    unsigned shift = 0;
-
-    do {
-        byte = fixed(cursor, 1);
-        value |= shift < 64 ? (byte & 0x7f) << shift : 0;
-        shift += 7;
-    } while (byte & 0x80);
-    return is_signed && (byte & 0x40) && shift < 64 ? value | UINT64_MAX << shift : value;
-}
-
-static const char *text(struct cursor *cursor)
-{
-    const char *start = (const char *)cursor->bytes + cursor->at;
-    const char *end = cursor->bad ? NULL : memchr(start, 0, cursor->end - cursor->at);
+    const char *start = (const char *)cursor->at;
+    const unsigned char *end = memchr(cursor->at, 0, cursor_left(cursor));
 
     if (!end) {
-        cursor->bad = 1;
+        cursor->failed = 1;
         return "";
     }
-    cursor->at += (uint64_t)(end - start) + 1;
+    cursor->at = end + 1;
     return start;
 }
 
@@ -83,7 +52,7 @@ static const char *text(struct cursor *cursor)
 
 static const char *folder_of(const struct unit *unit, uint64_t number)
 {
-    struct cursor cursor = unit->at;
+    struct byte_cursor cursor = unit->at;
     const char *name = "";
 
     cursor.at = unit->folders;
@@ -96,19 +65,19 @@ static const char *folder_of(const struct unit *unit, uint64_t number)
 
 static void set_file(const struct unit *unit, uint64_t number, struct cuda_line *line)
 {
-    struct cursor cursor = unit->at;
+    struct byte_cursor cursor = unit->at;
 
     line->file = "";
     line->folder = NULL;
     cursor.at = unit->files;
     cursor.end = unit->program;
-    for (uint64_t i = 1; !cursor.bad; i++) {
+    for (uint64_t i = 1; !cursor.failed; i++) {
         const char *name = text(&cursor);
-        uint64_t folder = *name ? leb(&cursor, 0) : 0;
+        uint64_t folder = *name ? cursor_uleb(&cursor) : 0;
         if (!*name)
             return;
-        leb(&cursor, 0); /* time */
-        leb(&cursor, 0); /* size */
+        cursor_uleb(&cursor); /* time */
+        cursor_uleb(&cursor); /* size */
         if (i == number) {
             line->file = name;
             line->folder = name[0] == '/' ? NULL : folder_of(unit, folder);
@@ -175,39 +144,40 @@ static void add_row(struct reader *reader, const struct unit *unit, const struct
 static void extended(struct reader *reader, struct unit *unit, struct state *state)
 {
     enum { END = 1, SET_ADDRESS = 2 };
-    struct cursor *cursor = &unit->at;
-    uint64_t length = leb(cursor, 0), start = cursor->at;
-    uint64_t opcode = length ? fixed(cursor, 1) : 0;
+    struct byte_cursor *cursor = &unit->at;
+    uint64_t length = cursor_uleb(cursor);
+    struct byte_cursor start = *cursor;
+    uint64_t opcode = length ? cursor_number(cursor, 1) : 0;
 
-    if (cursor->bad || length > cursor->end - start) {
-        cursor->bad = 1;
+    if (cursor->failed || length > cursor_left(&start)) {
+        cursor->failed = 1;
         return;
     }
     if (opcode == END) {
         add_row(reader, unit, state, 1);
         *state = (struct state){ .file = 1, .line = 1 };
     } else if (opcode == SET_ADDRESS && length <= 9) {
-        uint64_t offset = cursor->at;
-        begin(reader, state, offset, fixed(cursor, (unsigned)length - 1));
+        uint64_t offset = (uint64_t)(cursor->at - reader->table.bytes);
+        begin(reader, state, offset, cursor_number(cursor, (unsigned)length - 1));
     }
-    cursor->at = start + length; /* others, such as NVIDIA's on inlined calls, are skipped */
+    cursor->at = start.at + length; /* others, such as NVIDIA's on inlined calls, are skipped */
 }
 
 static void standard(struct reader *reader, struct unit *unit, struct state *state, uint8_t opcode)
 {
     enum { COPY = 1, ADVANCE_PC, ADVANCE_LINE, SET_FILE, ADD_PC = 8, FIXED_PC };
-    struct cursor *cursor = &unit->at;
+    struct byte_cursor *cursor = &unit->at;
 
     switch (opcode) {
     case COPY: add_row(reader, unit, state, 0); return;
-    case ADVANCE_PC: state->address += leb(cursor, 0) * unit->least_step; return;
-    case ADVANCE_LINE: state->line = (int64_t)((uint64_t)state->line + leb(cursor, 1)); return;
-    case SET_FILE: state->file = leb(cursor, 0); return;
+    case ADVANCE_PC: state->address += cursor_uleb(cursor) * unit->least_step; return;
+    case ADVANCE_LINE: state->line = (int64_t)((uint64_t)state->line + (uint64_t)cursor_sleb(cursor)); return;
+    case SET_FILE: state->file = cursor_uleb(cursor); return;
     case ADD_PC: state->address += (uint64_t)(255 - unit->opcode_base) / unit->line_range * unit->least_step; return;
-    case FIXED_PC: state->address += fixed(cursor, 2); return;
+    case FIXED_PC: state->address += cursor_number(cursor, 2); return;
     }
     for (unsigned i = 0; i < unit->lengths[opcode]; i++)
-        leb(cursor, 0);
+        cursor_uleb(cursor);
 }
 
 static void run(struct reader *reader, struct unit *unit)
@@ -215,8 +185,8 @@ static void run(struct reader *reader, struct unit *unit)
     struct state state = { .file = 1, .line = 1 };
 
     unit->at.at = unit->program;
-    while (!unit->at.bad && unit->at.at < unit->at.end) {
-        uint8_t opcode = (uint8_t)fixed(&unit->at, 1);
+    while (!unit->at.failed && unit->at.at < unit->at.end) {
+        uint8_t opcode = (uint8_t)cursor_number(&unit->at, 1);
         if (opcode == 0) {
             extended(reader, unit, &state);
         } else if (opcode < unit->opcode_base) {
@@ -233,46 +203,45 @@ static void run(struct reader *reader, struct unit *unit)
 /* Reads the head of a unit: 1, or 0 if it is of another version or damaged. */
 static int open_unit(struct unit *unit)
 {
-    struct cursor *cursor = &unit->at;
-    uint64_t version = fixed(cursor, 2), head = fixed(cursor, 4);
+    struct byte_cursor *cursor = &unit->at;
+    uint64_t version = cursor_number(cursor, 2), head = cursor_number(cursor, 4);
 
-    unit->program = cursor->at + head;
-    if (cursor->bad || version < 2 || version > 4 || head > cursor->end - cursor->at)
+    if (cursor->failed || version < 2 || version > 4 || head > cursor_left(cursor))
         return 0;
-    unit->least_step = (uint8_t)fixed(cursor, 1);
+    unit->program = cursor->at + head;
+    unit->least_step = (uint8_t)cursor_number(cursor, 1);
     if (version == 4)
-        fixed(cursor, 1); /* operations in an instruction */
-    fixed(cursor, 1);     /* is_stmt */
-    unit->line_base = (int8_t)fixed(cursor, 1);
-    unit->line_range = (uint8_t)fixed(cursor, 1);
-    unit->opcode_base = (uint8_t)fixed(cursor, 1);
+        cursor_number(cursor, 1); /* operations in an instruction */
+    cursor_number(cursor, 1);     /* is_stmt */
+    unit->line_base = (int8_t)cursor_number(cursor, 1);
+    unit->line_range = (uint8_t)cursor_number(cursor, 1);
+    unit->opcode_base = (uint8_t)cursor_number(cursor, 1);
     for (unsigned i = 1; i < unit->opcode_base; i++)
-        unit->lengths[i] = (uint8_t)fixed(cursor, 1);
+        unit->lengths[i] = (uint8_t)cursor_number(cursor, 1);
     unit->folders = cursor->at;
-    while (!cursor->bad && *text(cursor))
+    while (!cursor->failed && *text(cursor))
         ;
     unit->files = cursor->at;
-    return !cursor->bad && unit->line_range && unit->opcode_base && unit->files <= unit->program;
+    return !cursor->failed && unit->line_range && unit->opcode_base && unit->files <= unit->program;
 }
 
 size_t cuda_lines_read(const struct cuda_code *code, const char *function,
                        void (*visit)(void *context, const struct cuda_line *line), void *context)
 {
     struct reader reader = { .code = code, .function = function, .visit = visit, .context = context };
-    struct cuda_code_section table;
 
-    if (cuda_code_section(code, ".debug_line", &table) != 0 ||
+    if (cuda_code_section(code, ".debug_line", &reader.table) != 0 ||
         (cuda_code_section(code, ".rela.debug_line", &reader.relocations) != 0 &&
          cuda_code_section(code, ".rel.debug_line", &reader.relocations) != 0) ||
         cuda_code_section(code, ".symtab", &reader.symbols) != 0 ||
         cuda_code_section(code, ".strtab", &reader.texts) != 0)
         return 0;
-    struct cursor all = { .bytes = table.bytes, .end = table.size };
-    while (!all.bad && all.end - all.at > 4) {
-        uint64_t length = fixed(&all, 4);
-        struct unit unit = { .at = { .bytes = table.bytes, .at = all.at, .end = all.at + length } };
-        if (length > all.end - all.at) /* also the mark of 64-bit DWARF */
+    struct byte_cursor all = { .at = reader.table.bytes, .end = reader.table.bytes + reader.table.size };
+    while (cursor_left(&all) > 4) {
+        uint64_t length = cursor_number(&all, 4);
+        if (length > cursor_left(&all)) /* also the mark of 64-bit DWARF */
             break;
+        struct unit unit = { .at = { .at = all.at, .end = all.at + length } };
         all.at += length;
         if (open_unit(&unit))
             run(&reader, &unit);
