@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-#include "base/array.h"
+#include "base/regex/regex_parts.h"
 
 enum kind { STEP_BYTE, STEP_ANY, STEP_SET, STEP_JUMP, STEP_SPLIT, STEP_ASSERT, STEP_MATCH };
-enum assertion { ASSERT_BEGIN, ASSERT_END, ASSERT_BORDER, ASSERT_NO_BORDER, ASSERT_WORD_BEGIN, ASSERT_WORD_END };
 enum { GROUPS_MOST = 32, NO_LIMIT = -1 };
 
 /* ---- The parser ------------------------------------------------------------------------------------------------ */
@@ -63,29 +62,18 @@ static int is_word(unsigned char c)
 
 /* ---- Sets ---- */
 
-static const struct named_set {
-    const char *name;
-    char escape;        /* \d is [[:digit:]] */
-    const char *ranges; /* the first and the last of each */
-} named_sets[] = {
-    { "alnum", 0, "09AZaz" },   { "alpha", 0, "AZaz" }, { "blank", 0, "\t\t  " },    { "digit", 'd', "09" },
-    { "graph", 0, "!~" },       { "lower", 0, "az" },   { "print", 0, " ~" },        { "punct", 0, "!/:@[`{~" },
-    { "space", 's', "\t\r  " }, { "upper", 0, "AZ" },   { "word", 'w', "09AZ__az" }, { "xdigit", 0, "09AFaf" },
-};
-enum { NAMED_SETS = COUNT_OF(named_sets) };
-
 static void add_range(uint64_t *set, unsigned first, unsigned last)
 {
     for (unsigned c = first; c <= last; c++)
         set[c / 64] |= UINT64_C(1) << c % 64;
 }
 
-static void add_named(uint64_t *set, const struct named_set *named, int is_negated)
+static void add_named(uint64_t *set, const struct regex_named_set *named, int is_negated)
 {
     uint64_t own[4] = { 0 };
 
-    for (const char *range = named->ranges; *range; range += 2)
-        add_range(own, (unsigned char)range[0], (unsigned char)range[1]);
+    for (size_t i = 0; i < named->count; i++)
+        add_range(own, named->ranges[i].first, named->ranges[i].last);
     for (size_t i = 0; i < 4; i++)
         set[i] |= is_negated ? ~own[i] : own[i];
 }
@@ -93,12 +81,11 @@ static void add_named(uint64_t *set, const struct named_set *named, int is_negat
 /* \d, \W and the like: 1 if the letter names a set. */
 static int add_escaped_set(uint64_t *set, char letter)
 {
-    for (size_t i = 0; i < NAMED_SETS; i++)
-        if (named_sets[i].escape && (letter | 32) == named_sets[i].escape) {
-            add_named(set, &named_sets[i], !(letter & 32));
-            return 1;
-        }
-    return 0;
+    const struct regex_named_set *named = regex_sets_find_escape((char)(letter | 32));
+
+    if (named)
+        add_named(set, named, !(letter & 32));
+    return named != NULL;
 }
 
 /* The byte that a backslash and this letter stand for. */
@@ -127,18 +114,16 @@ static uint64_t *new_set(struct parser *parser)
 /* [:alpha:] inside of brackets: 1 if there is one here. */
 static int pass_class(struct parser *parser, uint64_t *set)
 {
-    const char *name = parser->at + 2;
+    size_t left = (size_t)(parser->end - parser->at);
+    const char *name = parser->at + 2, *colon = left > 4 && name[-1] == ':' ? memchr(name, ':', left - 3) : NULL;
+    const struct regex_named_set *named = colon && colon[1] == ']' ? regex_sets_find_name(name, (size_t)(colon - name))
+                                                                   : NULL;
 
-    for (size_t i = 0; parser->end - parser->at > 4 && parser->at[1] == ':' && i < NAMED_SETS; i++) {
-        size_t length = strlen(named_sets[i].name);
-        if ((size_t)(parser->end - name) >= length + 2 && memcmp(name, named_sets[i].name, length) == 0 &&
-            name[length] == ':' && name[length + 1] == ']') {
-            add_named(set, &named_sets[i], 0);
-            parser->at = name + length + 2;
-            return 1;
-        }
-    }
-    return 0;
+    if (!named)
+        return 0;
+    add_named(set, named, 0);
+    parser->at = colon + 2;
+    return 1;
 }
 
 /* One character of a set; *is_set: it was a set of its own, which begins no range. */
@@ -213,7 +198,7 @@ static int pass_escape(struct parser *parser)
 {
     static const struct {
         char letter;
-        enum assertion assertion;
+        enum regex_assertion assertion;
     } assertions[] = {
         { 'b', ASSERT_BORDER }, { 'B', ASSERT_NO_BORDER }, { '<', ASSERT_WORD_BEGIN }, { '>', ASSERT_WORD_END }
     };
@@ -382,24 +367,9 @@ const char *name_pattern_read(struct name_pattern *pattern, const char *text, si
 
 /* ---- Matching -------------------------------------------------------------------------------------------------- */
 
-/* What lies before or behind a place in the text. */
-enum side { SIDE_END, SIDE_OTHER, SIDE_WORD };
-
-static enum side side_of(const char *text, size_t length, size_t at)
+static enum regex_side side_of(const char *text, size_t length, size_t at)
 {
     return at >= length ? SIDE_END : is_word((unsigned char)text[at]) ? SIDE_WORD : SIDE_OTHER;
-}
-
-static int holds(unsigned assertion, enum side before, enum side after)
-{
-    switch (assertion) {
-    case ASSERT_BEGIN: return before == SIDE_END;
-    case ASSERT_END: return after == SIDE_END;
-    case ASSERT_BORDER: return (before == SIDE_WORD) != (after == SIDE_WORD);
-    case ASSERT_NO_BORDER: return (before == SIDE_WORD) == (after == SIDE_WORD);
-    case ASSERT_WORD_BEGIN: return before != SIDE_WORD && after == SIDE_WORD;
-    default: return before == SIDE_WORD && after != SIDE_WORD;
-    }
 }
 
 static size_t add_pending(struct name_pattern *pattern, size_t count, size_t step)
@@ -414,7 +384,7 @@ static size_t add_pending(struct name_pattern *pattern, size_t count, size_t ste
 }
 
 /* Adds all steps that are reached without a character: 1 if the end is one of them. */
-static int reach(struct name_pattern *pattern, size_t step, enum side before, enum side after)
+static int reach(struct name_pattern *pattern, size_t step, enum regex_side before, enum regex_side after)
 {
     size_t count = add_pending(pattern, 0, step);
 
@@ -425,7 +395,8 @@ static int reach(struct name_pattern *pattern, size_t step, enum side before, en
             return 1;
         if (one->kind == STEP_JUMP || one->kind == STEP_SPLIT)
             count = add_pending(pattern, count, at + (size_t)one->to);
-        if (one->kind == STEP_SPLIT || (one->kind == STEP_ASSERT && holds(one->operand, before, after)))
+        if (one->kind == STEP_SPLIT ||
+            (one->kind == STEP_ASSERT && regex_holds((enum regex_assertion)one->operand, before, after)))
             count = add_pending(pattern, count, at + 1);
     }
     return 0;
@@ -452,7 +423,7 @@ int name_pattern_matches(struct name_pattern *pattern, const char *name, size_t 
         return length == pattern->exact_length && memcmp(name, pattern->exact, length) == 0;
     memset(pattern->entered, 0, sizeof pattern->entered);
     for (size_t at = 0;; at++) {
-        enum side before = at ? side_of(name, length, at - 1) : SIDE_END, after = side_of(name, length, at);
+        enum regex_side before = at ? side_of(name, length, at - 1) : SIDE_END, after = side_of(name, length, at);
         memset(pattern->seen, 0, sizeof pattern->seen);
         pattern->entered[0] |= 1; /* a match may begin anywhere */
         for (size_t i = 0; i < pattern->count; i++)

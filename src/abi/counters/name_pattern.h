@@ -1,5 +1,8 @@
 /* Names and expressions of ncu's filters: an exact name, or regex:EXPRESSION, which is searched for in the name. For
  * the command, which checks them, and for the agent, which may not allocate: a pattern has all its memory inside.
+ * base/regex, with its automaton, needs up to a megabyte for each expression. The command cannot compile for the agent,
+ * because --gpu-counters-filter and the file `counters` have the expression as it was written; and it uses this engine
+ * where it filters a report, so that a filter means the same for a program and for its report.
  *
  * Expressions have . [a-z] [^a-z] [[:alpha:]] \d \w \s \D \W \S \b \B \< \> ^ $ (...) (?:...) | * + ? {m,n}, lazy
  * quantifiers, and \t \n \r \f \v. Characters are bytes. Matching takes time proportional to the length of the name

@@ -13,9 +13,6 @@
 
 enum { CACHE_BYTES = 1 << 20, STATES_LEAST = 16, STATES_MOST = 4096 };
 
-/* What lies before or behind a position in the text: its end, a word character, or another one. */
-enum side { SIDE_END, SIDE_OTHER, SIDE_WORD };
-
 /* The target of a transition: one of these, or the row of a state. */
 enum { NEXT_UNKNOWN, NEXT_MATCH, NEXT_NEVER, STATES_FIRST };
 
@@ -29,7 +26,7 @@ struct regex {
     uint32_t start;  /* row of the initial state; 0: not in the cache */
     uint32_t words;  /* of a bitmap of steps */
     uint64_t *steps; /* a bitmap for each state */
-    uint8_t *before; /* enum side */
+    uint8_t *before; /* enum regex_side */
     uint32_t *next;  /* a row for each state: a transition for each class, and one for the end of the text */
     uint32_t stride;
     uint32_t *slots; /* hash table of states; 0: free */
@@ -58,7 +55,7 @@ static void drop_states(struct regex *regex)
 }
 
 /* Finds or adds the state whose steps are in `fresh`. */
-static uint32_t find_state(struct regex *regex, enum side before)
+static uint32_t find_state(struct regex *regex, enum regex_side before)
 {
     size_t bytes = regex->words * sizeof *regex->fresh;
     uint32_t mask = regex->slot_count - 1;
@@ -93,18 +90,6 @@ static uint32_t start_row(struct regex *regex)
 
 /* ---- Transitions ----------------------------------------------------------------------------------------------- */
 
-static int holds(enum regex_assertion assertion, enum side before, enum side after)
-{
-    switch (assertion) {
-    case ASSERT_BEGIN: return before == SIDE_END;
-    case ASSERT_END: return after == SIDE_END;
-    case ASSERT_BORDER: return (before == SIDE_WORD) != (after == SIDE_WORD);
-    case ASSERT_NO_BORDER: return (before == SIDE_WORD) == (after == SIDE_WORD);
-    case ASSERT_WORD_BEGIN: return before != SIDE_WORD && after == SIDE_WORD;
-    default: return before == SIDE_WORD && after != SIDE_WORD;
-    }
-}
-
 /* Pushes a step that was not seen yet. */
 static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
 {
@@ -118,7 +103,7 @@ static uint32_t add_pending(struct regex *regex, uint32_t count, uint32_t step)
 }
 
 /* Computes the epsilon closure. Returns 1 if it contains STEP_MATCH; else the consumers are filled in. */
-static int expand(struct regex *regex, const uint64_t *steps, enum side before, enum side after)
+static int expand(struct regex *regex, const uint64_t *steps, enum regex_side before, enum regex_side after)
 {
     memset(regex->seen, 0, regex->words * sizeof *regex->seen);
     regex->consumer_count = 0;
@@ -137,7 +122,7 @@ static int expand(struct regex *regex, const uint64_t *steps, enum side before, 
                     count = add_pending(regex, count, at + 1);
                     break;
                 default:
-                    if (holds((enum regex_assertion)step->operand, before, after))
+                    if (regex_holds((enum regex_assertion)step->operand, before, after))
                         count = add_pending(regex, count, at + 1);
                 }
             }
@@ -145,7 +130,7 @@ static int expand(struct regex *regex, const uint64_t *steps, enum side before, 
     return 0;
 }
 
-static enum side side_of(const struct regex *regex, uint32_t class)
+static enum regex_side side_of(const struct regex *regex, uint32_t class)
 {
     if (class == regex->classes.count)
         return SIDE_END;
@@ -157,11 +142,11 @@ static enum side side_of(const struct regex *regex, uint32_t class)
 /* Computes the transition of a state with a class of characters, or with the end of the text, and caches it. */
 static uint32_t compute_transition(struct regex *regex, uint32_t row, uint32_t class)
 {
-    enum side after = side_of(regex, class);
+    enum regex_side after = side_of(regex, class);
     uint32_t *kept = &regex->next[row + class], state = row / regex->stride;
     int is_active = 0;
 
-    if (expand(regex, steps_of(regex, state), (enum side)regex->before[state], after))
+    if (expand(regex, steps_of(regex, state), (enum regex_side)regex->before[state], after))
         return *kept = NEXT_MATCH;
     if (after == SIDE_END)
         return *kept = NEXT_NEVER;
@@ -243,7 +228,7 @@ static int make_room(struct regex *regex)
 /* Whether the closure of the first step is empty everywhere but at the beginning of a text. */
 static int is_anchored(struct regex *regex)
 {
-    static const enum side sides[] = { SIDE_END, SIDE_OTHER, SIDE_WORD };
+    static const enum regex_side sides[] = { SIDE_END, SIDE_OTHER, SIDE_WORD };
 
     memset(regex->fresh, 0, regex->words * sizeof *regex->fresh);
     regex->fresh[0] = 1;

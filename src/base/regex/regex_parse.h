@@ -4,6 +4,7 @@
 #define TACHO_BASE_REGEX_REGEX_PARSE_H
 
 #include "base/error.h"
+#include "regex_parts.h"
 #include "regex_sets.h"
 
 enum regex_step_kind {
@@ -13,8 +14,6 @@ enum regex_step_kind {
     STEP_JUMP,   /* continues at this step plus operand */
     STEP_MATCH,
 };
-
-enum regex_assertion { ASSERT_BEGIN, ASSERT_END, ASSERT_BORDER, ASSERT_NO_BORDER, ASSERT_WORD_BEGIN, ASSERT_WORD_END };
 
 struct regex_step {
     uint8_t kind;

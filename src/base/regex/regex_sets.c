@@ -6,45 +6,6 @@
 
 #include "base/array.h"
 
-enum { NAMED_RANGES = 4 };
-static const struct regex_named_set {
-    const char *name;
-    char escape; /* \d is [[:digit:]] */
-    uint8_t count;
-    struct regex_range ranges[NAMED_RANGES];
-} named_sets[] = {
-    { "alnum", 0, 3, { { '0', '9' }, { 'A', 'Z' }, { 'a', 'z' } } },
-    { "alpha", 0, 2, { { 'A', 'Z' }, { 'a', 'z' } } },
-    { "blank", 0, 2, { { '\t', '\t' }, { ' ', ' ' } } },
-    { "cntrl", 0, 2, { { 0, 0x1f }, { 0x7f, 0x7f } } },
-    { "digit", 'd', 1, { { '0', '9' } } },
-    { "graph", 0, 1, { { '!', '~' } } },
-    { "lower", 0, 1, { { 'a', 'z' } } },
-    { "print", 0, 1, { { ' ', '~' } } },
-    { "punct", 0, 4, { { '!', '/' }, { ':', '@' }, { '[', '`' }, { '{', '~' } } },
-    { "space", 's', 2, { { '\t', '\r' }, { ' ', ' ' } } },
-    { "upper", 0, 1, { { 'A', 'Z' } } },
-    { "word", 'w', 4, { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } } },
-    { "xdigit", 0, 3, { { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } } },
-};
-enum { NAMED_SETS = COUNT_OF(named_sets) };
-
-const struct regex_named_set *regex_sets_find_name(const char *name, size_t length)
-{
-    for (size_t i = 0; i < NAMED_SETS; i++)
-        if (strlen(named_sets[i].name) == length && memcmp(named_sets[i].name, name, length) == 0)
-            return &named_sets[i];
-    return NULL;
-}
-
-const struct regex_named_set *regex_sets_find_escape(char letter)
-{
-    for (size_t i = 0; i < NAMED_SETS; i++)
-        if (letter && named_sets[i].escape == letter)
-            return &named_sets[i];
-    return NULL;
-}
-
 void regex_sets_begin(struct regex_sets *sets)
 {
     sets->open = sets->range_count;

@@ -5,13 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "regex_parts.h"
+
 /* Code points for bytes that are not part of valid UTF-8: each is a character of its own. */
 #define REGEX_STRAY_BYTE(byte) (UINT32_C(0x110000) | (byte))
 #define REGEX_LAST_CODE REGEX_STRAY_BYTE(0xff)
-
-struct regex_range {
-    uint32_t first, last;
-};
 
 struct regex_set {
     size_t start, count;        /* its ranges, sorted and disjoint */
@@ -25,10 +23,6 @@ struct regex_sets {             /* {0} is empty */
     size_t open;                /* index of the first range of the set under construction */
     int failed;                 /* out of memory: the contents are incomplete */
 };
-
-/* [:digit:] and \d; NULL if the name or letter is unknown. */
-const struct regex_named_set *regex_sets_find_name(const char *name, size_t length);
-const struct regex_named_set *regex_sets_find_escape(char letter);
 
 void regex_sets_begin(struct regex_sets *sets);
 void regex_sets_add(struct regex_sets *sets, uint32_t first, uint32_t last);
