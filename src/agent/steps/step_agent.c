@@ -7,6 +7,7 @@
  * thread. */
 #include "step_agent.h"
 
+#include "abi/step_names.h"
 #include "agent/core/source.h"
 #include "agent/core/sys.h"
 #include "step_schedule.h"
@@ -47,33 +48,13 @@ static struct {
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
-static int is_digit(char c)
-{
-    return (unsigned char)(c - '0') <= 9;
-}
-
-static size_t without_number(const char *name, size_t length)
-{
-    while (length && is_digit(name[length - 1]))
-        length--;
-    return length;
-}
-
 /* "iteration 7", "Step_7", "iter7", "step". */
 static int is_counted(const char *name, size_t length)
 {
-    static const char *const words[] = { "iteration", "iter", "step" };
-    size_t left = without_number(name, length);
-    if (left < length && left && strchr(" _-:#=", name[left - 1]))
+    size_t left = step_name_without_number(name, length);
+    if (left < length && left && strchr(STEP_NAME_SEPARATORS, name[left - 1]))
         left--;
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        size_t at = 0;
-        while (at < left && words[i][at] && (name[at] | 0x20) == words[i][at])
-            at++;
-        if (at == left && !words[i][at])
-            return 1;
-    }
-    return 0;
+    return step_name_is_word(name, left);
 }
 
 enum step_mark step_mark_of(const char *name, size_t length)
@@ -90,7 +71,7 @@ enum step_mark step_mark_of(const char *name, size_t length)
 static uint64_t number_of(const char *name, size_t length)
 {
     enum { DIGITS_MAX = 18 };
-    size_t first = without_number(name, length);
+    size_t first = step_name_without_number(name, length);
     if (!marks[steps.current->mark].is_range || first == length || length - first > DIGITS_MAX)
         return steps.count;
     uint64_t number = 0;
@@ -113,7 +94,7 @@ struct event {
 
 static struct candidate *candidate_of(const struct event *event)
 {
-    size_t kept = without_number(event->name, event->length < NAME_BYTES ? event->length : NAME_BYTES - 1);
+    size_t kept = step_name_without_number(event->name, event->length < NAME_BYTES ? event->length : NAME_BYTES - 1);
     for (size_t i = 0; i < CANDIDATES; i++) {
         struct candidate *candidate = &steps.candidates[i];
         if (!candidate->mark) {

@@ -1,10 +1,10 @@
 /* Steps that the program names: the steps of PyTorch's profiler, NVTX ranges and annotations by their names, or the
  * calls of one operator. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "abi/step_names.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/names/operator_text.h"
 #include "analyze/model/ranges.h"
@@ -31,38 +31,18 @@ struct search {
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* The begin of the digits at the end of a name. */
-static size_t number_at(const char *name, size_t length)
-{
-    while (length > 0 && isdigit((unsigned char)name[length - 1]))
-        length--;
-    return length;
-}
-
 /* "ProfilerStep#7"; "iteration 7", "Step_7", "iter7". */
 static int kind_of(const char *name, size_t length)
 {
-    static const struct {
-        const char *word;
-        int kind;
-    } words[] = {
-        { TORCH_STEP, PROFILER_STEPS },
-        { "iteration", COUNTED_STEPS },
-        { "iter", COUNTED_STEPS },
-        { "step", COUNTED_STEPS },
-    };
-    size_t digits = number_at(name, length), word = digits;
+    size_t digits = step_name_without_number(name, length), word = digits;
 
     if (digits == length || length - digits > TORCH_STEP_DIGITS)
         return 0;
-    while (word > 0 && strchr(" _-:#=", name[word - 1]) && digits - word < 2)
+    if (digits == TORCH_STEP_LENGTH && strncasecmp(name, TORCH_STEP, digits) == 0)
+        return PROFILER_STEPS;
+    while (word > 0 && strchr(STEP_NAME_SEPARATORS, name[word - 1]) && digits - word < 2)
         word--;
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        size_t end = words[i].kind == PROFILER_STEPS ? digits : word;
-        if (strlen(words[i].word) == end && strncasecmp(name, words[i].word, end) == 0)
-            return words[i].kind;
-    }
-    return 0;
+    return step_name_is_word(name, word) ? COUNTED_STEPS : 0;
 }
 
 /* The kind of a name under this search; 0: no step. A name ends before the additions of emit_nvtx: "iteration 7,
