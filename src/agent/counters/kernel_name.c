@@ -1,5 +1,6 @@
 /* A reader of mangled names (the Itanium C++ ABI). It builds nothing: the name of the function stands in the symbol as
- * it is, behind its length, so all else only has to be passed over. */
+ * it is, behind its length, so all else only has to be passed over. The collector demangles with libiberty
+ * (symbols/names), which needs a kilobyte of stack for each character of a name; hooks have a few in all. */
 #include "kernel_name.h"
 
 #include <string.h>
