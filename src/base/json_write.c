@@ -2,6 +2,7 @@
 #include "json_write.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "number.h"
@@ -63,4 +64,52 @@ void json_add_real(struct text *out, double value)
         number_add_shortest(out, value);
     else
         text_add(out, "null");
+}
+
+/* One conversion, behind its %; returns its last character. */
+static const char *add_argument(struct text *out, const char *at, va_list *arguments)
+{
+    const char *string;
+    int length;
+
+    switch (*at) {
+    case 's':
+        string = va_arg(*arguments, const char *);
+        if (string)
+            json_add_text(out, string, strlen(string));
+        else
+            text_add(out, "null");
+        return at;
+    case '.':
+        length = va_arg(*arguments, int);
+        json_add_text(out, va_arg(*arguments, const char *), (size_t)length);
+        return at + 2;
+    case 'j': json_add_int(out, va_arg(*arguments, intmax_t)); return at + 1;
+    case 'z': json_add_int(out, (int64_t)va_arg(*arguments, size_t)); return at + 1;
+    case 'd': json_add_int(out, va_arg(*arguments, int)); return at;
+    case 'u': json_add_int(out, va_arg(*arguments, unsigned)); return at;
+    case 'i': text_add(out, va_arg(*arguments, int) ? "true" : "false"); return at;
+    default: json_add_real(out, va_arg(*arguments, double)); return at;
+    }
+}
+
+void json_addf(struct text *out, const char *format, ...)
+{
+    va_list arguments;
+
+    if (out->length && !strchr("{[:,\n ", out->bytes[out->length - 1]) && !strchr("}]:,", *format))
+        text_add_char(out, ',');
+    va_start(arguments, format);
+    for (const char *at = format; *at; at++) {
+        size_t plain = strcspn(at, "'%");
+        text_add_bytes(out, at, plain);
+        at += plain;
+        if (*at == '%')
+            at = add_argument(out, at + 1, &arguments);
+        else if (*at)
+            text_add_char(out, '"');
+        else
+            break;
+    }
+    va_end(arguments);
 }

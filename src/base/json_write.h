@@ -13,4 +13,10 @@ void json_add_int(struct text *out, int64_t value);
 /* The shortest form that reads back as the same number; null for NaN and infinities. */
 void json_add_real(struct text *out, double value);
 
+/* Adds members or values as the format has them, with ' for ": json_addf(out, "{'id':%jd,'name':%s", id, name). A comma
+ * comes first where a value stands before. %s and %.*s are strings, escaped and with their quotes, NULL is null; %i is
+ * true or false, %g is json_add_real(); %d, %u, %jd, %ju (int64_t, uint64_t) and %zu are numbers. There are no others.
+ */
+void json_addf(struct text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -156,9 +156,7 @@ static struct reply make_error(int status, const char *sentence)
 {
     struct text text = { 0 };
 
-    text_add(&text, "{\"error\": ");
-    json_add_text(&text, sentence, strlen(sentence));
-    text_add(&text, "}\n");
+    json_addf(&text, "{'error': %s}\n", sentence);
     size_t length = text.length;
     char *bytes = text_take(&text);
     return (struct reply){ status, JSON_TYPE, bytes, bytes ? length : 0, 0 };

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/regex/regex_parts.h"
 
 enum kind { STEP_BYTE, STEP_ANY, STEP_SET, STEP_JUMP, STEP_SPLIT, STEP_ASSERT, STEP_MATCH };

@@ -7,42 +7,24 @@
 #include "base/json_write.h"
 #include "finding_format.h"
 
-static void add_string(struct text *out, const char *text)
-{
-    json_add_text(out, text, strlen(text));
-}
-
-/* "\"text\":…" of a message, in braces. */
-static void add_message(struct text *out, const char *member, const char *text)
-{
-    text_addf(out, "\"%s\":{\"text\":", member);
-    add_string(out, text);
-    text_add_char(out, '}');
-}
-
 /* ---- rules ----------------------------------------------------------------------------------------------------- */
 
 static void add_rule(struct text *out, const struct analysis *rule)
 {
-    text_addf(out, "{\"id\":\"%s\",", rule->name);
-    add_message(out, "shortDescription", rule->title);
-    text_add_char(out, ',');
-    add_message(out, "fullDescription", rule->help);
-    text_add_char(out, ',');
-    add_message(out, "help", rule->rule->advice);
-    text_add(out, ",\"defaultConfiguration\":{\"level\":\"warning\"}}");
+    json_addf(out, "\n{'id':%s,'shortDescription':{'text':%s},'fullDescription':{'text':%s},'help':{'text':%s}",
+              rule->name, rule->title, rule->help, rule->rule->advice);
+    json_addf(out, "'defaultConfiguration':{'level':'warning'}}");
 }
 
 static void add_tool(struct text *out, const struct findings *findings)
 {
-    text_add(out, "{\"driver\":{\"name\":\"Tacho\",\"version\":\"" TACHO_VERSION "\",\"rules\":[");
-    for (size_t i = 0; i < findings->answer_count; i++) {
-        text_add(out, i ? ",\n" : "\n");
+    json_addf(out, "{'driver':{'name':'Tacho','version':%s,'rules':[", TACHO_VERSION);
+    for (size_t i = 0; i < findings->answer_count; i++)
         add_rule(out, findings->answers[i].rule);
-    }
-    text_add(out, "\n],\"notifications\":[");
+    text_add_char(out, '\n');
+    json_addf(out, "],'notifications':[");
     for (int answer = ANSWER_NO_PROBLEM; answer < FINDING_ANSWERS; answer++)
-        text_addf(out, "%s{\"id\":\"%s\"}", answer > ANSWER_NO_PROBLEM ? "," : "", finding_answer_names[answer]);
+        json_addf(out, "{'id':%s}", finding_answer_names[answer]);
     text_add(out, "]}}");
 }
 
@@ -78,11 +60,11 @@ static void add_location(struct text *out, const struct finding *finding, const 
     struct text path = { 0 };
 
     finding_add_path(&path, finding);
-    text_add(out, "\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
+    json_addf(out, "'locations':[{'physicalLocation':{'artifactLocation':{'uri':");
     add_uri(out, text_string(path.length ? &path : &file->path));
     text_add_char(out, '}');
     if (path.length)
-        text_addf(out, ",\"region\":{\"startLine\":%lld}", (long long)finding->line);
+        json_addf(out, "'region':{'startLine':%jd}", finding->line);
     text_add(out, "}}]");
     text_free(&path);
 }
@@ -92,12 +74,12 @@ static void add_properties(struct text *out, const struct finding *finding, cons
 {
     const struct advice_cause *cause = finding->cause;
 
-    text_addf(out, "\"properties\":{\"impact_ns\":%lld", (long long)finding->impact_ns);
+    json_addf(out, "'properties':{'impact_ns':%jd", finding->impact_ns);
     if (cause)
-        text_addf(out, ",\"confidence\":\"%s\"", advice_confidence_names[cause->confidence]);
+        json_addf(out, "'confidence':%s", advice_confidence_names[cause->confidence]);
     if (cause && cause->confidence != ADVICE_TRY)
-        text_addf(out, ",\"bound_ns\":%lld,\"estimate_ns\":%lld,\"step_ns\":%lld", (long long)cause->bound_ns,
-                  (long long)cause->estimate_ns, (long long)file->adviser.step_ns);
+        json_addf(out, "'bound_ns':%jd,'estimate_ns':%jd,'step_ns':%jd", cause->bound_ns, cause->estimate_ns,
+                  file->adviser.step_ns);
     text_add_char(out, '}');
 }
 
@@ -106,12 +88,9 @@ static void add_result(struct text *out, const struct finding *finding, const st
     struct text message = { 0 };
 
     finding_add_message(&message, finding, file);
-    text_addf(out, "{\"ruleId\":\"%s\",\"ruleIndex\":%zu,\"level\":\"warning\",\"kind\":\"fail\",", finding->rule->name,
-              index_of(&file->findings, finding->rule));
-    add_message(out, "message", text_string(&message));
-    text_add(out, ",\n");
+    json_addf(out, "\n{'ruleId':%s,'ruleIndex':%zu,'level':'warning','kind':'fail','message':{'text':%s},\n",
+              finding->rule->name, index_of(&file->findings, finding->rule), text_string(&message));
     add_location(out, finding, file);
-    text_add_char(out, ',');
     add_properties(out, finding, file);
     text_add_char(out, '}');
     text_free(&message);
@@ -128,25 +107,18 @@ static void add_notification(struct text *out, const struct rule_answer *answer,
         answer_add_reason(&message, answer);
     else
         text_add(&message, answer->rule->rule->praise);
-    text_addf(out, "{\"descriptor\":{\"id\":\"%s\"},\"associatedRule\":{\"id\":\"%s\",\"index\":%zu},\"level\":\"%s\",",
-              finding_answer_names[answer->answer], answer->rule->name, rule, answer->missing ? "note" : "none");
-    add_message(out, "message", text_string(&message));
-    text_add_char(out, '}');
+    json_addf(out, "\n{'descriptor':{'id':%s},'associatedRule':{'id':%s,'index':%zu},'level':%s,'message':{'text':%s}}",
+              finding_answer_names[answer->answer], answer->rule->name, rule, answer->missing ? "note" : "none",
+              text_string(&message));
     text_free(&message);
 }
 
 static void add_invocation(struct text *out, const struct findings *findings)
 {
-    const char *before = "\n";
-
-    text_add(out, "{\"executionSuccessful\":true,\"toolExecutionNotifications\":[");
-    for (size_t i = 0; i < findings->answer_count; i++) {
-        if (findings->answers[i].answer == ANSWER_PROBLEM)
-            continue;
-        text_add(out, before);
-        add_notification(out, &findings->answers[i], i);
-        before = ",\n";
-    }
+    json_addf(out, "{'executionSuccessful':true,'toolExecutionNotifications':[");
+    for (size_t i = 0; i < findings->answer_count; i++)
+        if (findings->answers[i].answer != ANSWER_PROBLEM)
+            add_notification(out, &findings->answers[i], i);
     text_add(out, "]}");
 }
 
@@ -154,22 +126,18 @@ static void add_invocation(struct text *out, const struct findings *findings)
 
 static void begin(struct text *out)
 {
-    text_add(out, "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[");
+    json_addf(out, "{'$schema':'https://json.schemastore.org/sarif-2.1.0.json','version':'2.1.0','runs':[");
 }
 
 static void add_run(struct text *out, const struct analyze_file *file, size_t number)
 {
-    text_add(out, number ? ",\n{\"tool\":" : "\n{\"tool\":");
+    json_addf(out, number ? ",\n{'tool':" : "\n{'tool':");
     add_tool(out, &file->findings);
-    text_add(out, ",\n\"automationDetails\":{\"id\":");
-    add_string(out, text_string(&file->path));
-    text_add(out, "},\n\"invocations\":[");
+    json_addf(out, ",\n'automationDetails':{'id':%s},\n'invocations':[", text_string(&file->path));
     add_invocation(out, &file->findings);
-    text_add(out, "],\n\"results\":[");
-    for (size_t i = 0; i < file->findings.count; i++) {
-        text_add(out, i ? ",\n" : "\n");
+    json_addf(out, "],\n'results':[");
+    for (size_t i = 0; i < file->findings.count; i++)
         add_result(out, &file->findings.list[i], file);
-    }
     text_add(out, "]}");
 }
 

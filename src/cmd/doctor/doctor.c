@@ -42,15 +42,10 @@ static void add_finding(struct text *out, const char *name, const struct finding
 
 static void add_json_finding(struct text *out, const char *name, const struct finding *finding)
 {
-    const char *word = verdicts[finding->verdict].word, *before = "";
+    const char *before = "";
 
-    text_add(out, "{\"name\": ");
-    json_add_text(out, name, strlen(name));
-    text_add(out, ", \"verdict\": ");
-    json_add_text(out, word, strlen(word));
-    text_add(out, ", \"why\": ");
-    json_add_text(out, text_string(&finding->why), finding->why.length);
-    text_add(out, ", \"allow\": [");
+    json_addf(out, "\n  {'name': %s, 'verdict': %s, 'why': %s, 'allow': [", name, verdicts[finding->verdict].word,
+              text_string(&finding->why));
     for (const char *line = text_string(&finding->allow); *line;) {
         size_t length = strcspn(line, "\n");
         text_add(out, before);
@@ -103,7 +98,6 @@ static void examine(struct checkup *checkup, const examination_lists lists, size
         if (!look_with_all(&finding, lists, list, at->name))
             continue;
         if (checkup->is_json) {
-            text_add(&checkup->out, checkup->count ? ",\n  " : "\n  ");
             add_json_finding(&checkup->out, at->name, &finding);
         } else {
             add_finding(&checkup->out, at->name, &finding, checkup->colours);
@@ -122,7 +116,7 @@ static void add_conclusion(struct checkup *checkup)
     struct text sentence = { 0 };
 
     if (checkup->is_json) {
-        text_addf(&checkup->out, "],\n \"failed\": %zu, \"partly\": %zu}\n", failed, partly);
+        json_addf(&checkup->out, "],\n 'failed': %zu, 'partly': %zu}\n", failed, partly);
         return;
     }
     if (failed)
@@ -176,7 +170,7 @@ static int run(const struct command *self, int argc, char **argv)
         return command_fail(self, &err);
     }
     checkup.is_json = settings.format && strcmp(settings.format, "json") == 0;
-    text_add(&checkup.out, checkup.is_json ? "{\"checks\": [" : "");
+    json_addf(&checkup.out, checkup.is_json ? "{'checks': [" : "");
     cmd_sources_order(SOURCE_LAST_IN_DOCTOR, sources);
     for (size_t i = 0; i < CMD_SOURCE_COUNT; i++)
         lists[1 + i] = sources[i]->examinations;

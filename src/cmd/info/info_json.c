@@ -19,31 +19,6 @@
 
 enum { COLUMNS_MAX = 20 };
 
-/* ---- Members --------------------------------------------------------------------------------------------------- */
-
-static void add_key(struct text *out, const char *key, const char *before)
-{
-    text_addf(out, "%s\"%s\": ", before, key);
-}
-
-static void add_string(struct text *out, const char *key, const char *value, const char *before)
-{
-    add_key(out, key, before);
-    json_add_text(out, value, strlen(value));
-}
-
-static void add_count(struct text *out, const char *key, uint64_t value, const char *before)
-{
-    add_key(out, key, before);
-    json_add_int(out, (int64_t)value);
-}
-
-static void add_bool(struct text *out, const char *key, int value, const char *before)
-{
-    add_key(out, key, before);
-    text_add(out, value ? "true" : "false");
-}
-
 /* ---- The file -------------------------------------------------------------------------------------------------- */
 
 static void add_loss(struct text *out, const struct loss *loss)
@@ -51,21 +26,11 @@ static void add_loss(struct text *out, const struct loss *loss)
     struct text sentence = { 0 };
 
     loss_add(&sentence, loss);
-    add_string(out, "source", loss->source, "{");
-    add_count(out, "lost", loss->lost, ", ");
-    add_count(out, "total", loss->total, ", ");
-    add_key(out, "causes", ", ");
-    text_add(out, "{");
-    for (size_t i = 0; i < loss->cause_count; i++) {
-        text_add(out, i ? ", " : "");
-        json_add_text(out, loss->causes[i].name, strlen(loss->causes[i].name));
-        text_add(out, ": ");
-        json_add_int(out, (int64_t)loss->causes[i].count);
-    }
-    text_add(out, "}");
-    add_bool(out, "is_note", loss->is_note, ", ");
-    add_string(out, "sentence", text_string(&sentence), ", ");
-    text_add(out, "}");
+    json_addf(out, "\n    {'source': %s, 'lost': %ju, 'total': %ju, 'causes': {", loss->source, loss->lost,
+              loss->total);
+    for (size_t i = 0; i < loss->cause_count; i++)
+        json_addf(out, i ? ", %s: %ju" : "%s: %ju", loss->causes[i].name, loss->causes[i].count);
+    json_addf(out, "}, 'is_note': %i, 'sentence': %s}", loss->is_note, text_string(&sentence));
     text_free(&sentence);
 }
 
@@ -77,16 +42,10 @@ static int add_missing_stacks(struct text *out, struct report *report, struct er
 
     if (code != 0)
         return code;
-    add_key(out, "missing_stacks", ",\n  ");
-    text_add(out, "[");
-    for (size_t i = 0; i < count; i++) {
-        add_string(out, "table", list[i].table, i ? ",\n    {" : "\n    {");
-        add_count(out, "events", list[i].events, ", ");
-        add_count(out, "without_stack", list[i].without, ", ");
-        add_count(out, "at_end", list[i].at_end, ", ");
-        add_count(out, "at_end_ns", (uint64_t)list[i].at_end_ns, ", ");
-        text_add(out, "}");
-    }
+    json_addf(out, "\n  'missing_stacks': [");
+    for (size_t i = 0; i < count; i++)
+        json_addf(out, "\n    {'table': %s, 'events': %ju, 'without_stack': %ju, 'at_end': %ju, 'at_end_ns': %jd}",
+                  list[i].table, list[i].events, list[i].without, list[i].at_end, list[i].at_end_ns);
     text_add(out, "]");
     return 0;
 }
@@ -100,20 +59,14 @@ static int add_health(struct text *out, struct report *report, const char *path,
     if (code != 0)
         return code;
     info_add_health(&words, &health);
-    add_string(out, "file", path, "{");
-    add_count(out, "bytes", health.file_bytes, ",\n  ");
-    add_string(out, "health", health.state, ",\n  ");
-    add_key(out, "health_text", ",\n  ");
-    json_add_text(out, text_string(&words), words.length ? words.length - 1 : 0); /* without its line feed */
-    add_bool(out, "recovered", health.file.recovered, ",\n  ");
-    add_count(out, "damaged_chunks", health.file.damaged_chunks, ",\n  ");
-    add_count(out, "damaged_bytes", health.file.damaged_bytes, ",\n  ");
-    add_key(out, "losses", ",\n  ");
-    text_add(out, "[");
-    for (size_t i = 0; i < health.counts.loss_count; i++) {
-        text_add(out, i ? ",\n    " : "\n    ");
+    text_cut(&words, words.length ? words.length - 1 : 0); /* without its line feed */
+    text_add_char(out, '{');
+    json_addf(out, "'file': %s,\n  'bytes': %ju,\n  'health': %s,\n  'health_text': %s", path, health.file_bytes,
+              health.state, text_string(&words));
+    json_addf(out, "\n  'recovered': %i,\n  'damaged_chunks': %ju,\n  'damaged_bytes': %ju,\n  'losses': [",
+              health.file.recovered, health.file.damaged_chunks, health.file.damaged_bytes);
+    for (size_t i = 0; i < health.counts.loss_count; i++)
         add_loss(out, &health.counts.losses[i]);
-    }
     text_add(out, "]");
     text_free(&words);
     return add_missing_stacks(out, report, err);
@@ -123,20 +76,14 @@ static int add_health(struct text *out, struct report *report, const char *path,
 
 static void add_source(struct text *out, const struct report_source *source)
 {
-    add_string(out, "name", source->name, "{");
-    add_count(out, "recorded", source->recorded, ", ");
-    if (source->is_counted) {
-        add_count(out, "below_threshold", source->below_threshold, ", ");
-        add_count(out, "untimed", source->untimed, ", ");
-        add_count(out, "lost", source->lost, ", ");
-        add_count(out, "empty_polls", source->empty_polls, ", ");
-    }
+    json_addf(out, "\n    {'name': %s, 'recorded': %ju", source->name, source->recorded);
+    if (source->is_counted)
+        json_addf(out, ", 'below_threshold': %ju, 'untimed': %ju, 'lost': %ju, 'empty_polls': %ju",
+                  source->below_threshold, source->untimed, source->lost, source->empty_polls);
     if (source->table)
-        add_count(out, "bytes", source->table->packed_bytes, ", ");
-    if (source->table && source->table->first_ns <= source->table->last_ns) {
-        add_count(out, "first_ns", (uint64_t)source->table->first_ns, ", ");
-        add_count(out, "last_ns", (uint64_t)source->table->last_ns, ", ");
-    }
+        json_addf(out, ", 'bytes': %ju", source->table->packed_bytes);
+    if (source->table && source->table->first_ns <= source->table->last_ns)
+        json_addf(out, ", 'first_ns': %jd, 'last_ns': %jd", source->table->first_ns, source->table->last_ns);
     text_add(out, "}");
 }
 
@@ -149,12 +96,9 @@ static int add_sources(struct text *out, struct report *report, struct error *er
         return error_no_memory(err);
     if ((code = report_sources_read(sources, report, err)) != 0)
         goto free_sources;
-    add_key(out, "sources", ",\n  ");
-    text_add(out, "[");
-    for (size_t i = 0; i < sources->count; i++) {
-        text_add(out, i ? ",\n    " : "\n    ");
+    json_addf(out, "\n  'sources': [");
+    for (size_t i = 0; i < sources->count; i++)
         add_source(out, &sources->list[i]);
-    }
     text_add(out, "]");
 free_sources:
     free(sources);
@@ -163,20 +107,12 @@ free_sources:
 
 static void add_tables(struct text *out, struct report *report)
 {
-    const char *before = "\n    ";
-
-    add_key(out, "tables", ",\n  ");
-    text_add(out, "[");
+    json_addf(out, "\n  'tables': [");
     for (size_t i = 0; i < report_table_count(report); i++) {
         const struct report_table *table = report_table_at(report, i);
-        if (!table->rows)
-            continue;
-        text_add(out, before);
-        add_string(out, "name", table->name, "{");
-        add_count(out, "rows", table->rows, ", ");
-        add_count(out, "bytes", table->packed_bytes, ", ");
-        text_add(out, "}");
-        before = ",\n    ";
+        if (table->rows)
+            json_addf(out, "\n    {'name': %s, 'rows': %ju, 'bytes': %ju}", table->name, table->rows,
+                      table->packed_bytes);
     }
     text_add(out, "]");
 }
@@ -249,11 +185,12 @@ static void add_row(struct text *out, const struct section *section, const struc
 {
     const char *before = "";
 
-    text_add(out, "{");
+    json_addf(out, "\n    {");
     for (size_t c = 0; section->columns[c].name; c++) {
         if (small_table_is_null(rows, row, c))
             continue;
-        add_key(out, section->columns[c].key, before);
+        text_add(out, before);
+        json_addf(out, "%s: ", section->columns[c].key);
         add_cell(out, rows, row, c, section->columns[c].form);
         before = ", ";
     }
@@ -290,7 +227,7 @@ static char *find_last_rows(const struct section *section, const struct small_ta
 
 static int add_section(struct text *out, struct report *report, const struct section *section, struct error *err)
 {
-    const char *names[COLUMNS_MAX + 1] = { 0 }, *before = "\n    ";
+    const char *names[COLUMNS_MAX + 1] = { 0 };
     struct small_table rows;
     int code;
 
@@ -303,14 +240,10 @@ static int add_section(struct text *out, struct report *report, const struct sec
         code = error_set(err, ERR_NO_MEMORY, "not enough memory for %s", section->table);
         goto free_rows;
     }
-    add_key(out, section->key, ",\n  ");
-    text_add(out, "[");
+    json_addf(out, "\n  %s: [", section->key);
     for (size_t i = 0; i < rows.columns.rows; i++)
-        if (is_last[i]) {
-            text_add(out, before);
+        if (is_last[i])
             add_row(out, section, &rows, i);
-            before = ",\n    ";
-        }
     text_add(out, "]");
     free(is_last);
 free_rows:
@@ -326,11 +259,7 @@ static int add_recorder(struct text *out, struct report *report, struct error *e
 
     if (code != 0)
         return code;
-    add_key(out, "recorded_by", ",\n  ");
-    if (recorder)
-        json_add_text(out, recorder, strlen(recorder));
-    else
-        text_add(out, "null");
+    json_addf(out, "\n  'recorded_by': %s", recorder);
     return 0;
 }
 
@@ -339,25 +268,18 @@ static int add_times(struct text *out, struct report *report, struct error *err)
 {
     static const char *const start_names[] = { "utcTime", NULL }, *const detail_names[] = { "duration", NULL };
     struct small_table start, details;
-    size_t length;
+    size_t length = 0;
     int code;
 
     if ((code = small_table_read(&start, report, "TARGET_INFO_SESSION_START_TIME", start_names, err)) != 0)
         return code;
     const char *utc = start.columns.rows ? small_table_text(&start, 0, 0, &length) : NULL;
-    add_key(out, "started_utc", ",\n  ");
-    if (utc)
-        json_add_text(out, utc, length);
-    else
-        text_add(out, "null");
+    json_addf(out, utc ? "\n  'started_utc': %.*s" : "\n  'started_utc': null", (int)length, utc);
     small_table_free(&start);
     if ((code = small_table_read(&details, report, "ANALYSIS_DETAILS", detail_names, err)) != 0)
         return code;
-    add_key(out, "duration_ns", ",\n  ");
-    if (details.columns.rows)
-        json_add_int(out, small_table_number(&details, 0, 0, 0));
-    else
-        text_add(out, "null");
+    json_addf(out, details.columns.rows ? "\n  'duration_ns': %jd" : "\n  'duration_ns': null",
+              details.columns.rows ? small_table_number(&details, 0, 0, 0) : 0);
     small_table_free(&details);
     return 0;
 }
@@ -367,22 +289,15 @@ static int add_pairs(struct text *out, struct report *report, const char *key, c
 {
     static const char *const names[] = { "name", "value", NULL };
     struct small_table rows;
-    const char *before = "\n    ";
-    size_t length;
+    size_t name_length, length;
     int code = small_table_read(&rows, report, table, names, err);
 
     if (code != 0)
         return code;
-    add_key(out, key, ",\n  ");
-    text_add(out, "{");
+    json_addf(out, "\n  %s: {", key);
     for (size_t i = 0; i < rows.columns.rows; i++) {
-        const char *name = small_table_text(&rows, i, 0, &length);
-        text_add(out, before);
-        json_add_text(out, name, length);
-        text_add(out, ": ");
-        const char *value = small_table_text(&rows, i, 1, &length);
-        json_add_text(out, value, length);
-        before = ",\n    ";
+        const char *name = small_table_text(&rows, i, 0, &name_length), *value = small_table_text(&rows, i, 1, &length);
+        json_addf(out, "\n    %.*s: %.*s", (int)name_length, name, (int)length, value);
     }
     text_add(out, "}");
     small_table_free(&rows);
@@ -401,29 +316,27 @@ static int add_set(struct text *out, struct report *set, const char *path, struc
     if ((code = info_add_missing(&missing, set, &world_size, err)) != 0)
         return code;
     if (missing.length)
-        add_string(out, "missing_ranks", text_string(&missing), ",\n  ");
+        json_addf(out, "\n  'missing_ranks': %s", text_string(&missing));
     text_free(&missing);
-    add_key(out, "reports", ",\n  ");
+    json_addf(out, "\n  'reports': ");
     for (size_t i = 0; i < report_part_count(set); i++) {
         const struct report_part *part = report_part_at(set, i);
-        text_add(out, i ? ",\n    " : "[\n    ");
-        add_string(out, "file", part->name, "{");
+        json_addf(out, i ? "\n    {'file': %s" : "[\n    {'file': %s", part->name);
         if (part->rank >= 0)
-            add_count(out, "rank", (uint64_t)part->rank, ", ");
+            json_addf(out, ", 'rank': %jd", part->rank);
         if (part->rank_count) {
             struct text ranks = { 0 };
             info_add_ranks(&ranks, part);
-            add_string(out, "ranks", text_string(&ranks), ", ");
+            json_addf(out, ", 'ranks': %s", text_string(&ranks));
             text_free(&ranks);
         }
         if (part->host)
-            add_string(out, "host", part->host, ", ");
-        add_string(out, "health", info_part_state(report_part_report(set, i)), ", ");
-        add_string(out, "clock", part->clock, ", ");
-        text_addf(out, ", \"clock_offset_ns\": %lld, \"clock_drift_ppm\": ", (long long)report_part_offset(part));
+            json_addf(out, ", 'host': %s", part->host);
+        json_addf(out, ", 'health': %s, 'clock': %s, 'clock_offset_ns': %jd, 'clock_drift_ppm': ",
+                  info_part_state(report_part_report(set, i)), part->clock, report_part_offset(part));
         number_add_shortest(out, report_part_drift(part));
         if (part->clock_error_ns >= 0)
-            add_count(out, "clock_error_ns", (uint64_t)part->clock_error_ns, ", ");
+            json_addf(out, ", 'clock_error_ns': %jd", part->clock_error_ns);
         text_add(out, "}");
     }
     text_add(out, "]");

@@ -118,16 +118,13 @@ static void add_json_line(struct text *out, const struct monitor_table *table, c
 
     gmtime_r(&(time_t){ utc_ns / 1000000000 }, &utc);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
-    text_addf(out, "{\"time\": \"%s.%06dZ\", \"gpu\": %u, \"uuid\": ", date, (int)(utc_ns % 1000000000 / 1000),
-              gpu->device);
-    json_add_text(out, gpu->uuid, strlen(gpu->uuid));
-    for (size_t i = 0; i < table->count; i++) {
-        text_addf(out, ", \"%s\": ", table->columns[i]->name);
+    text_addf(out, "{\"time\": \"%s.%06dZ\"", date, (int)(utc_ns % 1000000000 / 1000));
+    json_addf(out, ", 'gpu': %u, 'uuid': %s", gpu->device, gpu->uuid);
+    for (size_t i = 0; i < table->count; i++)
         if (cells[i].text)
-            json_add_text(out, cells[i].text, strlen(cells[i].text));
+            json_addf(out, ", %s: %s", table->columns[i]->name, cells[i].text);
         else
-            json_add_real(out, cells[i].value);
-    }
+            json_addf(out, ", %s: %g", table->columns[i]->name, cells[i].value);
     text_add(out, "}\n");
 }
 

@@ -25,84 +25,53 @@ static const struct {
     { GPU_READING_CLOCK_REASONS, "clock_reasons" },
 };
 
-static void add_text(struct text *out, const char *key, const char *value)
+static double known_bytes(uint64_t bytes)
 {
-    text_addf(out, ",\"%s\":", key);
-    json_add_text(out, value, strlen(value));
-}
-
-static void add_real(struct text *out, const char *key, double value)
-{
-    text_addf(out, ",\"%s\":", key);
-    json_add_real(out, value);
-}
-
-static void add_bytes(struct text *out, const char *key, uint64_t bytes)
-{
-    add_real(out, key, bytes == UINT64_MAX ? NAN : (double)bytes);
+    return bytes == UINT64_MAX ? NAN : (double)bytes;
 }
 
 static void add_gpu(struct text *out, const struct top_gpu *gpu)
 {
-    text_addf(out, "{\"gpu\":%u", gpu->now.facts.device);
-    add_text(out, "name", gpu->now.facts.name);
-    add_text(out, "uuid", gpu->now.facts.uuid);
+    json_addf(out, "{'gpu':%u,'name':%s,'uuid':%s", gpu->now.facts.device, gpu->now.facts.name, gpu->now.facts.uuid);
     for (size_t i = 0; i < COUNT_OF(readings); i++)
-        add_real(out, readings[i].key, gpu->now.now[readings[i].reading]);
-    add_real(out, "pcie_in_bytes_per_s", gpu->pcie_in);
-    add_real(out, "pcie_out_bytes_per_s", gpu->pcie_out);
-    add_real(out, "nvlink_in_bytes_per_s", gpu->nvlink_in);
-    add_real(out, "nvlink_out_bytes_per_s", gpu->nvlink_out);
-    text_add_char(out, '}');
+        json_addf(out, "%s:%g", readings[i].key, gpu->now.now[readings[i].reading]);
+    json_addf(out, "'pcie_in_bytes_per_s':%g,'pcie_out_bytes_per_s':%g", gpu->pcie_in, gpu->pcie_out);
+    json_addf(out, "'nvlink_in_bytes_per_s':%g,'nvlink_out_bytes_per_s':%g}", gpu->nvlink_in, gpu->nvlink_out);
 }
 
 static void add_instance(struct text *out, const struct gpu_instance *instance)
 {
-    text_addf(out, "{\"gpu\":%u,\"gpu_instance\":%u,\"compute_instance\":%u", instance->device, instance->gpu_instance,
-              instance->compute_instance);
-    add_text(out, "name", instance->name);
-    add_text(out, "uuid", instance->uuid);
-    add_real(out, "sm_percent", instance->sm);
-    add_real(out, "tensor_percent", instance->tensor);
-    add_real(out, "dram_percent", instance->dram);
-    add_bytes(out, "memory_used_bytes", instance->memory_used_bytes);
-    add_bytes(out, "memory_bytes", instance->memory_bytes);
-    text_add_char(out, '}');
+    json_addf(out, "{'gpu':%u,'gpu_instance':%u,'compute_instance':%u,'name':%s,'uuid':%s", instance->device,
+              instance->gpu_instance, instance->compute_instance, instance->name, instance->uuid);
+    json_addf(out, "'sm_percent':%g,'tensor_percent':%g,'dram_percent':%g", instance->sm, instance->tensor,
+              instance->dram);
+    json_addf(out, "'memory_used_bytes':%g,'memory_bytes':%g}", known_bytes(instance->memory_used_bytes),
+              known_bytes(instance->memory_bytes));
 }
 
 static void add_process(struct text *out, const struct top_process *process)
 {
     const struct gpu_process *now = &process->now;
 
-    text_addf(out, "{\"pid\":%u,\"gpu\":%u", now->pid, now->device);
-    add_real(out, "gpu_instance", now->gpu_instance == GPU_ALL ? NAN : now->gpu_instance);
-    add_real(out, "compute_instance", now->gpu_instance == GPU_ALL ? NAN : now->compute_instance);
-    add_text(out, "user", process->user);
-    add_text(out, "type", gpu_feed_type(now->types));
-    add_real(out, "sm_percent", now->sm < 0 ? NAN : now->sm);
-    add_bytes(out, "memory_bytes", now->memory_bytes);
-    add_text(out, "command", process->command ? process->command : "-");
-    text_add_char(out, '}');
+    json_addf(out, "{'pid':%u,'gpu':%u,'gpu_instance':%g,'compute_instance':%g,'user':%s,'type':%s", now->pid,
+              now->device, now->gpu_instance == GPU_ALL ? NAN : now->gpu_instance,
+              now->gpu_instance == GPU_ALL ? NAN : now->compute_instance, process->user, gpu_feed_type(now->types));
+    json_addf(out, "'sm_percent':%g,'memory_bytes':%g,'command':%s}", now->sm < 0 ? NAN : now->sm,
+              known_bytes(now->memory_bytes), process->command ? process->command : "-");
 }
 
 static void add_capture(struct text *out, const struct running_capture *capture)
 {
-    text_addf(out, "{\"pid\":%d", (int)capture->pid);
-    add_text(out, "report", capture->report);
-    add_text(out, "command", capture->command);
-    add_real(out, "age_s", (double)capture->age_ns / 1e9);
-    text_add_char(out, '}');
+    json_addf(out, "{'pid':%d,'report':%s,'command':%s,'age_s':%g}", (int)capture->pid, capture->report,
+              capture->command, (double)capture->age_ns / 1e9);
 }
 
-#define ADD_LIST(out, name, count, call)                                                                            \
-    do {                                                                                                            \
-        text_add(out, ",\"" name "\":[");                                                                           \
-        for (size_t i = 0; i < (count); i++) {                                                                      \
-            if (i)                                                                                                  \
-                text_add_char(out, ',');                                                                            \
-            call;                                                                                                   \
-        }                                                                                                           \
-        text_add_char(out, ']');                                                                                    \
+#define ADD_LIST(out, name, count, call)       \
+    do {                                       \
+        json_addf(out, "'" name "':[");        \
+        for (size_t i = 0; i < (count); i++)   \
+            call;                              \
+        text_add_char(out, ']');               \
     } while (0)
 
 void top_json_add(struct text *out, const struct top_model *model)

@@ -246,48 +246,38 @@ void topo_add_own_node(struct text *out, const struct topology_node *gpu)
 
 /* ---- JSON ------------------------------------------------------------------------------------------------------ */
 
-static void add_json_text(struct text *out, const char *key, const char *value)
-{
-    text_addf(out, ",\"%s\":", key);
-    json_add_text(out, value, strlen(value));
-}
-
 static void add_json_node(struct text *out, const struct topology *topology, size_t i)
 {
     const struct topology_node *node = &topology->node[i];
     struct text set = { 0 };
 
-    text_addf(out, "%s\n  {\"label\":\"%s\"", i ? "," : "", node->label);
-    add_json_text(out, "name", node->name);
-    add_json_text(out, "pci_path", node->slot.path);
-    text_addf(out, node->slot.numa_node < 0 ? ",\"numa_node\":null" : ",\"numa_node\":%d", node->slot.numa_node);
+    json_addf(out, "\n  {'label':%s,'name':%s,'pci_path':%s", node->label, node->name, node->slot.path);
+    json_addf(out, node->slot.numa_node < 0 ? "'numa_node':null" : "'numa_node':%d", node->slot.numa_node);
     if (i < topology->gpus) {
-        add_json_text(out, "uuid", node->device.uuid);
-        add_json_text(out, "bus_id", node->device.bus_id);
         add_cpus(&set, node);
-        add_json_text(out, "cpu_affinity", text_string(&set));
+        json_addf(out, "'uuid':%s,'bus_id':%s,'cpu_affinity':%s", node->device.uuid, node->device.bus_id,
+                  text_string(&set));
         text_clear(&set);
         add_memory_nodes(&set, node);
-        add_json_text(out, "numa_affinity", text_string(&set));
-        text_addf(out, node->place.numa_node < 0 ? ",\"gpu_numa_id\":null" : ",\"gpu_numa_id\":%d",
-                  node->place.numa_node);
+        json_addf(out, "'numa_affinity':%s", text_string(&set));
+        json_addf(out, node->place.numa_node < 0 ? "'gpu_numa_id':null" : "'gpu_numa_id':%d", node->place.numa_node);
         text_free(&set);
     }
     text_add_char(out, '}');
 }
 
-static void add_json_link(struct text *out, const struct topology *topology, size_t from, size_t to, int is_first)
+static void add_json_link(struct text *out, const struct topology *topology, size_t from, size_t to)
 {
     const struct gpu_pair *pair = from < topology->gpus && to < topology->gpus ? &topology->pair[from][to] : NULL;
 
-    text_addf(out, "%s\n  {\"from\":\"%s\",\"to\":\"%s\",\"connection\":\"", is_first ? "" : ",",
-              topology->node[from].label, topology->node[to].label);
+    json_addf(out, "\n  {'from':%s,'to':%s,'connection':'", topology->node[from].label, topology->node[to].label);
     add_relation(out, topology, from, to, 1);
-    text_addf(out, "\",\"pci\":\"%s\"", topology_word(topology_level(topology, from, to)));
+    text_add_char(out, '"');
+    json_addf(out, "'pci':%s", topology_word(topology_level(topology, from, to)));
     if (pair) {
-        text_addf(out, ",\"nvlinks\":%u,\"p2p\":{", pair->nvlinks);
+        json_addf(out, "'nvlinks':%u,'p2p':{", pair->nvlinks);
         for (size_t i = 0; i < GPU_PEER_WAYS; i++)
-            text_addf(out, "%s\"%s\":\"%s\"", i ? "," : "", ways[i].name, status_word(pair->peer[i]));
+            json_addf(out, "%s:%s", ways[i].name, status_word(pair->peer[i]));
         text_add_char(out, '}');
     }
     text_add_char(out, '}');
@@ -295,19 +285,13 @@ static void add_json_link(struct text *out, const struct topology *topology, siz
 
 void topo_add_json(struct text *out, const struct topology *topology)
 {
-    int is_first = 1;
-
-    text_add(out, "{\"driver\":");
-    json_add_text(out, topology->driver, strlen(topology->driver));
-    text_add(out, ",\n \"nodes\":[");
+    json_addf(out, "{'driver':%s,\n 'nodes':[", topology->driver);
     for (size_t i = 0; i < topology->nodes; i++)
         add_json_node(out, topology, i);
-    text_add(out, "],\n \"links\":[");
+    json_addf(out, "],\n 'links':[");
     for (size_t i = 0; i < topology->nodes; i++)
         for (size_t k = 0; k < topology->nodes; k++)
-            if (i != k) {
-                add_json_link(out, topology, i, k, is_first);
-                is_first = 0;
-            }
+            if (i != k)
+                add_json_link(out, topology, i, k);
     text_add(out, "]}\n");
 }

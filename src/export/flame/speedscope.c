@@ -27,25 +27,26 @@ static int write_frames(struct scope *scope, struct error *err)
 {
     int code;
 
-    text_add(&scope->out, "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\", \"exporter\": "
-                          "\"tacho\",\n\"shared\": {\"frames\": [");
+    json_addf(&scope->out, "{'$schema': 'https://www.speedscope.app/file-format-schema.json', 'exporter': 'tacho',\n"
+                           "'shared': {'frames': [");
     for (uint32_t frame = 0; frame < scope->stacks.frames.count; frame++) {
         int64_t line = stack_frame(&scope->stacks, frame)[FRAME_LINE];
-        text_add(&scope->out, frame ? ",\n{\"name\": " : "\n{\"name\": ");
+        json_addf(&scope->out, frame ? ",\n{'name': " : "\n{'name': ");
         stack_frame_name(&scope->name, &scope->stacks, frame);
         add_text(scope);
         stack_frame_module(&scope->name, &scope->stacks, frame);
         if (scope->name.length) {
-            text_add(&scope->out, ", \"file\": ");
+            json_addf(&scope->out, ", 'file': ");
             add_text(scope);
         }
         if (line > FRAME_NO_LINE)
-            text_addf(&scope->out, ", \"line\": %lld", (long long)line);
+            json_addf(&scope->out, ", 'line': %jd", line);
         text_add_char(&scope->out, '}');
         if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
             return code;
     }
-    text_add(&scope->out, "\n]},\n\"profiles\": [");
+    text_add_char(&scope->out, '\n');
+    json_addf(&scope->out, "]},\n'profiles': [");
     return 0;
 }
 
@@ -107,10 +108,10 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
     const struct stacks *stacks = &scope->stacks;
     int code;
 
-    text_add(&scope->out, first ? ",\n{\"type\": \"sampled\", \"name\": " : "\n{\"type\": \"sampled\", \"name\": ");
+    json_addf(&scope->out, first ? ",\n{'type': 'sampled', 'name': " : "\n{'type': 'sampled', 'name': ");
     add_thread_name(scope, stacks->samples[first].thread);
-    text_addf(&scope->out, ", \"unit\": \"%s\", \"startValue\": 0, \"endValue\": %lld,\n\"samples\": [", scope->unit,
-              (long long)weigh(stacks, first, behind));
+    json_addf(&scope->out, ", 'unit': %s, 'startValue': 0, 'endValue': %jd,\n'samples': [", scope->unit,
+              weigh(stacks, first, behind));
     for (size_t i = first; i < behind; i = same_stack(stacks, i, behind)) {
         text_add(&scope->out, i > first ? ",\n" : "");
         if (add_stack(scope, stacks->samples[i].stack) != 0)
@@ -118,7 +119,7 @@ static int write_profile(struct scope *scope, size_t first, size_t behind, struc
         if ((code = outfile_put(scope->output, &scope->out, LINE_BYTES, err)) != 0)
             return code;
     }
-    text_add(&scope->out, "],\n\"weights\": [");
+    json_addf(&scope->out, "],\n'weights': [");
     for (size_t i = first, next; i < behind; i = next) {
         next = same_stack(stacks, i, behind);
         text_add(&scope->out, i > first ? "," : "");

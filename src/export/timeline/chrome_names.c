@@ -19,29 +19,27 @@ static void begin(struct chrome *chrome, const char *kind, struct place place)
     struct text *line = &chrome->line;
 
     chrome_next(chrome);
-    text_addf(line, "{\"name\": \"%s\", \"ph\": \"M\", \"ts\": ", kind);
+    json_addf(line, "{'name': %s, 'ph': 'M', 'ts': ", kind);
     chrome_add_us(line, place.time_ns);
-    text_addf(line, ", \"pid\": %lld, \"tid\": %lld, \"args\": {", (long long)place.pid, (long long)place.tid);
+    json_addf(line, ", 'pid': %jd, 'tid': %jd, 'args': {", place.pid, place.tid);
 }
 
 static void add_name(struct chrome *chrome, const char *kind, struct place place, const char *name, size_t length)
 {
     begin(chrome, kind, place);
-    text_add(&chrome->line, "\"name\": ");
-    json_add_text(&chrome->line, name, length);
-    text_add(&chrome->line, "}}");
+    json_addf(&chrome->line, "'name': %.*s}}", (int)length, name);
 }
 
 static void add_order(struct chrome *chrome, const char *kind, struct place place, int64_t index)
 {
     begin(chrome, kind, place);
-    text_addf(&chrome->line, "\"sort_index\": %lld}}", (long long)index);
+    json_addf(&chrome->line, "'sort_index': %jd}}", index);
 }
 
 static void add_label(struct chrome *chrome, struct place place, const char *label)
 {
     begin(chrome, "process_labels", place);
-    text_addf(&chrome->line, "\"labels\": \"%s\"}}", label);
+    json_addf(&chrome->line, "'labels': %s}}", label);
 }
 
 static void add_process(struct chrome *chrome, struct place place, const char *name, size_t length)
@@ -159,9 +157,9 @@ int chrome_add_names(struct chrome *chrome, struct error *err)
     }
     if (chrome->has_spans) { /* last of all */
         chrome_next(chrome);
-        text_add(&chrome->line, "{\"name\": \"process_sort_index\", \"ph\": \"M\", \"ts\": ");
+        json_addf(&chrome->line, "{'name': 'process_sort_index', 'ph': 'M', 'ts': ");
         chrome_add_us(&chrome->line, place.time_ns);
-        text_add(&chrome->line, ", \"pid\": \"Spans\", \"tid\": 0, \"args\": {\"sort_index\": 536870912}}");
+        json_addf(&chrome->line, ", 'pid': 'Spans', 'tid': 0, 'args': {'sort_index': 536870912}}");
     }
     return 0;
 }

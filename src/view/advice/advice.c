@@ -17,7 +17,6 @@
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/answer/event_fields.h"
-#include "view/answer/json_parts.h"
 #include "view/load/event_search.h"
 
 /* ---- where on the timeline ------------------------------------------------------------------------------------- */
@@ -388,13 +387,8 @@ static void add_unchecked(struct view *view, struct text *out)
         if (rule_state(rules[i], view->report) != RULE_UNCHECKED)
             continue;
         const char *option = analysis_need_option(missing);
-        text_add_char(out, '{');
-        json_string(out, "name", rules[i]->name);
-        json_string(out, "title", rules[i]->title);
-        json_string(out, "data", missing->data);
-        if (option)
-            json_string(out, "option", option);
-        json_end(out, "},");
+        json_addf(out, option ? "{'name':%s,'title':%s,'data':%s,'option':%s}" : "{'name':%s,'title':%s,'data':%s}",
+                  rules[i]->name, rules[i]->title, missing->data, option);
     }
 }
 
@@ -407,13 +401,12 @@ int view_advice(struct view *view, const struct arguments *arguments, struct tex
     if ((code = argument_int(arguments, "step", 0, 1, &step, err)) != 0 ||
         (code = run_rules(view, (int)step, &is_complete, err)) != 0)
         return code;
-    text_add(out, "{\"advice\":[");
+    json_addf(out, "{'advice':[");
     advice_list_add_to(&cache->advice, out);
-    text_add(out, "],\"rules\":[");
+    json_addf(out, "],'rules':[");
     advice_list_add_to(&cache->advice_rules, out);
-    text_add(out, "],\"unchecked\":[");
+    json_addf(out, "],'unchecked':[");
     add_unchecked(view, out);
-    json_end(out, "],");
-    text_addf(out, "\"complete\":%s}", is_complete ? "true" : "false");
+    json_addf(out, "],'complete':%i}", is_complete);
     return 0;
 }

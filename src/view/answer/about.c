@@ -12,7 +12,6 @@
 #include "answers.h"
 #include "base/json_write.h"
 #include "base/path.h"
-#include "json_parts.h"
 #include "report/reader/unite.h"
 
 /* UTC of the report's time 0; 0 if it does not say. */
@@ -65,44 +64,40 @@ static void add_processes(struct view *view, struct text *out, const struct proc
     size_t count;
     const char *command = read_processes(view, &list, &count);
 
-    json_string(out, "program", command);
-    text_add(out, "\"processes\":[");
+    json_addf(out, "'program':%s,'processes':[", command);
     for (size_t i = 0; i < view->row_count; i++) {
         const struct view_row *row = &view->rows[i];
         if (row->type != ROW_PROCESS)
             continue;
         int64_t name = process_name_find(names, row->process);
-        text_addf(out, "{\"pid\":%lld,", (long long)global_pid_number(row->process));
-        json_string(out, "name", name < 0 ? "" : report_string(view->report, name, NULL));
+        json_addf(out, "{'pid':%jd,'name':%s", global_pid_number(row->process),
+                  name < 0 ? "" : report_string(view->report, name, NULL));
         for (size_t p = 0; p < count; p++)
             if (list[p].process == row->process && list[p].has_rank) {
-                json_int(out, "rank", list[p].rank);
+                json_addf(out, "'rank':%jd", list[p].rank);
                 break;
             }
-        json_end(out, "},");
+        text_add_char(out, '}');
     }
-    json_end(out, "],");
+    text_add_char(out, ']');
     free(list);
 }
 
 static void add_gpus(struct view *view, struct text *out)
 {
-    text_add(out, "\"gpus\":[");
+    json_addf(out, "'gpus':[");
     for (size_t i = 0; i < view->row_count; i++)
         if (view->rows[i].type == ROW_GPU) {
             size_t length;
             const char *name = gpu_name(view->report, view->rows[i].device, &length);
-            text_addf(out, "{\"id\":%lld,\"name\":", (long long)view->rows[i].device);
-            json_add_text(out, name, length);
-            text_add(out, "},");
+            json_addf(out, "{'id':%jd,'name':%.*s}", view->rows[i].device, (int)length, name);
         }
-    json_end(out, "],");
+    text_add_char(out, ']');
 }
 
 static void add_warning(struct text *line, struct text *out)
 {
-    json_add_text(out, text_string(line), line->length);
-    text_add_char(out, ',');
+    json_addf(out, "%.*s", (int)line->length, text_string(line));
     text_clear(line);
 }
 
@@ -112,7 +107,7 @@ static void add_warnings(struct view *view, struct text *out)
     struct event_counts counts;
     struct text line = { 0 };
 
-    text_add(out, "\"warnings\":[");
+    json_addf(out, "'warnings':[");
     if (!health.complete && !health.recovered) {
         text_add(&line, "The report is unfinished: tacho is still writing it, or was killed. Everything up to its last "
                         "chunk is here.");
@@ -159,7 +154,7 @@ static void add_warnings(struct view *view, struct text *out)
         add_warning(&line, out);
     }
     text_free(&line);
-    json_end(out, "],");
+    text_add_char(out, ']');
 }
 
 /* The stretches of time whose events are all there, in a report that was cut to a size. */
@@ -171,14 +166,14 @@ static void add_detail(struct view *view, struct text *out)
 
     row_cursor_open(&rows, view->report, "TACHO_DETAIL", names, NULL);
     if (!rows.columns.rows) {
-        text_add(out, "\"detail\":null,");
+        json_addf(out, "'detail':null");
         goto close_rows;
     }
-    text_add(out, "\"detail\":[");
+    json_addf(out, "'detail':[");
     while (row_cursor_next(&rows))
-        text_addf(out, "{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, row_int(&rows, START)),
-                  (long long)view_time(view, row_int(&rows, END)));
-    json_end(out, "],");
+        json_addf(out, "{'from':%jd,'to':%jd}", view_time(view, row_int(&rows, START)),
+                  view_time(view, row_int(&rows, END)));
+    text_add_char(out, ']');
 close_rows:
     row_cursor_close(&rows);
 }
@@ -189,11 +184,11 @@ static void add_reports(struct view *view, struct text *out)
 
     for (size_t i = 0; i < view->row_count; i++)
         has_work |= view->rows[i].type == ROW_STREAM;
-    text_add(out, "\"reports\":[");
+    json_addf(out, "'reports':[");
     for (const struct analysis *const *at = analyses; *at; at++)
         if (!analysis_missing(*at, view->report) && (has_work || !(*at)->is_of_gpus))
-            text_addf(out, "{\"name\":\"%s\",\"title\":\"%s\"},", (*at)->name, (*at)->title);
-    json_end(out, "],");
+            json_addf(out, "{'name':%s,'title':%s}", (*at)->name, (*at)->title);
+    text_add_char(out, ']');
 }
 
 int view_about(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
@@ -206,34 +201,25 @@ int view_about(struct view *view, const struct arguments *arguments, struct text
     if ((code = recorder_read(&recorder, view->report, err)) != 0 ||
         (code = process_names_read(&names, view->report, err)) != 0)
         return code;
-    text_add_char(out, '{');
     const char *first = names.count ? report_string(view->report, names.list[0].name, NULL) : "";
-    json_string(out, "name", view->name ? view->name : path_base_name(first));
+    json_addf(out, "{'name':%s", view->name ? view->name : path_base_name(first));
     if (view->other && view->other->name)
-        json_string(out, "other", view->other->name);
-    json_string(out, "version", TACHO_VERSION);
-    json_string(out, "recorder", recorder ? recorder : "");
-    text_addf(out, "\"origin\":\"%lld\",", (long long)view->origin_ns);
-    text_addf(out, utc ? "\"utc\":\"%lld\"," : "\"utc\":null,", (long long)saturating_add(utc, view->origin_ns));
-    json_int(out, "from", view_time(view, view->begin_ns));
-    json_int(out, "to", view_time(view, view->end_ns));
-    text_addf(out, "\"focus\":{\"from\":%lld,\"to\":%lld},", (long long)view_time(view, view->focus_from_ns),
-              (long long)view_time(view, view->focus_to_ns));
-    json_int(out, "events", (int64_t)view->event_count);
-    json_int(out, "rows", (int64_t)view->row_count);
-    text_addf(out, "\"map\":%s,", view->is_map && report_part_count(view->report) ? "true" : "false");
+        json_addf(out, "'other':%s", view->other->name);
+    json_addf(out, "'version':%s,'recorder':%s,'origin':'%jd'", TACHO_VERSION, recorder ? recorder : "",
+              view->origin_ns);
+    json_addf(out, utc ? "'utc':'%jd'" : "'utc':null", saturating_add(utc, view->origin_ns));
+    json_addf(out, "'from':%jd,'to':%jd,'focus':{'from':%jd,'to':%jd}", view_time(view, view->begin_ns),
+              view_time(view, view->end_ns), view_time(view, view->focus_from_ns), view_time(view, view->focus_to_ns));
+    json_addf(out, "'events':%ju,'rows':%zu,'map':%i", view->event_count, view->row_count,
+              view->is_map && report_part_count(view->report));
     add_gpus(view, out);
     add_processes(view, out, &names);
-    if (view->step_count) {
-        text_addf(out, "\"steps\":{\"count\":%zu,", view->step_count);
-        json_string(out, "source", view->step_source);
-        json_end(out, "},");
-    } else
-        text_add(out, "\"steps\":null,");
+    json_addf(out, view->step_count ? "'steps':{'count':%zu,'source':%s}" : "'steps':null", view->step_count,
+              view->step_source);
     add_warnings(view, out);
     add_detail(view, out);
     add_reports(view, out);
-    json_end(out, "}");
+    text_add_char(out, '}');
     process_names_free(&names);
     return 0;
 }

@@ -8,7 +8,6 @@
 #include "base/json_write.h"
 #include "base/saturating.h"
 #include "event_fields.h"
-#include "json_parts.h"
 
 void advice_list_free(struct advice_list *list)
 {
@@ -81,23 +80,17 @@ void advice_words_free(struct advice_words *words)
     text_free(&words->next);
 }
 
-/* "member":"text", */
 static void add_text(struct text *out, const char *member, const struct text *text)
 {
     out->failed |= text_failed(text);
-    text_addf(out, "\"%s\":", member);
-    json_add_text(out, text_string(text), text->length);
-    text_add_char(out, ',');
+    json_addf(out, "%s:%.*s", member, (int)text->length, text_string(text));
 }
 
 static void add_saving(struct text *out, const char *member, int64_t ns)
 {
-    text_addf(out, "\"%s\":", member);
-    if (ns < 0)
-        text_add(out, "null");
-    else
+    json_addf(out, ns < 0 ? "%s:null" : "%s:", member);
+    if (ns >= 0)
         event_fields_add_int(out, ns);
-    text_add_char(out, ',');
 }
 
 void advice_add(struct advice *advice, const struct advice_item *item)
@@ -105,20 +98,17 @@ void advice_add(struct advice *advice, const struct advice_item *item)
     struct text *out = &advice->items->text;
     size_t first = out->length;
 
-    text_addf(out, "{\"rule\":\"%s\",\"title\":", item->rule);
-    json_add_text(out, item->title, strlen(item->title));
-    text_add_char(out, ',');
+    text_add_char(out, '{');
+    json_addf(out, "'rule':%s,'title':%s", item->rule, item->title);
     add_text(out, "text", item->text);
     add_text(out, "what", item->what);
     add_text(out, "operator", item->operator);
     add_text(out, "next", item->next);
-    json_string(out, "where", item->where);
-    json_string(out, "confidence", item->confidence);
+    json_addf(out, "'where':%s,'confidence':%s", item->where, item->confidence);
     add_saving(out, "about", item->about_ns);
     add_saving(out, "bound", item->bound_ns);
-    json_int(out, "order", item->order);
-    text_addf(out, "\"row\":%d,\"event\":%lld,\"from\":%lld,\"to\":%lld,\"impact\":", item->row, (long long)item->event,
-              (long long)view_time(advice->view, item->from_ns), (long long)view_time(advice->view, item->to_ns));
+    json_addf(out, "'order':%jd,'row':%d,'event':%jd,'from':%jd,'to':%jd,'impact':", item->order, item->row,
+              item->event, view_time(advice->view, item->from_ns), view_time(advice->view, item->to_ns));
     event_fields_add_int(out, item->impact_ns);
     text_add_char(out, '}');
     end_member(advice->items, first, rank_of(item));
@@ -129,11 +119,9 @@ void advice_add_rule(struct advice *advice, const struct advice_rule *rule)
     struct text *out = &advice->rules->text;
     size_t first = out->length;
 
-    text_addf(out, "{\"name\":\"%s\",\"title\":", rule->name);
-    json_add_text(out, rule->title, strlen(rule->title));
-    text_add(out, ",\"advice\":");
-    json_add_text(out, rule->words, strlen(rule->words));
-    text_addf(out, ",\"count\":%zu,\"impact\":", rule->count);
+    text_add_char(out, '{');
+    json_addf(out, "'name':%s,'title':%s,'advice':%s,'count':%zu,'impact':", rule->name, rule->title, rule->words,
+              rule->count);
     event_fields_add_int(out, rule->impact_ns);
     text_add_char(out, '}');
     end_member(advice->rules, first, rule->rank);

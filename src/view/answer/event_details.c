@@ -179,7 +179,7 @@ static void add_links(struct asking *asking, struct event_list *places, const ch
 {
     event_list_sort(places, asking->view);
     for (size_t i = 0; i < places->count && i < MOST_PLACES; i++) {
-        text_addf(&asking->links, "%s{\"kind\":\"%s\",\"label\":\"%s\",", asking->links.length ? "," : "", kind, label);
+        json_addf(&asking->links, "{'kind':%s,'label':%s", kind, label);
         view_add_event_members(asking->view, &asking->links, places->list[i].row, places->list[i].event);
         text_add_char(&asking->links, '}');
     }
@@ -378,12 +378,10 @@ static void add_around(struct asking *asking, struct text *out)
 {
     size_t first = asking->is_brief && asking->around.count ? asking->around.count - 1 : 0;
 
-    text_add(out, "],\"around\":[");
-    for (size_t i = first; i < asking->around.count; i++) {
-        text_add(out, i > first ? "," : "");
+    json_addf(out, "],'around':[");
+    for (size_t i = first; i < asking->around.count; i++)
         view_add_event(asking->view, out, asking->around.list[i].row, asking->around.list[i].event);
-    }
-    text_add(out, "],\"operator\":");
+    json_addf(out, "],'operator':");
     if (asking->torch_op.row == VIEW_NO_ROW)
         text_add(out, "null");
     else
@@ -394,17 +392,14 @@ static void add_collective(struct asking *asking, struct text *out)
 {
     const struct rank_instance *instance = &asking->instance;
 
-    text_add(out, ",\"collective\":");
-    if (!instance->rank_count) {
-        text_add(out, "null");
+    json_addf(out, instance->rank_count ? "'collective':{'ranks':%zu,'last':" : "'collective':null",
+              instance->rank_count);
+    if (!instance->rank_count)
         return;
-    }
-    text_addf(out, "{\"ranks\":%zu,\"last\":", instance->rank_count);
     if (instance->last.row == VIEW_NO_ROW)
         text_add(out, "null}");
     else {
-        text_addf(out, "{\"rank\":%lld,\"lateness\":%lld,", (long long)instance->last_rank,
-                  (long long)instance->lateness_ns);
+        json_addf(out, "{'rank':%jd,'lateness':%jd", instance->last_rank, instance->lateness_ns);
         view_add_event_members(asking->view, out, instance->last.row, instance->last.event);
         text_add(out, "}}");
     }
@@ -423,22 +418,19 @@ static int add_answer(struct asking *asking, struct text *out, struct error *err
 
     text_add_char(out, '{');
     view_add_event_members(view, out, asking->self.row, asking->self.event);
-    text_add(out, ",\"text\":");
-    json_add_text(out, name, length < LONGEST_NAME ? length : LONGEST_NAME);
-    text_add(out, ",\"table\":");
-    json_add_text(out, table, strlen(table));
-    text_addf(out, ",\"rowid\":%llu,\"fields\":[", *table ? (unsigned long long)table_row + 1 : 0);
+    json_addf(out, "'text':%.*s,'table':%s,'rowid':%jd,'fields':[",
+              (int)(length < LONGEST_NAME ? length : LONGEST_NAME), name, table, *table ? (int64_t)table_row + 1 : 0);
     if ((code = event_fields_add(view, out, table, table_row, err)) != 0)
         return code;
     add_around(asking, out);
-    text_add(out, ",\"python\":");
+    json_addf(out, "'python':");
     if ((code = event_frames_add_python(view, out, &wanted, &has_frames, err)) != 0)
         return code;
-    text_add(out, ",\"stack\":");
+    json_addf(out, "'stack':");
     if ((code = event_frames_add_stack(view, out, asking->call.row != VIEW_NO_ROW ? asking->call : asking->self,
                                        &has_frames, err)) != 0)
         return code;
-    text_add(out, ",\"unrecorded\":");
+    json_addf(out, "'unrecorded':");
     if (has_frames)
         text_add(out, "null");
     else

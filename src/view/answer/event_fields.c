@@ -22,7 +22,6 @@ struct writing {
     const struct report_table *table;
     const struct schema_table *known; /* NULL: a table that the schema does not have */
     uint64_t row;
-    int is_first;
 };
 
 void event_fields_add_int(struct text *out, int64_t value)
@@ -189,9 +188,8 @@ static void add_operator_fields(struct writing *writing, const char *text, size_
             const char *other = memmem(at, (size_t)(stop - at), parts[next].mark, strlen(parts[next].mark));
             stop = other ? other : stop;
         }
-        text_addf(writing->out, ",{\"name\":\"%s\",\"label\":\"\",\"value\":", parts[i].name);
-        json_add_text(writing->out, at, (size_t)(stop - at));
-        text_addf(writing->out, ",\"kind\":\"%s\"}", kind_names[parts[i].kind]);
+        json_addf(writing->out, "{'name':%s,'label':'','value':%.*s,'kind':%s}", parts[i].name, (int)(stop - at), at,
+                  kind_names[parts[i].kind]);
     }
 }
 
@@ -208,17 +206,14 @@ static int write_fields(void *context, int worker, const struct report_block *bl
             continue;
         const char *note = note_of(writing->known, column->name);
         enum field_kind kind = kind_of(column, note);
-        text_add(writing->out, writing->is_first ? "{\"name\":" : ",{\"name\":");
-        writing->is_first = 0;
-        json_add_text(writing->out, column->name, strlen(column->name));
-        text_add(writing->out, ",\"label\":");
+        json_addf(writing->out, "{'name':%s,'label':", column->name);
         if (kind == FIELD_INT || kind == FIELD_ID)
             add_label(writing, column->name, note, block->values[i][row]);
         else
             text_add(writing->out, "\"\"");
-        text_add(writing->out, ",\"value\":");
+        json_addf(writing->out, "'value':");
         add_value(writing, kind, block, i, row);
-        text_addf(writing->out, ",\"kind\":\"%s\"}", kind_names[kind]);
+        json_addf(writing->out, "'kind':%s}", kind_names[kind]);
         if (kind == FIELD_TEXT && strcmp(writing->table->name, "NVTX_EVENTS") == 0) {
             size_t length;
             const char *text = report_string(writing->view->report, block->values[i][row], &length);
@@ -232,7 +227,7 @@ int event_fields_add(struct view *view, struct text *out, const char *name, uint
 {
     const struct report_table *table = report_table(view->report, name);
     int id = schema_find(name);
-    struct writing writing = { view, out, table, id < 0 ? NULL : &schema_tables[id], table_row, 1 };
+    struct writing writing = { view, out, table, id < 0 ? NULL : &schema_tables[id], table_row };
 
     if (!table || table_row >= table->rows)
         return 0;

@@ -20,29 +20,22 @@ enum {
     NEAREST_SAMPLE_NS = 20 * 1000000 /* a sample further away tells nothing about an event */
 };
 
-void event_frame_add(struct text *out, const struct event_frame *frame, int is_first)
+void event_frame_add(struct text *out, const struct event_frame *frame)
 {
-    text_add(out, is_first ? "{\"name\":" : ",{\"name\":");
-    json_add_text(out, frame->name, frame->name_length);
-    if (frame->module_length) {
-        text_add(out, ",\"module\":");
-        json_add_text(out, frame->module, frame->module_length);
-    }
-    if (frame->file_length) {
-        text_add(out, ",\"file\":");
-        json_add_text(out, frame->file, frame->file_length);
-    }
+    json_addf(out, "{'name':%.*s", (int)frame->name_length, frame->name);
+    if (frame->module_length)
+        json_addf(out, "'module':%.*s", (int)frame->module_length, frame->module);
+    if (frame->file_length)
+        json_addf(out, "'file':%.*s", (int)frame->file_length, frame->file);
     if (frame->line > 0)
-        text_addf(out, ",\"line\":%lld", (long long)frame->line);
+        json_addf(out, "'line':%jd", frame->line);
     size_t length;
     const struct frame_origin origin = { frame->kind, frame->file, frame->module, frame->file_length,
                                          frame->module_length };
     const char *library = frame_library(&origin, &length);
-    if (library) {
-        text_add(out, ",\"library\":");
-        json_add_text(out, library, length);
-    }
-    text_addf(out, ",\"kind\":\"%s\"}", frame->kind);
+    if (library)
+        json_addf(out, "'library':%.*s", (int)length, library);
+    json_addf(out, "'kind':%s}", frame->kind);
 }
 
 /* ---- stacks by id ---------------------------------------------------------------------------------------------- */
@@ -114,7 +107,7 @@ static void add_chain(struct view *view, struct text *out, const struct chain *c
             frame.name = frame.module_length ? frame.module : "?";
             frame.name_length = frame.module_length ? frame.module_length : 1;
         }
-        event_frame_add(out, &frame, i == 0);
+        event_frame_add(out, &frame);
     }
 }
 
@@ -174,7 +167,7 @@ free_frames:
 /* ---- lines in texts -------------------------------------------------------------------------------------------- */
 
 /* "train.py(12): main", as PyTorch writes it; any other text is a name. */
-static void add_torch_frame(struct text *out, const char *bytes, size_t length, int is_first)
+static void add_torch_frame(struct text *out, const char *bytes, size_t length)
 {
     struct event_frame frame = { .name = bytes, .name_length = length, .kind = "python" };
     const char *behind = memmem(bytes, length, "): ", 3), *digits = behind;
@@ -188,7 +181,7 @@ static void add_torch_frame(struct text *out, const char *bytes, size_t length, 
         frame.name = behind + 3;
         frame.name_length = (size_t)(bytes + length - frame.name);
     }
-    event_frame_add(out, &frame, is_first);
+    event_frame_add(out, &frame);
 }
 
 static int add_torch_stack(struct view *view, struct text *out, int64_t stack)
@@ -199,7 +192,7 @@ static int add_torch_stack(struct view *view, struct text *out, int64_t stack)
     for (; at < end && count < MOST_FRAMES; count++) {
         const char *stop = memchr(at, ';', (size_t)(end - at));
         stop = stop ? stop : end;
-        add_torch_frame(out, at, (size_t)(stop - at), count == 0);
+        add_torch_frame(out, at, (size_t)(stop - at));
         at = stop + 1;
     }
     return count > 0;
@@ -232,7 +225,7 @@ static int add_marker(struct view *view, struct text *out, struct view_place pla
         frame.file = starts[i];
         frame.file_length = colon ? (size_t)(colon - starts[i]) : frame.name_length;
         frame.line = colon ? strtol(colon + 1, NULL, 10) : 0;
-        event_frame_add(out, &frame, i == count - 1);
+        event_frame_add(out, &frame);
     }
     return count > 0;
 }
@@ -312,7 +305,8 @@ static int look_at_functions(struct lines *lines, const struct event_frames_want
         if (lines->view->rows[place.row].type != ROW_PYTHON)
             continue;
         const char *name = view_name(lines->view, place_name(lines->view, place), &length);
-        add_torch_frame(&lines->frames, name, length, count++ == 0);
+        add_torch_frame(&lines->frames, name, length);
+        count++;
     }
     if (count) {
         lines->found = 1;
@@ -435,9 +429,8 @@ int event_frames_add_python(struct view *view, struct text *out, const struct ev
         goto free_lines;
     *found |= lines.found;
     if (lines.found) {
-        text_addf(out, "{\"frames\":[%s],\"from\":", text_string(&lines.frames));
-        json_add_text(out, text_string(&lines.from), lines.from.length);
-        text_add_char(out, '}');
+        text_addf(out, "{\"frames\":[%s]", text_string(&lines.frames));
+        json_addf(out, "'from':%.*s}", (int)lines.from.length, text_string(&lines.from));
     } else
         text_add(out, "null");
 free_lines:

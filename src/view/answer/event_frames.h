@@ -12,7 +12,7 @@ struct event_frame {
     const char *kind; /* static */
 };
 /* Adds a frame to a list, with a comma before it unless it is the first. */
-void event_frame_add(struct text *out, const struct event_frame *frame, int is_first);
+void event_frame_add(struct text *out, const struct event_frame *frame);
 /* A string of the report's pool; "" for an id below 0. */
 const char *event_frame_string(struct view *view, int64_t id, size_t *length);
 

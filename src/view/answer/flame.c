@@ -6,6 +6,7 @@
 #include "analyze/model/stacks/stacks_tree.h"
 #include "answer_cache.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "event_frames.h"
 #include "flame_events.h"
 #include "row_answers.h"
@@ -31,7 +32,8 @@ static void add_frame(struct flame *flame, struct view *view, const struct stack
                                     is_python && key[FRAME_SOURCE] == FRAME_NO_NAME ? key[FRAME_MODULE]
                                                                                     : key[FRAME_SOURCE],
                                     &frame.file_length);
-    event_frame_add(&flame->frames, &frame, flame->frame_count++ == 0);
+    event_frame_add(&flame->frames, &frame);
+    flame->frame_count++;
 }
 
 /* Parents come before their children, so a node whose parent was left out is left out too. `numbers` has the number of
@@ -182,11 +184,11 @@ int view_flame(struct view *view, const struct arguments *arguments, struct text
 
     if ((code = make(&flame, view, arguments, source, err)) != 0)
         goto free_flame;
-    text_addf(out, "{\"unit\":\"%s\",\"frames\":[", strcmp(source, "events") == 0 ? "ns" : "samples");
+    json_addf(out, "{'unit':%s,'frames':[", strcmp(source, "events") == 0 ? "ns" : "samples");
     text_add_bytes(out, text_string(&flame.frames), flame.frames.length);
-    text_add(out, "],\"nodes\":[");
+    json_addf(out, "],'nodes':[");
     text_add_bytes(out, text_string(&flame.nodes), flame.nodes.length);
-    text_addf(out, "],\"samples\":%lld}", (long long)flame.samples);
+    json_addf(out, "],'samples':%jd}", flame.samples);
     if (text_failed(&flame.frames) || text_failed(&flame.nodes))
         code = error_short_memory(err, "for the flame graph");
 free_flame:

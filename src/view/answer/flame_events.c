@@ -6,6 +6,7 @@
 
 #include "analyze/engine/keys.h"
 #include "base/array.h"
+#include "base/json_write.h"
 #include "view/load/event_search.h"
 
 enum { PARENT, NAME, PARTS, ROOT = 0, MOST_OPEN = 4096 };
@@ -110,9 +111,10 @@ static int add_nodes(struct flame *flame, const struct summing *summing, const c
             goto free_names;
         }
         if (node != ROOT && frame == before) {
-            text_add(&flame->frames, flame->frame_count++ ? ",{\"name\":" : "{\"name\":");
+            json_addf(&flame->frames, "{'name':");
+            flame->frame_count++;
             view_add_name(summing->view, &flame->frames, (uint32_t)key[NAME]);
-            text_addf(&flame->frames, ",\"kind\":\"%s\"}", kind);
+            json_addf(&flame->frames, "'kind':%s}", kind);
         }
         flame_add_node(flame, key[PARENT], node == ROOT ? -1 : (int64_t)frame,
                        figure->self_ns < 0 ? 0 : figure->self_ns, figure->total_ns);

@@ -6,8 +6,8 @@
 #include "analyze/engine/event_columns.h"
 #include "analyze/registry.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "base/number.h"
-#include "json_parts.h"
 #include "row_answers.h"
 
 enum { USUAL_CELLS = 128, MOST_CELLS = 256 };
@@ -93,28 +93,22 @@ static void fill(struct square *square, const struct table *table, const struct 
 
 static void add_sent(struct text *out, const char *name, const struct sent *sent)
 {
-    text_addf(out, "\"%s\":{\"messages\":%lld,\"bytes\":%lld,\"pairs\":%lld},", name, (long long)sent->messages,
-              (long long)sent->bytes, (long long)sent->pairs);
+    json_addf(out, "%s:{'messages':%jd,'bytes':%jd,'pairs':%jd}", name, sent->messages, sent->bytes, sent->pairs);
 }
 
 static void add_square(struct text *out, const struct square *square, int64_t ranks)
 {
-    text_add_char(out, '{');
-    json_int(out, "ranks", ranks);
-    json_int(out, "row", square->row);
-    json_int(out, "column", square->column);
-    json_int(out, "side", square->side);
-    json_int(out, "group", square->group);
+    json_addf(out, "{'ranks':%jd,'row':%jd,'column':%jd,'side':%jd,'group':%jd", ranks, square->row, square->column,
+              square->side, square->group);
     add_sent(out, "all", &square->all);
     add_sent(out, "unknown", &square->unknown);
-    text_add(out, "\"cells\":[");
+    json_addf(out, "'cells':[");
     for (int64_t i = 0; i < square->cells * square->cells; i++) {
         const struct sent *sent = &square->sent[i];
         if (sent->pairs)
-            text_addf(out, "[%lld,%lld,%lld,%lld],", (long long)(i / square->cells), (long long)(i % square->cells),
-                      (long long)sent->messages, (long long)sent->bytes);
+            json_addf(out, "[%jd,%jd,%jd,%jd]", i / square->cells, i % square->cells, sent->messages, sent->bytes);
     }
-    json_end(out, "]}");
+    text_add(out, "]}");
 }
 
 int view_matrix(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)

@@ -1,6 +1,7 @@
 /* The requests find and next: count the events whose name matches, and go from one to the next. */
 #include "answer_cache.h"
 #include "answers.h"
+#include "base/json_write.h"
 #include "row_answers.h"
 #include "view/load/event_search.h"
 
@@ -65,8 +66,7 @@ static void add_names(struct finding *finding, const struct name_search *search)
                 finding->is_cut = 1;
                 return;
             }
-            text_addf(&finding->names, "%s%lu", finding->names.length ? "," : "",
-                      (unsigned long)(id | (is_own ? VIEW_OWN_NAME : 0)));
+            json_addf(&finding->names, "%zu", id | (is_own ? VIEW_OWN_NAME : 0));
         }
 }
 
@@ -79,8 +79,7 @@ static int find_in_rows(struct finding *finding, struct view *view, int first, i
         if ((code = count_matches(view, row, 0, &count, err)) != 0)
             return code;
         if (count > 0)
-            text_addf(&finding->rows, "%s{\"row\":%d,\"count\":%lld}", finding->rows.length ? "," : "", row,
-                      (long long)count);
+            json_addf(&finding->rows, "{'row':%d,'count':%jd}", row, count);
         finding->total += count;
     }
     return 0;

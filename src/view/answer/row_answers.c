@@ -4,7 +4,7 @@
 #include "analyze/engine/event_columns.h"
 #include "answer_cache.h"
 #include "answers.h"
-#include "json_parts.h"
+#include "base/json_write.h"
 #include "view/group/group_tile.h"
 #include "view/load/event_search.h"
 
@@ -47,62 +47,49 @@ static const char *const kind_names[ROW_KINDS] = { "group", "slices", "ticks", "
 
 static void add_works(struct text *out, unsigned works)
 {
-    text_add(out, "\"kinds\":[");
+    json_addf(out, "'kinds':[");
     for (int work = 0; work < WORK_KINDS; work++)
         if (works >> work & 1)
-            text_addf(out, "%d,", work);
-    json_end(out, "],");
+            json_addf(out, "%d", work);
+    text_add_char(out, ']');
 }
 
 static void add_row(const struct view *view, struct text *out, size_t i)
 {
     const struct view_row *row = &view->rows[i];
 
-    text_add_char(out, '{');
-    json_int(out, "id", (int64_t)i);
-    json_int(out, "parent", row->parent);
-    json_string(out, "kind", kind_names[row->kind]);
-    json_string(out, "type", row_types[row->type].name);
-    json_string(out, "label", row->label);
-    json_string(out, "detail", row->detail);
-    json_int(out, "lanes", row->kind == KIND_COUNTER ? 1 : row->events.lane_count);
+    json_addf(out, "{'id':%zu,'parent':%d,'kind':%s,'type':%s,'label':%s,'detail':%s,'lanes':%u", i, row->parent,
+              kind_names[row->kind], row_types[row->type].name, row->label, row->detail,
+              row->kind == KIND_COUNTER ? 1 : row->events.lane_count);
     add_works(out, row->works);
-    json_int(out, "events", row->kind == KIND_COUNTER ? row->points.count : row->events.count);
-    if (row->from_ns <= row->to_ns) {
-        json_int(out, "from", view_time(view, row->from_ns));
-        json_int(out, "to", view_time(view, row->to_ns));
-    }
+    json_addf(out, "'events':%jd", (int64_t)(row->kind == KIND_COUNTER ? row->points.count : row->events.count));
+    if (row->from_ns <= row->to_ns)
+        json_addf(out, "'from':%jd,'to':%jd", view_time(view, row->from_ns), view_time(view, row->to_ns));
     int is_map = view->is_map && row->kind == KIND_GROUP; /* it is a strip while it is folded */
-    json_string(out, "unit", is_map ? "%" : row->unit);
-    text_addf(out, "\"open\":%s,", row->is_open ? "true" : "false");
+    json_addf(out, "'unit':%s,'open':%i", is_map ? "%" : row->unit, row->is_open);
     if (is_map)
-        text_add(out, "\"min\":0,\"max\":100,");
-    if (row->kind == KIND_COUNTER) {
-        text_add(out, "\"min\":");
-        json_add_real(out, row->points.min);
-        text_add(out, ",\"max\":");
-        json_add_real(out, row->points.max);
-        text_add_char(out, ',');
-    }
+        json_addf(out, "'min':0,'max':100");
+    if (row->kind == KIND_COUNTER)
+        json_addf(out, "'min':%g,'max':%g", row->points.min, row->points.max);
     if (row->rank >= 0)
-        json_int(out, "rank", row->rank);
+        json_addf(out, "'rank':%jd", row->rank);
     if (row->process >= 0)
-        json_int(out, "pid", global_pid_number(row->process));
+        json_addf(out, "'pid':%jd", global_pid_number(row->process));
     if (row->thread >= 0)
-        json_int(out, "tid", global_tid_number(row->thread));
+        json_addf(out, "'tid':%jd", global_tid_number(row->thread));
     if (row->device >= 0)
-        json_int(out, "device", row->device);
+        json_addf(out, "'device':%jd", row->device);
     if (row->stream >= 0)
-        json_int(out, "stream", row->stream);
-    json_end(out, "},");
+        json_addf(out, "'stream':%jd", row->stream);
+    text_add_char(out, '}');
 }
 
 int view_rows(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
 {
-    text_add(out, "{\"rows\":[");
+    json_addf(out, "{'rows':[");
     for (size_t i = 0; i < view->row_count; i++)
         add_row(view, out, i);
-    json_end(out, "]}");
+    text_add(out, "]}");
     return 0;
 }
 
@@ -129,14 +116,14 @@ int view_names(struct view *view, const struct arguments *arguments, struct text
 
     if (!list)
         return error_set(err, ERR_BAD_ARGUMENT, "names: the argument ids is missing");
-    text_add(out, "{\"names\":[");
+    json_addf(out, "{'names':[");
     while ((found = argument_list_next(&list, 0, UINT32_MAX, &id, err)) == 1) {
         if (count++ == MOST_NAMES)
             return error_set(err, ERR_BAD_ARGUMENT, "at most %d names per request", MOST_NAMES);
+        text_add(out, count > 1 ? "," : "");
         view_add_name(view, out, (uint32_t)id);
-        text_add_char(out, ',');
     }
-    json_end(out, "]}");
+    text_add(out, "]}");
     return found;
 }
 

@@ -98,9 +98,7 @@ static int take_columns(void *context, const struct query_column *columns, size_
     for (size_t i = 0; i < count; i++) {
         result->kinds[i] = KIND_UNKNOWN;
         result->whole[i] = (unsigned char)kind_of(&columns[i]);
-        const char *name = columns[i].name ? columns[i].name : "";
-        text_add(&result->columns, i ? "," : "");
-        json_add_text(&result->columns, name, strlen(name));
+        json_addf(&result->columns, "%s", columns[i].name ? columns[i].name : "");
     }
     return 0;
 }
@@ -150,22 +148,16 @@ static int take_end(void *context, struct error *err)
 
 static void add_result(struct text *out, const struct result *result)
 {
-    text_add(out, "{\"columns\":[");
+    json_addf(out, "{'columns':[");
     text_add_bytes(out, text_string(&result->columns), result->columns.length);
-    text_add(out, "],\"kinds\":[");
+    json_addf(out, "],'kinds':[");
     for (size_t i = 0; i < result->column_count; i++)
-        text_addf(out, "%s\"%s\"", i ? "," : "", kind_names[result->kinds[i]]);
-    text_add(out, "],\"rows\":[");
+        json_addf(out, "%s", kind_names[result->kinds[i]]);
+    json_addf(out, "],'rows':[");
     text_add_bytes(out, text_string(&result->rows), result->rows.length);
-    text_addf(out, "],\"cut\":%s,\"part\":", result->is_cut ? "true" : "false");
-    if (!result->part.table) {
-        text_add(out, "null}");
-        return;
-    }
-    text_add(out, "{\"table\":");
-    json_add_text(out, result->part.table, strlen(result->part.table));
-    text_addf(out, ",\"rows\":%llu,\"of\":%llu}}", (unsigned long long)result->part.rows,
-              (unsigned long long)result->part.of);
+    json_addf(out, "],'cut':%i", result->is_cut);
+    json_addf(out, result->part.table ? "'part':{'table':%s,'rows':%ju,'of':%ju}}" : "'part':null}", result->part.table,
+              result->part.rows, result->part.of);
 }
 
 static int run_statement(struct result *result, const struct arguments *arguments, struct error *err)

@@ -52,16 +52,11 @@ void view_add_table_members(struct view *view, struct text *out, const struct an
     size_t column_count = table_column_count(table), rows = table_row_count(table);
     int name = name_column(table);
 
-    text_addf(out, "\"report\":\"%s\",\"title\":", analysis->name);
-    json_add_text(out, analysis->title, strlen(analysis->title));
-    text_add(out, ",\"columns\":[");
-    for (size_t c = 0; c < column_count; c++) {
-        text_addf(out, "%s{\"name\":", c ? "," : "");
-        json_add_text(out, columns[c].name, strlen(columns[c].name));
-        text_addf(out, ",\"kind\":\"%s\",\"unit\":\"%s\",\"decimals\":%d}", kind_names[columns[c].kind],
+    json_addf(out, "'report':%s,'title':%s,'columns':[", analysis->name, analysis->title);
+    for (size_t c = 0; c < column_count; c++)
+        json_addf(out, "{'name':%s,'kind':%s,'unit':%s,'decimals':%d}", columns[c].name, kind_names[columns[c].kind],
                   unit_names[columns[c].unit], columns[c].decimals);
-    }
-    text_add(out, "],\"rows\":[");
+    json_addf(out, "],'rows':[");
     for (size_t r = 0; r < rows && r < limit; r++) {
         const struct table_cell *cells = table_row(table, r);
         text_add(out, r ? ",[" : "[");
@@ -71,11 +66,8 @@ void view_add_table_members(struct view *view, struct text *out, const struct an
         }
         text_add_char(out, ']');
     }
-    text_addf(out, "],\"total\":%zu,\"name_column\":", table_total(table));
-    if (name < 0)
-        text_add(out, "null");
-    else
-        text_addf(out, "%d", name);
+    json_addf(out, name < 0 ? "],'total':%zu,'name_column':null" : "],'total':%zu,'name_column':%d", table_total(table),
+              name);
 }
 
 /* Rows have the id of the GPU, tables have the device number within the process: where each process sees one GPU only,

@@ -2,8 +2,7 @@
  * threshold of 80 µs by default, which most launches do not reach, so the options set it to 0. */
 #include "unrecorded.h"
 
-#include "base/text.h"
-#include "json_parts.h"
+#include "base/json_write.h"
 
 enum lack { LACKS_NOTHING, LACKS_CUDA, LACKS_OS, LACKS_OPERATORS, LACKS_SAMPLES, LACKS_PYTHON };
 
@@ -61,8 +60,5 @@ void unrecorded_add(struct view *view, struct text *out, int row, int64_t proces
         text_add(out, "null");
         return;
     }
-    text_add_char(out, '{');
-    json_string(out, "data", lacks[lack].data);
-    json_string(out, "option", option);
-    json_end(out, "}");
+    json_addf(out, "{'data':%s,'option':%s}", lacks[lack].data, option);
 }

@@ -41,12 +41,6 @@ free_around:
     return code;
 }
 
-static void add_string(struct text *out, const char *member, const char *text)
-{
-    text_addf(out, ",\"%s\":", member);
-    json_add_text(out, text, strlen(text));
-}
-
 static int add_part(struct text *out, struct view *view, const struct idle_causes *causes, const struct idle_part *part,
                     struct gap_chain *chain, struct error *err)
 {
@@ -57,10 +51,8 @@ static int add_part(struct text *out, struct view *view, const struct idle_cause
         return code;
     if (is_wait[part->cause] && chain->wait.row == VIEW_NO_ROW)
         chain->wait = at;
-    text_addf(out, "{\"cause\":\"%s\",\"state\":%d,\"time\":%lld", gap_cause_names[part->cause],
-              STATE_FIRST_CAUSE + (int)part->cause, (long long)part->total_ns);
-    add_string(out, "line", idle_causes_line(causes, part));
-    text_add(out, ",\"at\":");
+    json_addf(out, "{'cause':%s,'state':%d,'time':%jd,'line':%s,'at':", gap_cause_names[part->cause],
+              STATE_FIRST_CAUSE + (int)part->cause, part->total_ns, idle_causes_line(causes, part));
     if (at.row == VIEW_NO_ROW)
         text_add(out, "null");
     else
@@ -73,7 +65,7 @@ static void add_link(struct text *out, struct view *view, const char *kind, stru
 {
     if (place.row == VIEW_NO_ROW)
         return;
-    text_addf(out, "%s{\"kind\":\"%s\",\"event\":", out->bytes[out->length - 1] == '[' ? "" : ",", kind);
+    json_addf(out, "{'kind':%s,'event':", kind);
     view_add_event(view, out, place.row, place.event);
     text_add_char(out, '}');
 }
@@ -86,18 +78,13 @@ static int is_same(struct view_place a, struct view_place b)
 /* gap ← work ← launch ← operator ← line ← wait */
 static void add_chain(struct text *out, struct view *view, const struct gap_chain *chain, const char *line)
 {
-    text_add(out, "\"chain\":[");
-    if (text_failed(out))
-        return;
+    json_addf(out, "'chain':[");
     add_link(out, view, "work", chain->work);
     add_link(out, view, "launch", chain->call);
     add_link(out, view, "operator", chain->operator);
-    if (*line && !text_failed(out)) {
-        text_addf(out, "%s{\"kind\":\"line\",\"text\":", out->bytes[out->length - 1] == '[' ? "" : ",");
-        json_add_text(out, line, strlen(line));
-        text_add_char(out, '}');
-    }
-    if (!is_same(chain->wait, chain->call) && !is_same(chain->wait, chain->operator) && !text_failed(out))
+    if (*line)
+        json_addf(out, "{'kind':'line','text':%s}", line);
+    if (!is_same(chain->wait, chain->call) && !is_same(chain->wait, chain->operator))
         add_link(out, view, "wait", chain->wait);
     text_add_char(out, ']');
 }
@@ -112,14 +99,13 @@ int gap_details_add(struct text *out, struct view *view, const struct idle_cause
 
     chain->wait = VIEW_NO_PLACE;
     shown = count < MOST_PARTS ? count : MOST_PARTS;
-    text_add(out, "{\"causes\":[");
+    json_addf(out, "{'causes':[");
     for (size_t i = 0; i < shown; i++) {
-        text_add(out, i ? "," : "");
         if ((code = add_part(out, view, causes, &parts[i], chain, err)) != 0)
             return code;
         line = *line ? line : idle_causes_line(causes, &parts[i]);
     }
-    text_addf(out, "],\"more\":%zu,", count - shown);
+    json_addf(out, "],'more':%zu", count - shown);
     add_chain(out, view, chain, line);
     text_add_char(out, '}');
     return 0;

@@ -296,15 +296,14 @@ void idle_causes_add(const struct idle_causes *causes, const struct view *view, 
 {
     struct cause_total totals[GAP_CAUSES];
 
-    text_add(out, "{\"rows\":[");
+    json_addf(out, "{'rows':[");
     for (size_t r = 0; r < causes->row_count; r++) {
         const struct idle_row *row = &causes->rows[r];
         sum_row(causes, row, view->rows[row->row].events.count, totals);
-        text_addf(out, "%s{\"row\":%d,\"causes\":[", r ? "," : "", row->row);
+        json_addf(out, "{'row':%d,'causes':[", row->row);
         for (int i = 0; i < GAP_CAUSES && totals[i].gaps; i++)
-            text_addf(out, "%s{\"cause\":\"%s\",\"state\":%d,\"time\":%lld,\"gaps\":%zu}", i ? "," : "",
-                      gap_cause_names[totals[i].cause], STATE_FIRST_CAUSE + totals[i].cause,
-                      (long long)totals[i].total_ns, totals[i].gaps);
+            json_addf(out, "{'cause':%s,'state':%d,'time':%jd,'gaps':%zu}", gap_cause_names[totals[i].cause],
+                      STATE_FIRST_CAUSE + totals[i].cause, totals[i].total_ns, totals[i].gaps);
         text_add(out, "]}");
     }
     text_add(out, "]}");

@@ -1,4 +1,5 @@
 /* The request events: a page of a list of events, in any order. */
+#include "base/json_write.h"
 #include "event_pages.h"
 #include "view/answer/answers.h"
 #include "view/answer/row_answers.h"
@@ -28,33 +29,25 @@ static int add_bins(struct event_filter *filter, size_t count, struct text *out,
     const struct view *view = filter->view;
     int64_t length = view->end_ns > view->begin_ns ? view->end_ns - view->begin_ns : 1;
     struct bins bins = { view, (double)count / (double)length, count, { 0 } };
-    const char *comma = "";
     int code = event_filter_each(filter, use_bin, &bins, err);
 
     if (code != 0)
         return code;
-    text_add(out, ",\"bins\":[");
+    json_addf(out, "'bins':[");
     for (size_t i = 0; i < count; i++)
-        if (bins.used[i]) {
-            text_addf(out, "%s%zu", comma, i);
-            comma = ",";
-        }
+        if (bins.used[i])
+            json_addf(out, "%zu", i);
     text_add_char(out, ']');
     return 0;
 }
 
 static void add_page(const struct event_page *page, struct view *view, struct text *out)
 {
-    text_addf(out, "{\"total\":%llu,\"position\":", (unsigned long long)page->total);
-    if (page->position < 0)
-        text_add(out, "null");
-    else
-        text_addf(out, "%lld", (long long)page->position);
-    text_add(out, ",\"events\":[");
-    for (size_t i = 0; i < page->count; i++) {
-        text_add(out, i ? "," : "");
+    json_addf(out, page->position < 0 ? "{'total':%ju,'position':null" : "{'total':%ju,'position':%jd", page->total,
+              page->position);
+    json_addf(out, "'events':[");
+    for (size_t i = 0; i < page->count; i++)
         view_add_event(view, out, (int)page->list[i].row, page->list[i].event);
-    }
     text_add_char(out, ']');
 }
 

@@ -5,6 +5,7 @@
 #include "analyze/engine/keys.h"
 #include "base/array.h"
 #include "base/cancel.h"
+#include "base/json_write.h"
 #include "event_filter.h"
 #include "view/answer/answers.h"
 
@@ -174,34 +175,31 @@ static int by_total(const void *a, const void *b)
 
 static void add_sum(struct text *out, const struct sum *sum)
 {
-    text_addf(out, "\"count\":%llu,\"total\":%lld", (unsigned long long)sum->count, (long long)sum->total_ns);
+    json_addf(out, "'count':%ju,'total':%jd", sum->count, sum->total_ns);
 }
 
 static void add_answer(struct selection *selection, size_t most_names, struct text *out)
 {
     struct view *view = selection->filter.view;
     size_t names = selection->names.count, shown = names < most_names ? names : most_names;
-    const char *comma = "";
 
-    text_add_char(out, '{');
+    json_addf(out, "{");
     add_sum(out, &selection->all);
-    text_addf(out, ",\"busy\":%lld,\"rows\":[", (long long)selection->busy_ns);
+    json_addf(out, "'busy':%jd,'rows':[", selection->busy_ns);
     for (size_t i = 0; i < view->row_count; i++) {
         if (!selection->by_row[i].count)
             continue;
-        text_addf(out, "%s{\"row\":%zu,", comma, i);
+        json_addf(out, "{'row':%zu", i);
         add_sum(out, &selection->by_row[i]);
         text_add_char(out, '}');
-        comma = ",";
     }
     if (names)
         qsort(selection->by_name, names, sizeof *selection->by_name, by_total);
-    text_addf(out, "],\"different\":%zu,\"names\":[", names);
+    json_addf(out, "],'different':%zu,'names':[", names);
     for (size_t i = 0; i < shown; i++) {
         uint32_t name = (uint32_t)*keys_get(&selection->names, selection->by_name[i].key);
-        text_addf(out, "%s{\"id\":%u,\"name\":", i ? "," : "", name);
+        json_addf(out, "{'id':%u,'name':", name);
         view_add_name(view, out, name);
-        text_add_char(out, ',');
         add_sum(out, &selection->by_name[i]);
         text_add_char(out, '}');
     }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_write.h"
 #include "event_pages.h"
 #include "view/answer/answers.h"
 
@@ -74,15 +75,13 @@ static int find_median(struct event_filter *filter, uint64_t count, int64_t *med
 static void add_answer(const struct siblings *siblings, const struct event_page *place, uint32_t name, int64_t median,
                        struct text *out)
 {
-    text_addf(out,
-              "{\"name\":%u,\"count\":%llu,\"position\":%lld,\"shorter\":%llu,\"equal\":%llu,\"min\":%lld,"
-              "\"median\":%lld,\"max\":%lld,\"total\":%.0f,\"bars\":[",
-              name, (unsigned long long)siblings->count, (long long)place->position,
-              (unsigned long long)siblings->shorter, (unsigned long long)siblings->equal, (long long)siblings->least_ns,
-              (long long)median, (long long)siblings->most_ns, siblings->total_ns);
+    json_addf(out, "{'name':%u,'count':%ju,'position':%jd,'shorter':%ju,'equal':%ju,'min':%jd,'median':%jd,'max':%jd",
+              name, siblings->count, place->position, siblings->shorter, siblings->equal, siblings->least_ns, median,
+              siblings->most_ns);
+    text_addf(out, ",\"total\":%.0f,\"bars\":[", siblings->total_ns);
     for (int i = 0; i < siblings->bars; i++)
-        text_addf(out, "%s{\"from\":%lld,\"to\":%lld,\"count\":%llu}", i ? "," : "", (long long)siblings->edges[i],
-                  (long long)siblings->edges[i + 1] - 1, (unsigned long long)siblings->counts[i]);
+        json_addf(out, "{'from':%jd,'to':%jd,'count':%ju}", siblings->edges[i], siblings->edges[i + 1] - 1,
+                  siblings->counts[i]);
     text_add(out, "]}");
 }
 

@@ -4,9 +4,9 @@
 #include "analyze/engine/table_diff.h"
 #include "analyze/registry.h"
 #include "analyze/reports/run_sum.h"
+#include "base/json_write.h"
 #include "base/path.h"
 #include "view/answer/answers.h"
-#include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
 
 enum { USUAL_ROWS = 1000, MOST_ROWS = 100000, MOST_REPORTS = 64, RUNS = 2 };
@@ -70,13 +70,9 @@ static void add_reports(struct view *view, struct text *out)
     const struct analysis *list[MOST_REPORTS] = { &analysis_run_sum };
     size_t count = 1 + analysis_defaults_for_people(view->report, list + 1, MOST_REPORTS - 1, NULL);
 
-    text_add(out, ",\"reports\":[");
-    for (size_t i = 0; i < count; i++) {
-        text_addf(out, "%s{", i ? "," : "");
-        json_string(out, "name", list[i]->name);
-        json_string(out, "title", list[i]->title);
-        json_end(out, "}");
-    }
+    json_addf(out, "'reports':[");
+    for (size_t i = 0; i < count; i++)
+        json_addf(out, "{'name':%s,'title':%s}", list[i]->name, list[i]->title);
     text_add_char(out, ']');
 }
 
@@ -99,10 +95,7 @@ int view_diff(struct view *view, const struct arguments *arguments, struct text 
     if ((code = compare(analysis, reports, column, (int)with_all, &diff, err)) == 0) {
         text_add_char(out, '{');
         view_add_table_members(view, out, analysis, diff.table, (size_t)limit);
-        text_add_char(out, ',');
-        json_string(out, "compared", diff.column);
-        json_int(out, "unchanged", (int64_t)diff.unchanged);
-        json_end(out, "");
+        json_addf(out, "'compared':%s,'unchanged':%zu", diff.column, diff.unchanged);
         add_reports(view, out);
         text_add_char(out, '}');
     }

@@ -5,9 +5,9 @@
 
 #include "base/array.h"
 #include "base/cancel.h"
+#include "base/json_write.h"
 #include "step_strips.h"
 #include "view/answer/answers.h"
-#include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
 #include "view/load/event_search.h"
 
@@ -310,19 +310,15 @@ static int add_item(struct text *out, const struct item *item, struct strip *str
         return error_set(err, ERR_CANCELLED, "the request was cancelled");
     if (strip_fill(strip, item->view, item->row, item->event) != 0)
         return error_no_memory(err);
-    text_add_char(out, '{');
-    json_int(out, "run", item->run);
+    json_addf(out, "{'run':%d", item->run);
     if (rank >= 0)
-        json_int(out, "rank", rank);
+        json_addf(out, "'rank':%jd", rank);
     view_add_event_members(item->view, out, item->row, item->event);
-    text_add_char(out, ',');
-    json_int(out, "compute", strip->ns[STRIP_COMPUTE]);
-    json_int(out, "communication", strip->ns[STRIP_COMMUNICATION]);
-    json_int(out, "copies", strip->ns[STRIP_COPIES]);
-    json_int(out, "idle", length - strip->ns[STRIP_COMPUTE] - strip->ns[STRIP_COMMUNICATION] - strip->ns[STRIP_COPIES]);
-    text_add(out, "\"bins\":[");
+    json_addf(out, "'compute':%jd,'communication':%jd,'copies':%jd,'idle':%jd,'bins':[", strip->ns[STRIP_COMPUTE],
+              strip->ns[STRIP_COMMUNICATION], strip->ns[STRIP_COPIES],
+              length - strip->ns[STRIP_COMPUTE] - strip->ns[STRIP_COMMUNICATION] - strip->ns[STRIP_COPIES]);
     for (size_t b = 0; b < strip->bin_count * STRIP_PARTS; b++)
-        text_addf(out, b ? ",%lld" : "%lld", (long long)strip->bins[b]);
+        json_addf(out, "%jd", strip->bins[b]);
     text_add(out, "]}");
     return 0;
 }
@@ -332,15 +328,13 @@ static int add_pairs(struct text *out, const struct listing *listing, size_t fir
 {
     int code;
 
-    text_add(out, "\"strips\":[");
+    json_addf(out, "'strips':[");
     for (size_t i = first; i < listing->count && i - first < count; i++) {
-        text_addf(out, "%s{\"place\":%zu,\"items\":[", i > first ? "," : "", listing->pairs[i].place);
+        json_addf(out, "{'place':%zu,'items':[", listing->pairs[i].place);
         for (size_t s = 0; s < 2; s++) {
             const struct item *item = &listing->pairs[i].items[s];
             if (!item->view)
                 continue;
-            if (s && listing->pairs[i].items[0].view)
-                text_add_char(out, ',');
             if ((code = add_item(out, item, strip, err)) != 0)
                 return code;
         }
@@ -370,11 +364,10 @@ static int answer_listing(const struct arguments *arguments, const char *by, str
         goto free_strip;
     if (is_by_length)
         qsort(listing->pairs, listing->count, sizeof *listing->pairs, by_length);
-    text_addf(out, "{\"by\":\"%s\",\"order\":\"%s\",\"total\":%zu,\"first\":%lld,\"bin\":%lld,\"median\":", by,
-              is_by_length ? "duration" : "time", listing->count, (long long)first, (long long)axis.bin_ns);
+    json_addf(out, "{'by':%s,'order':%s,'total':%zu,'first':%jd,'bin':%jd,'median':", by,
+              is_by_length ? "duration" : "time", listing->count, first, axis.bin_ns);
     if ((code = add_item(out, &axis.median, &strip, err)) != 0)
         goto free_strip;
-    text_add_char(out, ',');
     code = add_pairs(out, listing, (size_t)first, (size_t)count, &strip, err);
 free_strip:
     strip_free(&strip);

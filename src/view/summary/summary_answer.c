@@ -1,5 +1,6 @@
 /* The request summary: parts of the summary are read one after the other, the quick ones first, and each answer has
  * those that were read so far. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/reports/run_sum.h"
@@ -11,7 +12,6 @@
 #include "view/answer/answer_cache.h"
 #include "view/answer/answers.h"
 #include "view/answer/event_fields.h"
-#include "view/answer/json_parts.h"
 #include "view/answer/row_answers.h"
 #include "view/load/derived.h"
 
@@ -63,12 +63,7 @@ static void summary_free(struct view_summary *summary)
 
 static void add_percent(struct text *out, const char *member, double percent)
 {
-    text_addf(out, "\"%s\":", member);
-    if (percent < 0)
-        text_add(out, "null");
-    else
-        json_add_real(out, percent);
-    text_add_char(out, ',');
+    json_addf(out, "%s:%g", member, percent < 0 ? NAN : percent);
 }
 
 /* The mean step, or the GPU's part of the run, as the first line of `tacho summary`. */
@@ -77,18 +72,16 @@ static void add_figures(struct text *out, const struct adviser *adviser)
     struct step_figures figures = step_figures_of(adviser, NULL);
     struct text words = { 0 };
 
-    text_add_char(out, '{');
-    json_int(out, "step", adviser->step_ns);
-    json_int(out, "steps", adviser->steps->count ? (int64_t)adviser->step_count : 0);
     if (adviser->steps->count)
         step_figures_add_count(&words, adviser);
-    json_string(out, "words", text_string(&words));
+    json_addf(out, "{'step':%jd,'steps':%jd,'words':%s", adviser->step_ns,
+              adviser->steps->count ? (int64_t)adviser->step_count : 0, text_string(&words));
     add_percent(out, "busy", figures.busy);
     add_percent(out, "mfu", figures.mfu);
     add_percent(out, "peak", figures.mfu < 0 ? -1 : figures.peak);
     add_percent(out, "tensor", figures.tensor);
     add_percent(out, "unknown", figures.tensor < 0 ? -1 : figures.tensor_unknown);
-    json_end(out, "}");
+    text_add_char(out, '}');
     text_free(&words);
 }
 
@@ -113,12 +106,8 @@ static void add_memory(struct text *out, const struct table *memory)
     const char *device;
     double bytes = run_memory_peak(memory, &device);
 
-    if (bytes <= 0)
-        return;
-    text_add_char(out, '{');
-    json_int(out, "bytes", (int64_t)bytes);
-    json_string(out, "device", device);
-    json_end(out, "}");
+    if (bytes > 0)
+        json_addf(out, "{'bytes':%jd,'device':%s}", (int64_t)bytes, device);
 }
 
 static void add_step_parts(struct text *out, const struct table *table, const struct steps *steps)
@@ -127,40 +116,35 @@ static void add_step_parts(struct text *out, const struct table *table, const st
 
     step_parts_mean(means, table, steps);
     for (int i = 0; i < STEP_PARTS; i++) {
-        text_add(out, i ? ",{" : "{");
-        json_string(out, "column", step_parts[i].column);
-        json_string(out, "name", step_part_name(&step_parts[i]));
-        if (step_parts[i].cause == STEP_PART_BUSY) {
-            json_string(out, "kind", step_parts[i].kind);
-        } else {
-            json_string(out, "cause", gap_cause_names[step_parts[i].cause]);
-            json_int(out, "state", STATE_FIRST_CAUSE + step_parts[i].cause);
-        }
-        text_add(out, "\"mean\":");
-        json_add_real(out, means[i]);
-        text_add_char(out, '}');
+        json_addf(out, "{'column':%s,'name':%s", step_parts[i].column, step_part_name(&step_parts[i]));
+        if (step_parts[i].cause == STEP_PART_BUSY)
+            json_addf(out, "'kind':%s", step_parts[i].kind);
+        else
+            json_addf(out, "'cause':%s,'state':%d", gap_cause_names[step_parts[i].cause],
+                      STATE_FIRST_CAUSE + (int)step_parts[i].cause);
+        json_addf(out, "'mean':%g}", means[i]);
     }
 }
 
 /* The number of the state, and with it the colour, of each cause for which a GPU is idle. */
 static void add_causes(struct text *out)
 {
-    text_add(out, "\"causes\":{");
+    json_addf(out, "'causes':{");
     for (int i = 0; i < GAP_CAUSES; i++)
-        json_int(out, gap_cause_names[i], STATE_FIRST_CAUSE + i);
-    json_end(out, "},");
+        json_addf(out, "%s:%d", gap_cause_names[i], STATE_FIRST_CAUSE + i);
+    text_add_char(out, '}');
 }
 
 static void add_place(struct view *view, struct text *out, const struct summary_found *found)
 {
     if (!found->is_found) {
-        text_add(out, "null");
+        json_addf(out, "null");
     } else if (found->place.row != VIEW_NO_ROW) {
         view_add_event(view, out, found->place.row, found->place.event);
     } else {
-        text_add(out, "{\"row\":-1,\"event\":-1,\"name\":\"\",\"from\":");
+        json_addf(out, "{'row':-1,'event':-1,'name':'','from':");
         event_fields_add_time(view, out, found->from_ns);
-        text_add(out, ",\"to\":");
+        json_addf(out, "'to':");
         event_fields_add_time(view, out, found->to_ns);
         text_add_char(out, '}');
     }
@@ -175,13 +159,11 @@ static int add_table(struct text *out, struct view *view, const struct summary_p
 
     if (code != 0)
         return code;
-    text_add(out, out->length ? ",{" : "{");
+    json_addf(out, "{");
     view_add_table_members(view, out, run_table_analysis(part->table), table, rows);
-    text_add(out, ",\"places\":[");
-    for (size_t row = 0; row < rows; row++) {
-        text_add(out, row ? "," : "");
+    json_addf(out, "'places':[");
+    for (size_t row = 0; row < rows; row++)
         add_place(view, out, &found[row]);
-    }
     text_add(out, "]}");
     return 0;
 }
@@ -257,14 +239,15 @@ static int read_parts(struct view_summary *summary, struct view *view, enum read
 
 static void add_list(struct text *out, const char *member, const struct text *list)
 {
-    text_addf(out, "\"%s\":[", member);
+    json_addf(out, "%s:[", member);
     text_add_bytes(out, text_string(list), list->length);
-    text_add(out, "],");
+    text_add_char(out, ']');
 }
 
 static void add_object(struct text *out, const char *member, const struct text *object)
 {
-    text_addf(out, "\"%s\":%s,", member, object->length ? text_string(object) : "null");
+    json_addf(out, "%s:", member);
+    text_add(out, object->length ? text_string(object) : "null");
 }
 
 int view_summary(struct view *view, const struct arguments *arguments, struct text *out, struct error *err)
@@ -292,8 +275,7 @@ int view_summary(struct view *view, const struct arguments *arguments, struct te
     add_list(out, "parts", &summary->step_parts);
     add_causes(out);
     add_list(out, "tables", &summary->tables);
-    text_addf(out, "\"long\":%s,\"complete\":%s}",
-              !is_complete && parts[summary->read].is_long && view->event_count > FEW_EVENTS ? "true" : "false",
-              is_complete ? "true" : "false");
+    json_addf(out, "'long':%i,'complete':%i}",
+              !is_complete && parts[summary->read].is_long && view->event_count > FEW_EVENTS, is_complete);
     return 0;
 }
