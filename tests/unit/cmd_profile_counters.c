@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "collect/sources/perf/counter_rows.h"
 #include "profile_line.h"
 
 enum { PAGE_FAULTS = 1 << 2, SWITCHES = 1 << 3, CYCLES = 1 << COLLECT_COUNTERS_OS, INSTRUCTIONS = CYCLES << 1 };
