@@ -62,11 +62,11 @@ MODELS = "mpi+openmp+ucx+oshmem+openacc"
 
 # Under these every program runs in each test of the ring; together they have every source.
 COMMON = "osrt+nvtx+perf+" + MODELS
-GATE = ["none", COMMON, "cuda+nvtx+standin", "osrt+cuda+libraries+python+pytorch+timers+standin"]
+GATE = [COMMON, "osrt+cuda+libraries+python+pytorch+timers+standin"]
 
 # With TACHO_TEST_ALL=1: each source alone, some others and all at once; and each pair too, in which the models are one.
 SOURCES = ["nvtx", "osrt", "cuda+standin", "libraries", MODELS, "python", "perf", "timers"]
-EACH = [*GATE, *SOURCES, *MODELS.split("+"), "cuda", "pytorch", "no-preload+nvtx+cuda+standin",
+EACH = [*GATE, "none", "cuda+nvtx+standin", *SOURCES, *MODELS.split("+"), "cuda", "pytorch", "no-preload+nvtx+cuda+standin",
         "nvtx+osrt+cuda+libraries+python+pytorch+counters+perf+standin+" + MODELS]
 PAIRS = [*EACH, *("+".join(pair) for pair in itertools.combinations(SOURCES, 2) if pair != ("perf", "timers"))]
 

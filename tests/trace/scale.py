@@ -3,8 +3,7 @@ import resource
 
 import lib
 
-# Sanitizers make the collector many times slower; what they look for shows in fewer as well.
-SHARE = 10 if lib.SANITIZE else 1
+SHARE = 1 if lib.ALL and not lib.SANITIZE else 10  # sanitizers make the collector many times slower
 
 
 class Scale(lib.Case):

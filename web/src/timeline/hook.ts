@@ -27,6 +27,8 @@ interface Seen {
   /** It changes of itself: it glides, a frame is due, or rows that turned out to be empty are about to go. */
   moving: boolean;
   pending: number;
+  /** The view has come to rest, and the address leads to what is shown. */
+  linked: boolean;
   /** The view that was rested on last. */
   rested: { from: number; to: number } | null;
   /** Whether the causes of idle GPUs have come. */
@@ -73,6 +75,7 @@ function look(timeline: Timeline): Seen {
     view: motion.shown,
     moving: motion.moving || timeline.isDue,
     pending: tiles.pending + names.pending,
+    linked: !timeline.isResting && location.hash === new URL(`#${timeline.app.linkOf(timeline.app.state)}`, location.href).hash,
     rested: timeline.history.present,
     causes: timeline.app.state.idle !== null,
     rows: [],

@@ -325,6 +325,11 @@ export class Timeline {
     return this.requested !== 0 || (this.restTimer !== 0 && this.app.state.choices.hideEmpty);
   }
 
+  /** Whether the hand has just moved: what a rest leads to is still to come. */
+  get isResting(): boolean {
+    return this.restTimer !== 0;
+  }
+
   invalidate(): void {
     if (this.requested === 0) this.requested = requestAnimationFrame((now) => this.frame(now));
   }
