@@ -224,7 +224,7 @@ static void a_counter_of_another_rate_is_not_believed(void **state)
 
 static void one_collective_is_enough_for_an_offset(void **state)
 {
-    for (int seed = 0; seed < 50; seed++) {
+    for (int seed = 0; seed < 50; seed += is_all() ? 1 : 7) {
         struct job job = job_of(&kinds[0], seed);
         job.instances = 1;
         job.span_ns = 2 * SECOND;
