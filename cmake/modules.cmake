@@ -28,7 +28,7 @@ endfunction()
 function(tacho_modules)
   foreach(name ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "/(main|program_static|elfutils_static)\\.c$") # the program's, not the library's
+    list(FILTER sources EXCLUDE REGEX "/elfutils_static\\.c$") # the program's, not the library's
     tacho_dependencies(${name})
     list(TRANSFORM sees PREPEND tacho_)
     if(sources)

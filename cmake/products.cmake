@@ -1,7 +1,7 @@
 # The products. Each appears once its sources are there.
 
 # ---- bin/tacho: fully static, so that it runs on any Linux of its architecture. Sanitizers cannot be linked statically.
-file(GLOB main_source CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cmd/main.c)
+file(GLOB main_source CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/main/main.c)
 if(main_source)
   set(commit_source ${CMAKE_BINARY_DIR}/commit.c)
   add_custom_target(tacho_commit BYPRODUCTS ${commit_source}
@@ -10,7 +10,7 @@ if(main_source)
   add_dependencies(tacho tacho_commit)
   target_link_libraries(tacho PRIVATE tacho_cmd)
   if(NOT TACHO_SANITIZE)
-    target_sources(tacho PRIVATE src/cmd/program_static.c src/symbols/names/elfutils_static.c)
+    target_sources(tacho PRIVATE src/main/program_static.c src/symbols/names/elfutils_static.c)
     target_link_options(tacho PRIVATE -static
       -Wl,--wrap=dlopen,--wrap=getaddrinfo,--wrap=getnameinfo,--wrap=getprotobynumber,--wrap=getservbyname)
   endif()

@@ -1,4 +1,4 @@
-/* The table of commands, and the functions that work with it: find and run. */
+/* What works with the table of commands: find and run. */
 #include "command.h"
 
 #include <errno.h>
@@ -14,16 +14,9 @@
 
 #define NAME_COLUMNS 60 /* of a command that we do not know */
 
-const struct command *const commands[] = {
-#define COMMAND(name) &command_##name,
-#include "commands.def"
-#undef COMMAND
-    NULL,
-};
-
 static const char *called_as = "tacho"; /* argv[0] */
 static int stdout_failure;              /* the errno of a write to stdout that failed */
-static struct command_origin built_from = { "", "" };
+static struct command_program program;  /* as main() has it */
 
 const char *command_name(void)
 {
@@ -32,12 +25,17 @@ const char *command_name(void)
 
 const struct command_origin *command_origin(void)
 {
-    return &built_from;
+    return &program.origin;
+}
+
+const struct command *const *command_table(void)
+{
+    return program.commands;
 }
 
 const struct command *command_find(const char *name)
 {
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = program.commands; *at; at++)
         if (strcmp((*at)->name, name) == 0)
             return *at;
     return NULL;
@@ -144,34 +142,6 @@ int command_options(const struct command *self, int argc, char **argv, void *set
     return !parse.wants_help;
 }
 
-/* Commands of other profilers that have no counterpart of the same name, and what to use. */
-static const struct {
-    const char *name, *tool, *advice;
-} known_elsewhere[] = {
-    { "status", "nsys", "use 'tacho doctor' to check what can be recorded on this machine" },
-    { "sessions", "nsys", "'tacho profile' has no sessions: a capture ends with its tacho process" },
-    { "launch", "nsys", "use 'tacho profile -c api' or '-c nvtx' to start a program and record on its request" },
-    { "start", "nsys", "use 'tacho profile' with --delay, -c nvtx or -c api to set when recording starts" },
-    { "stop", "nsys",
-      "use 'tacho profile' with --duration, -c nvtx or -c api to set when recording stops, or press Ctrl-C" },
-    { "cancel", "nsys", "press Ctrl-C to end 'tacho profile', and delete the report" },
-    { "shutdown", "nsys", "press Ctrl-C, or send SIGTERM to 'tacho profile', to end a capture" },
-    { "recipe", "nsys", "use 'tacho stats', 'tacho analyze' or 'tacho diff'" },
-    { "record", "perf or py-spy", "use 'tacho profile PROGRAM' to record samples with their stacks, and more" },
-    { "report", "perf",
-      "use 'tacho stats -r cpu_sample_sum FILE' to list functions, and '-r cpu_topdown' for the call tree" },
-    { "annotate", "perf", "use 'tacho stats -r cpu_sample_sum:lines FILE' to list samples by source line" },
-    { "script", "perf",
-      "use 'tacho export -t folded FILE' to write stacks for flame graphs, or 'tacho sql FILE' to read every sample" },
-    { "dump", "py-spy", "use 'tacho stats -r python_topdown FILE' to print the Python stacks of a capture" },
-    { "stat", "perf",
-      "use 'tacho profile --cpu-core-events=LIST PROGRAM' to count events, or 'tacho stats FILE' to print tables" },
-    { "trace", "perf",
-      "use 'tacho profile -t osrt PROGRAM' to record OS calls, and 'tacho stats -r osrt_sum FILE' to sum them up" },
-    { "sched", "perf", "use 'tacho stats -r sched_sum,thread_wait_sum FILE' to list when threads ran and waited" },
-    { "lock", "perf", "use 'tacho analyze -r lock_contention FILE' to list contended locks and who held them" },
-};
-
 /* A name that is spelt like that of a file. */
 static int run_unreadable(const char *path)
 {
@@ -187,10 +157,9 @@ static int run_unreadable(const char *path)
 
 static int run_unknown(const char *name)
 {
-    for (size_t i = 0; i < COUNT_OF(known_elsewhere); i++)
-        if (strcmp(name, known_elsewhere[i].name) == 0) {
-            fprintf(stderr, "tacho: no command '%s' like that of %s; %s\n", name, known_elsewhere[i].tool,
-                    known_elsewhere[i].advice);
+    for (const struct command_elsewhere *other = program.elsewhere; other->name; other++)
+        if (strcmp(name, other->name) == 0) {
+            fprintf(stderr, "tacho: no command '%s' like that of %s; %s\n", name, other->tool, other->advice);
             return EXIT_USAGE;
         }
     if (*name != '-' && strpbrk(name, "./"))
@@ -198,8 +167,8 @@ static int run_unknown(const char *name)
     const char *names[32];
     size_t count = 0;
 
-    for (; commands[count]; count++)
-        names[count] = commands[count]->name;
+    for (; program.commands[count]; count++)
+        names[count] = program.commands[count]->name;
     names[count] = NULL;
     const char *nearest = nearest_name(name, names);
     struct text clean = { 0 };
@@ -238,7 +207,7 @@ static void keep_standard_numbers(void)
             open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC); /* the lowest number is free */
 }
 
-int command_main(int argc, char **argv, const struct command_origin *origin)
+int command_main(int argc, char **argv, const struct command_program *of)
 {
     static const struct {
         const char *spelling, *name;
@@ -251,15 +220,17 @@ int command_main(int argc, char **argv, const struct command_origin *origin)
     const char *name = argc > 1 ? argv[1] : "help";
 
     keep_standard_numbers();
-    built_from = *origin;
+    program = *of;
     if (argc > 0 && *argv[0])
         called_as = argv[0];
     for (size_t i = 0; i < COUNT_OF(spellings); i++)
         if (strcmp(name, spellings[i].spelling) == 0)
             name = spellings[i].name;
     const struct command *command = command_find(name);
-    if (!command && is_file(name)) /* tacho report1.tacho */
-        return end_output(&command_summary, command_summary.run(&command_summary, argc, argv));
+    if (!command && is_file(name)) { /* tacho report1.tacho */
+        command = command_find("summary");
+        return end_output(command, command->run(command, argc, argv));
+    }
     if (!command)
         return run_unknown(name);
     if (argc < 2) {

@@ -1,4 +1,5 @@
-/* The commands, one row each. The user types the name; help and completion come from the row. */
+/* The commands, one row each. The user types the name; help and completion come from the row. The table of them is at
+ * the top of the program (main/commands.def). */
 #ifndef TACHO_CMD_COMMAND_H
 #define TACHO_CMD_COMMAND_H
 
@@ -18,13 +19,20 @@ struct command {
     const struct entry *exits;                  /* exit statuses; NULL: EXIT_OK, EXIT_FAILED and EXIT_USAGE alone */
     const struct option *options;               /* ends with a row without a name */
     const struct option *(*make_options)(void); /* instead of `options`, if they must be assembled first */
-    const char *files;                          /* file extensions for completion: "tacho,sqlite"; NULL: none */
-    int takes_program; /* the first operand is a program, and everything behind it belongs to the program */
+    const char *variables; /* environment variables that not all commands read: "TACHO_AGENT"; several
+                            * have commas between them; NULL: none */
+    const char *files;     /* file extensions for completion: "tacho,sqlite"; NULL: none */
+    int takes_program;     /* the first operand is a program, and everything behind it belongs to the program */
     /* argv[0] is the command's name. Returns the exit status. */
     int (*run)(const struct command *self, int argc, char **argv);
 };
 
-extern const struct command *const commands[]; /* NULL-terminated */
+#define COMMAND_GPU_VARIABLES "TACHO_GPU_DEBUG,TACHO_GPU_HELPER,TACHO_NVML" /* of those that run tacho-gpu */
+
+/* A command of another profiler, and what to use instead. One without a name ends a table. */
+struct command_elsewhere {
+    const char *name, *tool, *advice;
+};
 
 /* Exit statuses of tacho itself; profile also returns its program's. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -35,9 +43,16 @@ struct command_origin {
     const char *commit, *date;
 };
 
-/* Runs the command that argv names and returns the exit status. The origin comes from main(), so that a new commit
- * changes one object. */
-int command_main(int argc, char **argv, const struct command_origin *origin);
+/* What main() knows. A new commit changes its object alone. */
+struct command_program {
+    const struct command *const *commands; /* NULL-terminated */
+    const struct command_elsewhere *elsewhere;
+    struct command_origin origin;
+};
+
+/* Runs the command that argv names and returns the exit status. */
+int command_main(int argc, char **argv, const struct command_program *of);
+const struct command *const *command_table(void);
 const struct command_origin *command_origin(void);
 
 /* Parses a command's options. Returns 1 when the command should go on, or 0 when it is done (it printed its help, or
@@ -67,9 +82,5 @@ void commands_help(struct text *out);
 /* The path by which tacho was called ("build/bin/tacho"), for commands that a message suggests; add it with
  * display_add_quoted(). */
 const char *command_name(void);
-
-#define COMMAND(name) extern const struct command command_##name;
-#include "commands.def"
-#undef COMMAND
 
 #endif

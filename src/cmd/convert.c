@@ -621,6 +621,7 @@ const struct command command_export = {
              "that scripts for it work unchanged; csv, json, jsonlines and text hold the same tables.",
     .examples = export_examples,
     .options = export_options,
+    .variables = "TACHO_PAGE",
     .files = "tacho,sqlite",
     .run = run_export,
 };

@@ -139,7 +139,7 @@ void commands_help(struct text *out)
     display_add_wrapped(out, "Tacho records what a program does over time and shows where the time goes.", 0, 0,
                         page.width);
     text_add(out, "\nusage: tacho COMMAND [options] …\n\n");
-    for (const struct command *const *at = commands; *at; at++) {
+    for (const struct command *const *at = command_table(); *at; at++) {
         text_addf(out, "  %-12s ", (*at)->name);
         display_add_wrapped(out, (*at)->summary, COMMAND_INDENT, COMMAND_INDENT, page.width);
     }

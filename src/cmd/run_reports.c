@@ -487,7 +487,7 @@ int run_reports_defaults(struct report *report, const char *path, struct error *
     static const struct run_reports_settings none;
     struct output_delivery delivery = { 0 };
     struct run_human human = {
-        .command = &command_stats,
+        .command = command_find("stats"),
         .path = path,
         .noun = stats_registry.noun,
         .nothing_label = stats_registry.nothing_label,

@@ -409,6 +409,7 @@ const struct command command_sql = {
         "queries from a prompt: .help explains it.",
     .examples = examples,
     .options = options,
+    .variables = "XDG_STATE_HOME",
     .files = "tacho,sqlite",
     .run = run,
 };

@@ -379,6 +379,7 @@ const struct command command_view = {
              "printed address are rejected.",
     .examples = examples,
     .options = options,
+    .variables = "BROWSER,TACHO_PAGE",
     .files = "tacho,sqlite,json,gz,zst",
     .run = run,
 };

@@ -203,5 +203,6 @@ const struct command command_doctor = {
     .examples = examples,
     .exits = exits,
     .options = options,
+    .variables = "ACC_PROFLIB,CUDA_HOME,NCCL_PROFILER_PLUGIN,TACHO_AGENT,TACHO_CUPTI",
     .run = run,
 };

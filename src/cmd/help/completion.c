@@ -45,8 +45,8 @@ const char *const *completion_operands(const struct command *command)
     size_t count = 0;
 
     if (command == &command_help_row)
-        for (; commands[count]; count++)
-            names[count] = commands[count]->name;
+        for (; command_table()[count]; count++)
+            names[count] = command_table()[count]->name;
     else if (command == &command_completion)
         for (; count < SHELLS; count++)
             names[count] = shells[count].name;

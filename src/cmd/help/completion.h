@@ -4,6 +4,8 @@
 
 #include "cmd/command.h"
 
+extern const struct command command_completion, command_help_row; /* whose operands are words */
+
 /* Whether the value of an option is the name of a file or folder. */
 int completion_takes_file(const struct option *option);
 /* Whether it is a list with commas. */

@@ -106,17 +106,17 @@ void completion_bash(struct text *out)
                   "        return\n"
                   "    fi\n"
                   "    case \"$command\" in\n");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         if ((*at)->takes_program)
             add_program_case(out, *at);
     text_add(out, "    esac\n"
                   "    case \"$command:$previous\" in\n");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         add_value_cases(out, *at);
     text_add(out, "    esac\n"
                   "    if [ -z \"$words\" ] && [[ \"$current\" == -* ]]; then\n"
                   "        case \"$command\" in\n");
-    for (const struct command *const *at = commands; *at; at++) {
+    for (const struct command *const *at = command_table(); *at; at++) {
         text_addf(out, "        %s) words=\"", (*at)->name);
         add_option_words(out, *at);
         text_add(out, "\" ;;\n");
@@ -124,7 +124,7 @@ void completion_bash(struct text *out)
     text_add(out, "        esac\n"
                   "    elif [ -z \"$words\" ]; then\n"
                   "        case \"$command\" in\n");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         add_operand_case(out, *at);
     text_add(out, "        esac\n"
                   "    fi\n");

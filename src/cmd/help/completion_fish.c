@@ -117,6 +117,6 @@ static void add_command(struct text *out, const struct command *command)
 void completion_fish(struct text *out)
 {
     text_add(out, functions);
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         add_command(out, *at);
 }

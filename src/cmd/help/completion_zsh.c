@@ -89,7 +89,7 @@ void completion_zsh(struct text *out)
                   "_tacho() {\n"
                   "    local curcontext=$curcontext\n"
                   "    local -a commands=(\n");
-    for (const struct command *const *at = commands; *at; at++) {
+    for (const struct command *const *at = command_table(); *at; at++) {
         text_addf(out, "        '%s:", (*at)->name);
         add_explanation(out, (*at)->summary);
         text_add(out, "'\n");
@@ -104,7 +104,7 @@ void completion_zsh(struct text *out)
                   "    (( CURRENT-- ))\n"
                   "    curcontext=${curcontext%:*}-$words[1]:\n"
                   "    case $words[1] in\n");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         add_command(out, *at);
     text_add(out, "    esac\n"
                   "}\n"

@@ -203,54 +203,45 @@ static void add_synopsis(struct text *out, const struct command *command)
     text_add_char(out, '\n');
 }
 
-/* Variables, and the commands that read them; none: all commands. */
+/* Variables. `is_of_all`: all commands read it; else the rows of commands say which do. */
 static void add_environment(struct text *out, const struct command *command)
 {
     static const struct {
         struct entry entry;
-        const struct command *commands[6];
+        int is_of_all;
     } variables[] = {
-        { { "ACC_PROFLIB", "Another tool of OpenACC, which keeps its place: -t openacc has no effect then." },
-          { &command_profile, &command_doctor } },
-        { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, { &command_view } },
-        { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, { NULL } },
-        { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." },
-          { &command_profile, &command_doctor } },
+        { { "ACC_PROFLIB", "Another tool of OpenACC, which keeps its place: -t openacc has no effect then." }, 0 },
+        { { "BROWSER", "The browser that tacho view opens. Default: xdg-open." }, 0 },
+        { { "COLUMNS", "The width of tables in the format human if standard output is not a terminal." }, 1 },
+        { { "CUDA_HOME", "The CUDA toolkit whose CUPTI is used. CUDA_PATH has the same effect." }, 0 },
         { { "CUDA_VISIBLE_DEVICES", "The GPUs of a program. A rank that has a single one records its metrics itself." },
-          { &command_profile } },
+          0 },
         { { "NCCL_PROFILER_PLUGIN",
             "Another plugin of NCCL, which keeps its place: --nccl-plugin has no effect then." },
-          { &command_profile, &command_doctor } },
-        { { "NO_COLOR", "If set, the output has no colors and no bold text." }, { NULL } },
+          0 },
+        { { "NO_COLOR", "If set, the output has no colors and no bold text." }, 1 },
         { { "TACHO_AGENT", "The agent library. Default: libtacho-agent.so in ../lib/tacho, seen from the program." },
-          { &command_profile, &command_doctor } },
-        { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." },
-          { &command_profile, &command_doctor } },
-        { { "TACHO_GPU_DEBUG", "If set, tacho-gpu and the libraries that it loads may write to standard error." },
-          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+          0 },
+        { { "TACHO_CUPTI", "The CUPTI library to load instead of the one that Tacho finds." }, 0 },
+        { { "TACHO_GPU_DEBUG", "If set, tacho-gpu and the libraries that it loads may write to standard error." }, 0 },
         { { "TACHO_GPU_HELPER",
             "The program that reads GPUs. Default: tacho-gpu in ../lib/tacho, seen from the program." },
-          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
-        { { "TACHO_NVML", "The file of NVML, which is part of the driver. Default: libnvidia-ml.so.1." },
-          { &command_profile, &command_ncu, &command_top, &command_dmon, &command_pmon, &command_topo } },
+          0 },
+        { { "TACHO_NVML", "The file of NVML, which is part of the driver. Default: libnvidia-ml.so.1." }, 0 },
         { { "TACHO_PAGE", "The directory of the timeline page. Default: ../share/tacho/view, seen from the program." },
-          { &command_view, &command_export } },
-        { { "TACHO_SYSFS", "The directory in which network adapters are looked up. Default: /sys." },
-          { &command_topo } },
+          0 },
+        { { "TACHO_SYSFS", "The directory in which network adapters are looked up. Default: /sys." }, 0 },
         { { "TMPDIR", "The directory for temporary files, such as the import of another profiler's file. Default: "
                       "/tmp." },
-          { NULL } },
-        { { "XDG_STATE_HOME", "The directory of tacho/sql_history. Default: ~/.local/state." }, { &command_sql } },
+          1 },
+        { { "XDG_STATE_HOME", "The directory of tacho/sql_history. Default: ~/.local/state." }, 0 },
     };
 
     add_section(out, "ENVIRONMENT");
-    for (size_t i = 0; i < COUNT_OF(variables); i++) {
-        int concerned = !command || !variables[i].commands[0];
-        for (size_t k = 0; k < COUNT_OF(variables[i].commands); k++)
-            concerned |= command && variables[i].commands[k] == command;
-        if (concerned)
+    for (size_t i = 0; i < COUNT_OF(variables); i++)
+        if (!command || variables[i].is_of_all ||
+            (command->variables && strstr(command->variables, variables[i].entry.term)))
             add_entry(out, &variables[i].entry);
-    }
 }
 
 static void add_files(struct text *out)
@@ -270,7 +261,7 @@ static void add_see_also(struct text *out, const struct command *self)
     add_section(out, "SEE ALSO");
     if (self)
         text_add(out, ".BR tacho (1),\n");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         if (*at != self)
             text_addf(out, ".BR tacho\\-%s (1)%s\n", (*at)->name, at[1] && !(at[1] == self && !at[2]) ? "," : "");
 }
@@ -313,7 +304,7 @@ static void add_main_page(struct text *out)
                   "ranges, PyTorch operators and Python code. It writes a report, a file that its commands, its "
                   "timeline page, its C API and its Python package read.");
     add_section(out, "COMMANDS");
-    for (const struct command *const *at = commands; *at; at++)
+    for (const struct command *const *at = command_table(); *at; at++)
         add_entry(out, &(struct entry){ (*at)->name, (*at)->summary });
     add_options(out, options);
     add_entries(out, "EXAMPLES", examples);

@@ -225,5 +225,6 @@ const struct command command_dmon = {
     .examples = examples,
     .exits = monitor_exits,
     .options = options,
+    .variables = COMMAND_GPU_VARIABLES,
     .run = run,
 };

@@ -168,5 +168,6 @@ const struct command command_pmon = {
     .examples = examples,
     .exits = monitor_exits,
     .options = options,
+    .variables = COMMAND_GPU_VARIABLES,
     .run = run,
 };

@@ -289,5 +289,6 @@ const struct command command_top = {
              "that run. Without a terminal it prints one reading. The key ? lists the keys.",
     .examples = examples,
     .options = options,
+    .variables = COMMAND_GPU_VARIABLES,
     .run = run,
 };

@@ -217,5 +217,6 @@ const struct command command_topo = {
     .about = "Print what nvidia-smi topo prints, from NVML and sysfs, or all of it as JSON.",
     .examples = examples,
     .options = options,
+    .variables = COMMAND_GPU_VARIABLES ",TACHO_SYSFS",
     .run = run,
 };

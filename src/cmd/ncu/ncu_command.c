@@ -296,8 +296,10 @@ static int run(const struct command *self, int argc, char **argv)
     struct error err = { 0 };
     int status;
 
-    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0))
-        return command_version.run(&command_version, 1, argv);
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
+        const struct command *version = command_find("version");
+        return version->run(version, 1, argv);
+    }
     if (!command_options(self, argc, argv, &settings, operands, &operand_count, &status))
         return status;
     if (operand_count && lists(&settings)) {
@@ -339,6 +341,7 @@ const struct command command_ncu = {
         "need no GPU. Other options of ncu are accepted without effect, or refused, with a sentence.",
     .examples = examples,
     .options = options,
+    .variables = COMMAND_GPU_VARIABLES,
     .files = "tacho,csv,ncu-rep",
     .takes_program = 1,
     .run = run,

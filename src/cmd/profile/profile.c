@@ -429,6 +429,8 @@ const struct command command_profile = {
     .examples = examples,
     .exits = exits,
     .make_options = profile_options,
+    .variables = "ACC_PROFLIB,CUDA_HOME,CUDA_VISIBLE_DEVICES,NCCL_PROFILER_PLUGIN,TACHO_AGENT,"
+                 "TACHO_CUPTI," COMMAND_GPU_VARIABLES,
     .takes_program = 1,
     .run = run,
 };
