@@ -170,13 +170,13 @@ static void add_round(struct monitor *monitor, const struct gpu_feed *feed, stru
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct settings settings = { .common = { .letters = "puc", .interval_us = 1000000 } };
+    struct settings settings = { .common = { .letters = "puc", .feed.interval_us = 1000000 } };
     struct dmon dmon = { .monitor = {
                              .self = self, .settings = &settings.common, .can_record = 1, .add_round = add_round } };
     struct error err = { 0 };
     int status;
 
-    if (!monitor_options(self, argc, argv, &settings.common, &status))
+    if (!gpu_feed_options(self, argc, argv, &settings.common.feed, &status))
         return status;
     if (monitor_select(&dmon.monitor, columns, COLUMNS, &status))
         return status;

@@ -1,6 +1,5 @@
 #include "monitor.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,44 +10,7 @@
 #include "base/nearest.h"
 #include "monitor_record.h"
 
-#define DAY_S 86400
-
 /* ---- options --------------------------------------------------------------------------------------------------- */
-
-int monitor_take_delay(void *settings, const char *value, struct error *err)
-{
-    struct monitor_settings *monitor = settings;
-    char *end;
-    double seconds = strtod(value, &end);
-
-    if (end == value || *end || !(seconds >= 1e-3 && seconds <= DAY_S))
-        return error_set(err, ERR_BAD_ARGUMENT, "--delay must be a number of seconds from 0.001 to %d, not '%s'", DAY_S,
-                         value);
-    monitor->interval_us = (int64_t)(seconds * 1e6 + 0.5);
-    return 0;
-}
-
-static int take_rounds(void *settings, const char *option, const char *value, struct error *err)
-{
-    struct monitor_settings *monitor = settings;
-    char *end;
-    unsigned long long count = (errno = 0, strtoull(value, &end, 10));
-
-    if (*value < '0' || *value > '9' || *end || errno || !count)
-        return error_set(err, ERR_BAD_ARGUMENT, "--%s must be a number from 1, not '%s'", option, value);
-    monitor->rounds = count;
-    return 0;
-}
-
-int monitor_take_count(void *settings, const char *value, struct error *err)
-{
-    return take_rounds(settings, "count", value, err);
-}
-
-int monitor_take_iterations(void *settings, const char *value, struct error *err)
-{
-    return take_rounds(settings, "iterations", value, err);
-}
 
 const char *const *monitor_format_names(void)
 {
@@ -125,21 +87,6 @@ static int take_options(struct monitor *monitor, struct error *err)
     for (size_t i = 0; i < monitor->settings->options.count; i++)
         if ((code = take_option(monitor, monitor->settings->options.values[i], err)) != 0)
             return code;
-    return 0;
-}
-
-int monitor_options(const struct command *self, int argc, char **argv, struct monitor_settings *settings, int *status)
-{
-    const char *operands[argc];
-    size_t count;
-    struct error err = { 0 };
-
-    if (!command_options(self, argc, argv, settings, operands, &count, status))
-        return 0;
-    if (!count)
-        return 1;
-    error_set(&err, ERR_BAD_ARGUMENT, "takes options only, not '%s'; GPUs are chosen with -i", operands[0]);
-    *status = command_fail(self, &err);
     return 0;
 }
 
@@ -238,7 +185,7 @@ static int run_recorded(struct monitor *monitor, FILE *file, struct error *err)
 
     if (!monitor->report)
         return run_rounds(monitor, file, err);
-    if ((code = monitor_record_open(&record, monitor->report, monitor->settings->interval_us, err)) != 0)
+    if ((code = monitor_record_open(&record, monitor->report, monitor->settings->feed.interval_us, err)) != 0)
         return code;
     monitor->wish.take = monitor_record_take;
     monitor->wish.context = record;
@@ -262,11 +209,11 @@ int monitor_run(struct monitor *monitor)
         error_set_errno(&err, "cannot write %s", settings->file);
         return command_fail(monitor->self, &err);
     }
-    monitor->table.is_json = settings->is_json;
+    monitor->table.is_json = settings->feed.is_json;
     monitor->table.lines_per_heading = lines_per_heading(monitor);
-    monitor->wish.devices = settings->devices;
-    monitor->wish.interval_us = settings->interval_us;
-    monitor->wish.rounds = settings->rounds;
+    monitor->wish.devices = settings->feed.devices;
+    monitor->wish.interval_us = settings->feed.interval_us;
+    monitor->wish.rounds = settings->feed.rounds;
     monitor->wish.ends_with_stdout = !file;
     int status = run_recorded(monitor, file, &err) ? command_fail(monitor->self, &err) : EXIT_OK;
     if (monitor->has_no_gpu)

@@ -2,26 +2,21 @@
 #ifndef TACHO_CMD_MONITOR_MONITOR_H
 #define TACHO_CMD_MONITOR_MONITOR_H
 
-#include "cmd/command.h"
 #include "gpu_feed.h"
+#include "gpu_feed_options.h"
 #include "monitor_table.h"
 
 /* Filled by the options; the first member of a command's settings. */
 struct monitor_settings {
-    const char *devices, *letters, *file;
+    struct gpu_feed_settings feed;
+    const char *letters, *file;
     struct option_list options, formats;
-    int is_json;
-    int64_t interval_us;
-    uint64_t rounds;
 };
 
 /* The rows of these options: MONITOR_OPTIONS(type, member, help of -s, value and help of -o). */
 #define MONITOR_OPTIONS(type, member, select_help, options_value, options_help)                                       \
-    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = offsetof(type, member.devices), .value = "LIST",    \
-      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },                 \
-    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,          \
-      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },                            \
-    { .name = "count", .letter = 'c', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_count,                \
+    GPU_FEED_OPTIONS(type, member.feed),                                                                              \
+    { .name = "count", .letter = 'c', .kind = OPTION_CUSTOM, .value = "N", .take = gpu_feed_take_count,               \
       .help = "Stop after N readings. Default: run until Ctrl-C." },                                                  \
     { .name = "select", .letter = 's', .kind = OPTION_TEXT, .offset = offsetof(type, member.letters),                 \
       .value = "LETTERS", .help = select_help },                                                                      \
@@ -33,11 +28,8 @@ struct monitor_settings {
       .choices = monitor_format_names,                                                                                \
       .help = "Output format: csv (commas between values), nounit (no line of units), noheader (no line of "          \
               "names); several are separated by commas. Default: columns." },                                         \
-    { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.is_json),                                  \
+    { .name = "json", .kind = OPTION_FLAG, .offset = offsetof(type, member.feed.is_json),                             \
       .help = "Print each line as a JSON object, in base units (W, Hz, bytes, bytes/s) and with the time in UTC." }
-int monitor_take_delay(void *settings, const char *value, struct error *err);
-int monitor_take_count(void *settings, const char *value, struct error *err);
-int monitor_take_iterations(void *settings, const char *value, struct error *err); /* the same, of another name */
 const char *const *monitor_format_names(void);
 
 /* Exit statuses of nvidia-smi, which scripts compare: no such GPU, and letters of -s that are none. */
@@ -58,9 +50,6 @@ struct monitor {
 
 /* Runs until the rounds are over; returns the exit status. */
 int monitor_run(struct monitor *monitor);
-
-/* Parses the options and checks that there is nothing else: 1; 0: *status is the exit status. */
-int monitor_options(const struct command *self, int argc, char **argv, struct monitor_settings *settings, int *status);
 
 /* Hands each word of a list with commas to take(), until that fails. */
 int monitor_each_word(const char *list, int (*take)(void *context, const char *word, struct error *err), void *context,

@@ -125,14 +125,14 @@ static void add_round(struct monitor *monitor, const struct gpu_feed *feed, stru
 static int run(const struct command *self, int argc, char **argv)
 {
     static const enum gpu_reading readings[] = { GPU_READING_PROTECTED_USED };
-    struct settings settings = { .common = { .letters = "u", .interval_us = 1000000 } };
+    struct settings settings = { .common = { .letters = "u", .feed.interval_us = 1000000 } };
     struct monitor monitor = { .self = self,
                                .settings = &settings.common,
                                .wish = { .readings = readings, .reading_count = 1, .has_processes = 1 },
                                .add_round = add_round };
     int status;
 
-    if (!monitor_options(self, argc, argv, &settings.common, &status))
+    if (!gpu_feed_options(self, argc, argv, &settings.common.feed, &status))
         return status;
     monitor_table_add(&monitor.table, &columns[COLUMN_PID]);
     monitor_table_add(&monitor.table, &columns[COLUMN_TYPE]);

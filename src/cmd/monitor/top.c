@@ -4,25 +4,22 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "monitor.h"
+#include "gpu_feed_options.h"
 #include "screen.h"
 #include "top_view.h"
 
 enum { PLAIN_COLUMNS = 120, FEWEST_COLUMNS = 20, MOST_COLUMNS = 10000 };
 
 struct settings {
-    struct monitor_settings common; /* devices, interval, rounds, JSON */
+    struct gpu_feed_settings common; /* devices, interval, rounds, JSON */
     int is_batch;
 };
 
 #define FIELD(name) offsetof(struct settings, name)
 /* clang-format off */
 static const struct option options[] = {
-    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = FIELD(common.devices), .value = "LIST",
-      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },
-    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = monitor_take_delay,
-      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." },
-    { .name = "iterations", .letter = 'n', .kind = OPTION_CUSTOM, .value = "N", .take = monitor_take_iterations,
+    GPU_FEED_OPTIONS(struct settings, common),
+    { .name = "iterations", .letter = 'n', .kind = OPTION_CUSTOM, .value = "N", .take = gpu_feed_take_iterations,
       .help = "Stop after N readings. Default: run until q; without a terminal, 1." },
     { .name = "batch", .letter = 'b', .kind = OPTION_FLAG, .offset = FIELD(is_batch),
       .help = "Print text, a reading below the other, for a file or a pipe." },
@@ -255,7 +252,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct settings settings = { .common = { .interval_us = 1000000 } };
     int status;
 
-    if (!monitor_options(self, argc, argv, &settings.common, &status))
+    if (!gpu_feed_options(self, argc, argv, &settings.common, &status))
         return status;
     int is_live = !settings.is_batch && !settings.common.is_json && screen_is_possible();
     if (!is_live && !settings.is_batch && !settings.common.rounds)
