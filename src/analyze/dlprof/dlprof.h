@@ -141,11 +141,5 @@ int dlprof_usage_read(struct dlprof_usage *usage, const struct dlprof *dlprof, s
                       struct error *err);
 
 int64_t dlprof_iteration_ns(const struct dlprof *dlprof, size_t iteration);
-/* The number of GPUs in the machine, 1 at least. */
-int64_t dlprof_gpu_count(struct report *report);
-/* A text of the machine: gpuCount, driverVersion, cudaVersion, cudnnVersion, framework, nsysVersion, cpuModel; "" if
- * it is not known. */
-void dlprof_machine(struct text *out, struct report *report, const char *what);
-void dlprof_gpu_names(struct text *out, struct report *report);
 
 #endif

@@ -5,6 +5,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/row_cursor.h"
 #include "analyze/model/ranges.h"
+#include "analyze/summary/machine_facts.h"
 #include "dlprof_internal.h"
 
 struct finding {
@@ -69,7 +70,7 @@ static void find_unused_gpus(struct finding *finding)
     struct row_cursor rows;
     struct text ids = { 0 };
 
-    if (dlprof_gpu_count(dlprof->report) < 2 ||
+    if (machine_gpu_count(dlprof->report) < 2 ||
         row_cursor_open(&rows, dlprof->report, "TARGET_INFO_GPU", names, NULL) != 0)
         return;
     while (row_cursor_next(&rows)) {

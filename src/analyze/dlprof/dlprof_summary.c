@@ -5,6 +5,7 @@
 #include "analyze/engine/cell_text.h"
 #include "analyze/engine/keys.h"
 #include "analyze/engine/statistics.h"
+#include "analyze/summary/machine_facts.h"
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
@@ -59,14 +60,14 @@ static const struct {
 static int fill_machine(struct table *table, struct dlprof *dlprof, const struct dlprof_maker *maker)
 {
     struct text text = { 0 };
-    int code = add_pair_int(table, "GPU Count", dlprof_gpu_count(dlprof->report));
+    int code = add_pair_int(table, "GPU Count", machine_gpu_count(dlprof->report));
 
-    dlprof_gpu_names(&text, dlprof->report);
+    machine_gpu_names(&text, dlprof->report);
     if (code == 0)
         code = add_pair_text(table, "GPU Name(s)", text_string(&text));
     for (size_t i = 0; i < COUNT_OF(machine_rows) && code == 0; i++) {
         text_clear(&text);
-        dlprof_machine(&text, dlprof->report, machine_rows[i].what);
+        machine_fact_add(&text, dlprof->report, machine_rows[i].what);
         if (text.length || !machine_rows[i].is_optional)
             code = add_pair_text(table, machine_rows[i].label, text_string(&text));
     }

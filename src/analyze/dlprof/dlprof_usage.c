@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/summary/machine_facts.h"
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
@@ -81,7 +82,7 @@ static void tensor_share(struct dlprof_usage *usage, const struct dlprof *dlprof
 static void fill(struct dlprof_usage *usage, const struct dlprof *dlprof, const struct part *part, struct cover *cover)
 {
     double wall = usage->wall_ns > 0 ? (double)usage->wall_ns : 1;
-    double gpus_wall = wall * (double)dlprof_gpu_count(dlprof->report), rest = 100;
+    double gpus_wall = wall * (double)machine_gpu_count(dlprof->report), rest = 100;
 
     for (int use = USE_TENSOR_CORES; use <= USE_MEMORY; use++) {
         for (size_t i = 0; i < part->work_count; i++)

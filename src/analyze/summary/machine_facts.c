@@ -1,9 +1,10 @@
-/* The machine of a capture: what DLProf noted in the table SystemInfo, else what the capture itself recorded. */
+#include "machine_facts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/row_cursor.h"
-#include "dlprof_internal.h"
+#include "analyze/model/torch/literals.h"
 
 static void add_as_is(struct text *out, const char *value)
 {
@@ -78,7 +79,7 @@ static int add_value(struct text *out, struct report *report, const struct sourc
     return found;
 }
 
-void dlprof_machine(struct text *out, struct report *report, const char *what)
+void machine_fact_add(struct text *out, struct report *report, const char *what)
 {
     const char *const names[] = { what, NULL };
     size_t before = out->length;
@@ -98,7 +99,7 @@ void dlprof_machine(struct text *out, struct report *report, const char *what)
     }
 }
 
-void dlprof_gpu_names(struct text *out, struct report *report)
+void machine_gpu_names(struct text *out, struct report *report)
 {
     static const char *const names[] = { "name", NULL };
     struct row_cursor rows;
@@ -112,13 +113,13 @@ void dlprof_gpu_names(struct text *out, struct report *report)
     row_cursor_close(&rows);
 }
 
-int64_t dlprof_gpu_count(struct report *report)
+int64_t machine_gpu_count(struct report *report)
 {
     const struct report_table *gpus = report_table(report, "TARGET_INFO_GPU");
     struct text text = { 0 };
     int64_t count = 0;
 
-    dlprof_machine(&text, report, "gpuCount");
+    machine_fact_add(&text, report, "gpuCount");
     if (!literal_integer((struct literal){ text_string(&text), text.length }, &count))
         count = gpus ? (int64_t)gpus->rows : 0;
     text_free(&text);

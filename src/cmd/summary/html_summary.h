@@ -1,7 +1,7 @@
 /* `tacho summary -o FILE`: a report on one page of HTML, to read, print and send. The page is one file: it has no
  * scripts, and it fetches nothing. Its figures are those of the reports of `tacho stats`. */
-#ifndef TACHO_CMD_HTML_SUMMARY_HTML_SUMMARY_H
-#define TACHO_CMD_HTML_SUMMARY_HTML_SUMMARY_H
+#ifndef TACHO_CMD_SUMMARY_HTML_SUMMARY_H
+#define TACHO_CMD_SUMMARY_HTML_SUMMARY_H
 
 #include "base/text.h"
 #include "report/reader/reader.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/dlprof/dlprof.h"
+#include "analyze/summary/machine_facts.h"
 #include "base/human.h"
 #include "cmd/info/info_labels.h"
 #include "cmd/print/html_escape.h"
@@ -174,11 +174,11 @@ void html_add_system(struct text *out, struct html_page *page)
 
     text_add(out, "<dl class=\"system\">\n");
     add_start(out, report);
-    dlprof_gpu_names(&value, report);
+    machine_gpu_names(&value, report);
     add_pair(out, "GPUs", &value);
     for (size_t i = 0; i < COUNT_OF(machine); i++) {
         text_clear(&value);
-        dlprof_machine(&value, report, machine[i].what);
+        machine_fact_add(&value, report, machine[i].what);
         add_pair(out, machine[i].label, &value);
     }
     text_free(&value);

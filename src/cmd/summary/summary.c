@@ -12,8 +12,8 @@
 #include "cmd/command.h"
 #include "cmd/open_report.h"
 #include "cmd/print/print.h"
-#include "cmd/summary/summary_lines.h"
 #include "html_summary.h"
+#include "summary_lines.h"
 
 struct settings {
     const char *output, *peaks;

@@ -1,13 +1,13 @@
 /* What the sections of the page share: the tables that they show, and the elements that they are made of. */
-#ifndef TACHO_CMD_HTML_SUMMARY_HTML_PAGE_H
-#define TACHO_CMD_HTML_SUMMARY_HTML_PAGE_H
+#ifndef TACHO_CMD_SUMMARY_HTML_PAGE_H
+#define TACHO_CMD_SUMMARY_HTML_PAGE_H
 
 #include "analyze/advice/adviser.h"
 #include "analyze/engine/table.h"
 #include "analyze/summary/run_figures.h"
 #include "analyze/summary/step_figures.h"
 #include "base/text.h"
-#include "cmd/summary/capture_facts.h"
+#include "capture_facts.h"
 #include "report/reader/reader.h"
 
 struct html_page {
