@@ -8,7 +8,7 @@ if(main_source)
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${commit_source} -P ${CMAKE_SOURCE_DIR}/cmake/commit.cmake)
   add_executable(tacho ${main_source} ${commit_source})
   add_dependencies(tacho tacho_commit)
-  target_link_libraries(tacho PRIVATE tacho_cmd)
+  target_link_libraries(tacho PRIVATE tacho_compat)
   if(NOT TACHO_SANITIZE)
     target_sources(tacho PRIVATE src/main/program_static.c src/symbols/names/elfutils_static.c)
     target_link_options(tacho PRIVATE -static

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/monitor/monitor_table.h"
+#include "compat/smi/monitor_table.h"
 
 enum { MOST = 64 };
 
@@ -20,12 +20,12 @@ struct named {
 static const struct named dmon[] = {
 #define DMON_COLUMN(letter, name, unit, scale, kind, reading) { letter, name, unit },
 #define DMON_GPM(name, reading) { 0, name, "GPM:MiB/s" },
-#include "cmd/monitor/dmon_columns.def"
+#include "compat/smi/dmon_columns.def"
 };
 
 static const struct named pmon[] = {
 #define PMON_COLUMN(id, letter, name, unit, heading_width, width, scale) { letter, name, unit },
-#include "cmd/monitor/pmon_columns.def"
+#include "compat/smi/pmon_columns.def"
 };
 
 /* The letters of `nvidia-smi dmon -h` and `pmon -h` of driver 580, and the columns of each. */
@@ -68,7 +68,7 @@ static void gpm_metrics_have_columns(void **state)
 {
     static const int has_column[GPU_READINGS] = {
 #define DMON_GPM(name, reading) [GPU_READING_##reading] = 1,
-#include "cmd/monitor/dmon_columns.def"
+#include "compat/smi/dmon_columns.def"
     };
     static const int is_gpm[GPU_READINGS] = {
 #define GPM_READING(id, number, name, unit) [GPU_READING_##id] = 1,
