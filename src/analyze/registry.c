@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/reader/unite.h"
 
 const struct analysis *const analyses[] = {
@@ -18,22 +19,33 @@ const struct analysis *const rules[] = {
     NULL,
 };
 
-static const struct analysis *find(const struct analysis *const *list, const char *name)
+static const struct {
+    const char *name;
+    const struct analysis *analysis;
+} old_names[] = {
+#define OLD_NAME(old, name) { #old, &analysis_##name },
+#include "old_names.def"
+};
+
+const struct analysis *analysis_in(const struct analysis *const *list, const char *name)
 {
     for (const struct analysis *const *at = list; *at; at++)
-        if (strcmp((*at)->name, name) == 0 || ((*at)->old_name && strcmp((*at)->old_name, name) == 0))
+        if (strcmp((*at)->name, name) == 0)
             return *at;
+    for (size_t i = 0; list == analyses && i < COUNT_OF(old_names); i++)
+        if (strcmp(old_names[i].name, name) == 0)
+            return old_names[i].analysis;
     return NULL;
 }
 
 const struct analysis *analysis_find(const char *name)
 {
-    return find(analyses, name);
+    return analysis_in(analyses, name);
 }
 
 const struct analysis *rule_find(const char *name)
 {
-    return find(rules, name);
+    return analysis_in(rules, name);
 }
 
 static int by_place(const void *a, const void *b)

@@ -8,7 +8,9 @@
 extern const struct analysis *const analyses[]; /* the reports; NULL-terminated */
 extern const struct analysis *const rules[];    /* the rules, in the order in which they are run; NULL-terminated */
 
-/* Find a report or rule by its name or old name; NULL if there is none. */
+/* Find a report by its name or old name, a rule by its name; NULL if there is none. The first looks into `analyses` or
+ * `rules`. */
+const struct analysis *analysis_in(const struct analysis *const *list, const char *name);
 const struct analysis *analysis_find(const char *name);
 const struct analysis *rule_find(const char *name);
 

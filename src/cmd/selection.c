@@ -16,14 +16,6 @@
 #include "base/saturating.h"
 #include "cmd/print/display.h"
 
-static const struct analysis *find(const struct analysis *const *registry, const char *name)
-{
-    for (; *registry; registry++)
-        if (strcmp((*registry)->name, name) == 0 || ((*registry)->old_name && strcmp((*registry)->old_name, name) == 0))
-            return *registry;
-    return NULL;
-}
-
 /* The names that one command knows and another does not. */
 static const struct {
     const struct analysis *const *registry;
@@ -36,7 +28,7 @@ int selection_unknown(const struct analysis *const *registry, const char *noun, 
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (find(known[i].registry, name))
+        if (analysis_in(known[i].registry, name))
             return error_set(err, ERR_BAD_ARGUMENT, "'%s' is a %s, not a %s: tacho %s -r %s", name, known[i].noun, noun,
                              known[i].command, name);
     for (; registry[count] && count + 1 < WANTED_MOST; count++)
@@ -64,7 +56,7 @@ static int parse_one(struct selection_list *list, char *text, const struct analy
 
     if (rest)
         *rest++ = 0;
-    const struct analysis *analysis = find(registry, text);
+    const struct analysis *analysis = analysis_in(registry, text);
     if (!analysis) {
         if (!list->unknown.code)
             selection_unknown(registry, noun, text, &list->unknown);

@@ -37,7 +37,6 @@ struct analysis_rule {
 
 struct analysis {
     const char *name;              /* nvtx_sum */
-    const char *old_name;          /* nvtxsum, or NULL */
     const char *title;             /* NVTX Range Summary */
     const char *usage;             /* [:rows=<limit>], or "" */
     const char *help;              /* one paragraph for --help-reports */

@@ -223,7 +223,6 @@ static int vulkan_api_trace(struct report *report, const struct analysis_request
 
 const struct analysis analysis_cuda_api_trace = {
     .name = "cuda_api_trace",
-    .old_name = "cudaapitrace",
     .title = "CUDA API Trace",
     .usage = "",
     .help = "All CUDA API calls by start time, with the result, the thread, and the correlation ID that links a call "
@@ -235,7 +234,6 @@ const struct analysis analysis_cuda_api_trace = {
 static const char *const vulkan_tables[] = { "VULKAN_API", NULL };
 const struct analysis analysis_vulkan_api_trace = {
     .name = "vulkan_api_trace",
-    .old_name = "vulkanapitrace",
     .title = "Vulkan API Trace",
     .usage = "",
     .help = "All Vulkan API calls by start time.",

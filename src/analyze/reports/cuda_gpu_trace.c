@@ -354,7 +354,6 @@ done:
 
 const struct analysis analysis_cuda_gpu_trace = {
     .name = "cuda_gpu_trace",
-    .old_name = "gputrace",
     .title = "CUDA GPU Trace",
     .usage = "[:nvtx-name][:base|:mangled]",
     .help = "All kernels, copies and fills on the GPU by start time, with launch configuration, bytes, throughput, "

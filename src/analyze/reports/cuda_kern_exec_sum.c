@@ -226,7 +226,6 @@ done:
 
 const struct analysis analysis_cuda_kern_exec_sum = {
     .name = "cuda_kern_exec_sum",
-    .old_name = "kernexecsum",
     .title = "CUDA Kernel Launch & Exec Time Summary",
     .usage = "[:nvtx-name][:base|:mangled]",
     .help = "Kernel launches by thread, device, API call and kernel. T (total): from the start of the API call to the "

@@ -136,7 +136,6 @@ done:
 
 const struct analysis analysis_cuda_kern_exec_trace = {
     .name = "cuda_kern_exec_trace",
-    .old_name = "kernexectrace",
     .title = "CUDA Kernel Launch & Exec Time Trace",
     .usage = "[:nvtx-name][:base|:mangled]",
     .help =

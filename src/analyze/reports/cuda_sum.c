@@ -258,7 +258,6 @@ static const char *const all_tables[] = {
 
 const struct analysis analysis_cuda_api_sum = {
     .name = "cuda_api_sum",
-    .old_name = "cudaapisum",
     .title = "CUDA API Summary",
     .usage = "",
     .help = "CUDA API time (runtime and driver) by function, over all threads.",
@@ -270,7 +269,6 @@ const struct analysis analysis_cuda_api_sum = {
 
 const struct analysis analysis_cuda_gpu_kern_sum = {
     .name = "cuda_gpu_kern_sum",
-    .old_name = "gpukernsum",
     .title = "CUDA GPU Kernel Summary",
     .usage = KERNEL_OPTIONS,
     .help = "Kernel time by name. base: names without template arguments and parameters. mangled: names as the linker "
@@ -283,7 +281,6 @@ const struct analysis analysis_cuda_gpu_kern_sum = {
 
 const struct analysis analysis_cuda_gpu_kern_gb_sum = {
     .name = "cuda_gpu_kern_gb_sum",
-    .old_name = "gpukerngbsum",
     .title = "CUDA GPU Kernel/Grid/Block Summary",
     .usage = KERNEL_OPTIONS,
     .help = "Kernel time by name, grid and block size.",
@@ -294,7 +291,6 @@ const struct analysis analysis_cuda_gpu_kern_gb_sum = {
 
 const struct analysis analysis_cuda_gpu_mem_time_sum = {
     .name = "cuda_gpu_mem_time_sum",
-    .old_name = "gpumemtimesum",
     .title = "CUDA GPU MemOps Summary (by Time)",
     .usage = "",
     .help = "Time of GPU memory copies and fills, by kind.",
@@ -306,7 +302,6 @@ const struct analysis analysis_cuda_gpu_mem_time_sum = {
 
 const struct analysis analysis_cuda_gpu_mem_size_sum = {
     .name = "cuda_gpu_mem_size_sum",
-    .old_name = "gpumemsizesum",
     .title = "CUDA GPU MemOps Summary (by Size)",
     .usage = "",
     .help = "Bytes of GPU memory copies and fills, by kind.",
@@ -318,7 +313,6 @@ const struct analysis analysis_cuda_gpu_mem_size_sum = {
 
 const struct analysis analysis_cuda_gpu_sum = {
     .name = "cuda_gpu_sum",
-    .old_name = "gpusum",
     .title = "CUDA GPU Summary (Kernels/MemOps)",
     .usage = KERNEL_OPTIONS,
     .help = "GPU time: kernels by name, memory copies and fills by kind.",
@@ -329,7 +323,6 @@ const struct analysis analysis_cuda_gpu_sum = {
 
 const struct analysis analysis_cuda_api_gpu_sum = {
     .name = "cuda_api_gpu_sum",
-    .old_name = "apigpusum",
     .title = "CUDA Summary (API/Kernels/MemOps)",
     .usage = KERNEL_OPTIONS,
     .help = "CUDA API time and GPU time in one table. The two overlap, so the shares refer to their sum.",

@@ -161,7 +161,6 @@ static const char *const video_tables[] = { "NVVIDEO_ENCODER_API", "NVVIDEO_DECO
 
 const struct analysis analysis_opengl_khr_range_sum = {
     .name = "opengl_khr_range_sum",
-    .old_name = "khrdebugsum",
     .title = "OpenGL KHR_debug Range Summary",
     .usage = "",
     .help = "CPU time in OpenGL KHR_debug groups, by name.",
@@ -174,7 +173,6 @@ const struct analysis analysis_opengl_khr_range_sum = {
 
 const struct analysis analysis_opengl_khr_gpu_range_sum = {
     .name = "opengl_khr_gpu_range_sum",
-    .old_name = "khrdebuggpusum",
     .title = "OpenGL KHR_debug GPU Range Summary",
     .usage = "",
     .help = "GPU time in OpenGL KHR_debug groups, by name.",
@@ -187,7 +185,6 @@ const struct analysis analysis_opengl_khr_gpu_range_sum = {
 
 const struct analysis analysis_vulkan_marker_sum = {
     .name = "vulkan_marker_sum",
-    .old_name = "vulkanmarkerssum",
     .title = "Vulkan Range Summary",
     .usage = "",
     .help = "CPU time in Vulkan debug ranges, by name.",
@@ -200,7 +197,6 @@ const struct analysis analysis_vulkan_marker_sum = {
 
 const struct analysis analysis_vulkan_gpu_marker_sum = {
     .name = "vulkan_gpu_marker_sum",
-    .old_name = "vulkangpumarkersum",
     .title = "Vulkan GPU Range Summary",
     .usage = "",
     .help = "GPU time in Vulkan debug ranges, by name.",
@@ -213,7 +209,6 @@ const struct analysis analysis_vulkan_gpu_marker_sum = {
 
 const struct analysis analysis_vulkan_api_sum = {
     .name = "vulkan_api_sum",
-    .old_name = "vulkanapisum",
     .title = "Vulkan API Summary",
     .usage = "",
     .help = "Vulkan API time by function.",
@@ -234,7 +229,6 @@ const struct analysis analysis_nvvideo_api_sum = {
 
 const struct analysis analysis_dx11_pix_sum = {
     .name = "dx11_pix_sum",
-    .old_name = "dx11pixsum",
     .title = "DX11 PIX Range Summary",
     .usage = "",
     .help = "Windows: CPU time in PIX ranges of Direct3D 11, by name.",
@@ -247,7 +241,6 @@ const struct analysis analysis_dx11_pix_sum = {
 
 const struct analysis analysis_dx12_gpu_marker_sum = {
     .name = "dx12_gpu_marker_sum",
-    .old_name = "dx12gpumarkersum",
     .title = "DX12 GPU Command List PIX Ranges Summary",
     .usage = "",
     .help = "Windows: GPU time in PIX ranges of Direct3D 12 command lists, by name.",
@@ -260,7 +253,6 @@ const struct analysis analysis_dx12_gpu_marker_sum = {
 
 const struct analysis analysis_dx12_pix_sum = {
     .name = "dx12_pix_sum",
-    .old_name = "dx12pixsum",
     .title = "DX12 PIX Range Summary",
     .usage = "",
     .help = "Windows: CPU time in PIX ranges of Direct3D 12, by name.",

@@ -430,7 +430,6 @@ static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
 
 const struct analysis analysis_nvtx_gpu_proj_trace = {
     .name = "nvtx_gpu_proj_trace",
-    .old_name = "nvtxgpuproj",
     .title = "NVTX GPU Projection Trace",
     .usage = "",
     .help = "NVTX ranges projected on the GPU: from the start of the first to the end of the last kernel, copy or fill "

@@ -284,7 +284,6 @@ done:
 static const char *const nvtx_tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_kern_sum = {
     .name = "nvtx_kern_sum",
-    .old_name = "nvtxkernsum",
     .title = "NVTX Range Kernel Summary",
     .usage = "[:base|:mangled]" NVTX_FOLD_USAGE,
     .help = "Kernels by the NVTX ranges around their launch. A kernel counts for every range around it, so times of "

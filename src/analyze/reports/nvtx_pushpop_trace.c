@@ -141,7 +141,6 @@ done:
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_pushpop_trace = {
     .name = "nvtx_pushpop_trace",
-    .old_name = "nvtxpptrace",
     .title = "NVTX Push/Pop Range Trace",
     .usage = "",
     .help = "All NVTX push/pop ranges by start time, with their nesting level, their parent range, and their self time "

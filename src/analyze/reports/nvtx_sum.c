@@ -213,7 +213,6 @@ static int nvtx_startend_sum(struct report *report, const struct analysis_reques
 static const char *const tables[] = { "NVTX_EVENTS", NULL };
 const struct analysis analysis_nvtx_sum = {
     .name = "nvtx_sum",
-    .old_name = "nvtxsum",
     .title = "NVTX Range Summary",
     .usage = NVTX_FOLD_USAGE,
     .help = "Time in NVTX ranges (push/pop and start/end) by name. Ranges nest and overlap, so the shares refer to the "
@@ -228,7 +227,6 @@ const struct analysis analysis_nvtx_sum = {
 
 const struct analysis analysis_nvtx_pushpop_sum = {
     .name = "nvtx_pushpop_sum",
-    .old_name = "nvtxppsum",
     .title = "NVTX Push/Pop Range Summary",
     .usage = NVTX_FOLD_USAGE,
     .help = "Time in NVTX push/pop ranges, by name. fold: as in nvtx_sum.",
@@ -241,7 +239,6 @@ const struct analysis analysis_nvtx_pushpop_sum = {
 
 const struct analysis analysis_nvtx_startend_sum = {
     .name = "nvtx_startend_sum",
-    .old_name = "nvtxsesum",
     .title = "NVTX Start/End Range Summary",
     .usage = "",
     .help = "Time in NVTX start/end ranges, by name.",

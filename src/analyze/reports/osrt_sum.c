@@ -27,7 +27,6 @@ static int syscall_sum(struct report *report, const struct analysis_request *req
 static const char *const osrt_tables[] = { "OSRT_API", NULL };
 const struct analysis analysis_osrt_sum = {
     .name = "osrt_sum",
-    .old_name = "osrtsum",
     .title = "OS Runtime Summary",
     .usage = "",
     .help = "Time in blocking and I/O calls of libc and pthread by function, over all threads. `tacho info` has the "

@@ -331,7 +331,6 @@ static const char *const fault_tables[] = { "CUDA_UM_CPU_PAGE_FAULT_EVENTS", NUL
 
 const struct analysis analysis_um_sum = {
     .name = "um_sum",
-    .old_name = "unifiedmemory",
     .title = "Unified Memory Analysis Summary",
     .usage = "[:rows=<limit>]",
     .help = "Managed memory by address: bytes that migrated to the GPU and back, page faults, and migration "
@@ -343,7 +342,6 @@ const struct analysis analysis_um_sum = {
 
 const struct analysis analysis_um_total_sum = {
     .name = "um_total_sum",
-    .old_name = "unifiedmemorytotals",
     .title = "Unified Memory Totals Summary",
     .usage = "",
     .help = "Totals of managed memory: migrated bytes, CPU and GPU page faults, and the address range.",
@@ -354,7 +352,6 @@ const struct analysis analysis_um_total_sum = {
 
 const struct analysis analysis_um_cpu_page_faults_sum = {
     .name = "um_cpu_page_faults_sum",
-    .old_name = "umcpupagefaults",
     .title = "Unified Memory CPU Page Faults Summary",
     .usage = "",
     .help = "CPU page faults on managed memory, by code location.",

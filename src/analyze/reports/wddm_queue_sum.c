@@ -11,7 +11,6 @@ static int wddm_queue_sum(struct report *report, const struct analysis_request *
 static const char *const no_tables[] = { NULL };
 const struct analysis analysis_wddm_queue_sum = {
     .name = "wddm_queue_sum",
-    .old_name = "wddmqueuesdetails",
     .title = "WDDM Queue Utilization Summary",
     .usage = "",
     .help = "Windows only, and always skipped: Tacho does not analyze the queues of the Windows display driver.",

@@ -1,4 +1,4 @@
-/* mpi_sum, nccl_sum and file_access_sum: sums by name that nsys has as recipes alone. */
+/* mpi_sum, nccl_sum and file_access_sum: the time of calls by name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_ANALYZE_REPORTS_LANES_PACE_H
 #define TACHO_ANALYZE_REPORTS_LANES_PACE_H
 
-/* The columns of the table, which the recipes divide into one file each. */
+/* The columns of the table. */
 enum {
     PACE_RANK,
     PACE_PID,

@@ -1,5 +1,4 @@
-/* Events of several tables by lane: the rank and the process that they are of, and the GPU where that matters. What the
- * recipes of nsys ask for each rank is computed for each lane. */
+/* Events of several tables by lane: the rank and the process that they are of, and the GPU where that matters. */
 #ifndef TACHO_ANALYZE_REPORTS_LANES_RANK_LANES_H
 #define TACHO_ANALYZE_REPORTS_LANES_RANK_LANES_H
 

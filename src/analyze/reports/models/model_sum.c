@@ -78,7 +78,6 @@ static const char *const oshmem_tables[] = { "TACHO_OSHMEM", NULL };
 
 const struct analysis analysis_openmp_sum = {
     .name = "openmp_sum",
-    .old_name = "openmpevtsum",
     .title = "OpenMP Summary",
     .usage = "",
     .help = "Time in OpenMP regions and tasks, by kind.",
@@ -90,7 +89,6 @@ const struct analysis analysis_openmp_sum = {
 
 const struct analysis analysis_openacc_sum = {
     .name = "openacc_sum",
-    .old_name = "openaccsum",
     .title = "OpenACC Summary",
     .usage = "",
     .help = "Time in OpenACC data transfers, launches and waits, by name.",
