@@ -223,6 +223,11 @@ class Dependencies(unittest.TestCase):
                         wrong.append(f"{file}: struct {name} is of src/{', src/'.join(sorted(homes[name]))}")
         self.assertEqual(sorted(wrong), [])
 
+    def test_only_the_table_of_commands_sees_imitations(self):
+        """What imitates other tools (compat) can go without a change to anything but the table of commands (main)."""
+        above = {folder for folder, sees in self.all.items() if any(name.split("/")[0] == "compat" for name in sees)}
+        self.assertEqual({folder for folder in above if folder.split("/")[0] != "compat"}, {"main"})
+
     def test_libraries_are_used_where_the_table_says(self):
         wrong = []
         for file, bracket, name in self.includes:
