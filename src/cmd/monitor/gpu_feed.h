@@ -1,8 +1,9 @@
-/* What tacho-gpu reads of the GPUs, round after round: for the commands that show it as it comes. */
+/* What tacho-gpu reads of the GPUs, round after round: for the commands that show it as it comes, with the options that
+ * they share. */
 #ifndef TACHO_CMD_MONITOR_GPU_FEED_H
 #define TACHO_CMD_MONITOR_GPU_FEED_H
 
-#include "base/text.h"
+#include "cmd/command.h"
 #include "collect/gpu/gpu_link.h"
 
 /* What to ask for. */
@@ -55,5 +56,27 @@ void gpu_feed_end(struct gpu_feed *feed);
 
 /* The kinds of work of a process as nvidia-smi has them: "C", "C+G", "M+C"; "-": none. */
 const char *gpu_feed_type(uint32_t types);
+
+/* Filled by the options; the first member of a command's settings. */
+struct gpu_feed_settings {
+    const char *devices;
+    int is_json;
+    int64_t interval_us;
+    uint64_t rounds;
+};
+
+/* The rows of the first two, which are the same for all: GPU_FEED_OPTIONS(type, member). */
+#define GPU_FEED_OPTIONS(type, member)                                                                                \
+    { .name = "id", .letter = 'i', .kind = OPTION_TEXT, .offset = offsetof(type, member.devices), .value = "LIST",    \
+      .help = "Show these GPUs: numbers, UUIDs or PCI bus ids, separated by commas. Default: all." },                 \
+    { .name = "delay", .letter = 'd', .kind = OPTION_CUSTOM, .value = "SECONDS", .take = gpu_feed_take_delay,         \
+      .help = "Read the GPUs every SECONDS seconds; fractions are allowed. Default: 1." }
+int gpu_feed_take_delay(void *settings, const char *value, struct error *err);
+int gpu_feed_take_count(void *settings, const char *value, struct error *err);
+int gpu_feed_take_iterations(void *settings, const char *value, struct error *err); /* the same, of another name */
+
+/* Parses the options and checks that there is nothing else: 1; 0: *status is the exit status. */
+int gpu_feed_options(const struct command *self, int argc, char **argv, struct gpu_feed_settings *settings,
+                     int *status);
 
 #endif

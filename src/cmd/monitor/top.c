@@ -4,7 +4,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "gpu_feed_options.h"
 #include "screen.h"
 #include "top_view.h"
 

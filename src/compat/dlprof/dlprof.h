@@ -115,18 +115,21 @@ struct dlprof_maker {
     const char *version, *build;
 };
 
+typedef int dlprof_run(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
+                       struct error *err);
+
 struct dlprof_report {
     const char *option;                             /* detail */
     const char *file;                               /* detailed */
     const char *alias;                              /* group_node, or NULL */
-    int (*run)(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out, struct error *err);
+    dlprof_run *run;
 };
 extern const struct dlprof_report dlprof_reports[]; /* ends with a row without an option */
 
 /* One row for each call of an operator: what --dump_model_data writes. */
 int dlprof_model_data(struct dlprof *dlprof, struct table **out, struct error *err);
 
-/* ---- figures that reports and TensorBoard share ------------------------------------------------------------------ */
+/* ---- figures that reports and TensorBoard share ---------------------------------------------------------------- */
 
 /* How the time of iterations was spent, in percent; adds up to 100. */
 enum dlprof_use { USE_TENSOR_CORES, USE_OTHER_KERNELS, USE_MEMORY, USE_LOADING, USE_IO, USE_CPU, USE_OTHER, USES };

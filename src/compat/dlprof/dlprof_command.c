@@ -25,8 +25,7 @@ struct settings {
     const char *output_path, *profile_name, *reports, *formats, *domains, *tb_dir;
 };
 
-/* ---- options -------------------------------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------------------------- */
 
 static const char *const *verbosity_names(void)
 {
@@ -148,8 +147,7 @@ static int parse_number(const char *option, const char *value, int64_t otherwise
     return 0;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------------------------- */
 
 struct job {
     const struct command *self;
@@ -296,8 +294,7 @@ free_texts:
     return code;
 }
 
-/* ---- the command ---------------------------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------------------------- */
 
 static int write_all_files(const struct job *job, struct report *report, struct error *err)
 {

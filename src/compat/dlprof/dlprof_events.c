@@ -1,5 +1,5 @@
 /* TensorBoard's events file: TFRecords of the message Event. A record is its length, a checksum of that, the message
- * and a checksum of it. The few fields that scalars need are written by hand:
+ * and a checksum of it. The fields that scalars need:
  *
  *     Event: 1 double wall_time, 2 int64 step, 3 string file_version, 5 Summary
  *     Summary: 1 Value, repeated
@@ -10,8 +10,7 @@
 #include "dlprof_write.h"
 #include "export/protobuf.h"
 
-/* ---- records -------------------------------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------------------------- */
 
 /* CRC-32C, as TFRecords mask it. */
 static uint32_t checksum(const void *bytes, size_t length)
@@ -40,8 +39,7 @@ static void add_record(struct text *out, const struct text *message)
     text_add_little_endian(out, checksum(text_string(message), message->length), 4);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------------------------- */
 
 static void add_value(struct text *summary, const char *tag, double value)
 {

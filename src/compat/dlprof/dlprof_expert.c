@@ -137,8 +137,7 @@ static void find_small_batch(struct finding *finding)
               (long long)(total / used));
 }
 
-/* ---- settings of the model ------------------------------------------------------------------------------------------
- */
+/* ---- settings of the model ------------------------------------------------------------------------------------- */
 
 /* Settings in the range {"model_config": …} of DLProf's patches that cost time. */
 static const struct setting {
@@ -170,8 +169,7 @@ static int has_setting(struct report *report, const struct ranges *ranges, const
     return 0;
 }
 
-/* ---- all of it -----------------------------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 static void (*const detectors[])(struct finding *) = { find_no_half, find_idle_gpu,      find_unused_gpus,
                                                        find_no_dali, find_no_iterations, find_small_batch };

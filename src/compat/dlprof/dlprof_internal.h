@@ -32,8 +32,7 @@ size_t dlprof_call_at(const struct dlprof *dlprof, int64_t thread, int64_t time_
 /* Splits into iterations, finds the operators, and drops the calls and the work of other iterations. */
 int dlprof_split(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err);
 
-/* ---- arguments ----------------------------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
 
 /* An argument of an operator: a tensor, or a value. */
 struct dlprof_argument {
@@ -45,8 +44,7 @@ enum { DLPROF_MOST_ARGUMENTS = 32 };
 int dlprof_describe(struct dlprof *dlprof, struct dlprof_words *words, const struct dlprof_argument *arguments,
                     size_t count);
 
-/* ---- intervals ----------------------------------------------------------------------------------------------------
- */
+/* ---- intervals ------------------------------------------------------------------------------------------------- */
 
 struct dlprof_interval {
     int64_t group, start_ns, end_ns;
@@ -59,8 +57,7 @@ int64_t dlprof_intervals_union(const struct dlprof_interval *list, size_t count,
 /* The same over all groups. */
 int64_t dlprof_intervals_total(const struct dlprof_interval *list, size_t count);
 
-/* ---- tables -------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
 /* Total, mean, least and greatest, in four cells. */
 struct statistics;
@@ -72,21 +69,7 @@ const char *dlprof_yes(int is_so);
 /* Hands a table over as the only part of a report, after an error too. */
 int dlprof_hand_over(struct table *table, int code, const char *title, struct dlprof_tables *out, struct error *err);
 
-int dlprof_detailed(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                    struct error *err);
-int dlprof_op_type(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                   struct error *err);
-int dlprof_group_op(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                    struct error *err);
-int dlprof_kernel(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                  struct error *err);
-int dlprof_iteration(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                     struct error *err);
-int dlprof_tensor_core(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                       struct error *err);
-int dlprof_summary(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                   struct error *err);
-int dlprof_expert_systems(struct dlprof *dlprof, const struct dlprof_maker *maker, struct dlprof_tables *out,
-                          struct error *err);
+dlprof_run dlprof_detailed, dlprof_op_type, dlprof_group_op, dlprof_kernel, dlprof_iteration, dlprof_tensor_core,
+    dlprof_summary, dlprof_expert_systems;
 
 #endif

@@ -79,8 +79,7 @@ static const struct dlprof_op *op_of(const struct dlprof *dlprof, const struct d
     return &dlprof->ops[dlprof->calls[work->call].op];
 }
 
-/* ---- by name -------------------------------------------------------------------------------------------------------
- */
+/* ---- by name --------------------------------------------------------------------------------------------------- */
 
 enum {
     KERNEL_NAME,
@@ -140,8 +139,7 @@ int dlprof_kernel(struct dlprof *dlprof, const struct dlprof_maker *maker, struc
     return dlprof_hand_over(table, code, "Kernel Report", out, err);
 }
 
-/* ---- one by one ----------------------------------------------------------------------------------------------------
- */
+/* ---- one by one ------------------------------------------------------------------------------------------------ */
 
 enum {
     ITERATION,
@@ -261,8 +259,7 @@ int dlprof_iteration(struct dlprof *dlprof, const struct dlprof_maker *maker, st
     return dlprof_hand_over(table, code, "Iteration Report", out, err);
 }
 
-/* ---- tensor cores --------------------------------------------------------------------------------------------------
- */
+/* ---- tensor cores ---------------------------------------------------------------------------------------------- */
 
 enum {
     TENSOR_OP_ID,

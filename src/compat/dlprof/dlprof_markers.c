@@ -1,9 +1,49 @@
-/* Operators from the ranges of DLProf's and PyProf's patches. Of calls inside calls the outermost counts. */
+/* Operators from the NVTX ranges that the patches of DLProf and PyProf make of each call of PyTorch: dicts of Python.
+ *
+ *     {'traceMarker': ['train.py:42', …], 'funcStack': '/<module>/Net::forward/conv2d'}
+ *       {'mod': 'torch.nn.functional', 'op': 'conv2d', 'args': [{'name': '', 'type': 'tensor', 'shape': …}, …]}
+ *
+ * A call that a call makes has ranges of its own inside. Of calls inside calls the outermost counts. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/model/ranges.h"
 #include "dlprof_internal.h"
-#include "markers.h"
+
+enum marker_kind { NO_MARKER, MARKER_TRACE, MARKER_CALL };
+
+struct marker {
+    enum marker_kind kind;
+    struct literal lines, functions; /* MARKER_TRACE: a list, outermost first; a string, or nothing */
+    struct literal module, op, args; /* MARKER_CALL */
+};
+
+static struct marker marker_read(const char *name, size_t length)
+{
+    static const char begin[] = "{'";
+    struct marker marker = { .kind = NO_MARKER };
+    struct literal whole = { name, length }, key, value;
+
+    if (length < sizeof begin - 1 || memcmp(name, begin, sizeof begin - 1) != 0)
+        return marker;
+    for (struct literal_scan scan = literal_parts(whole); literal_member(&scan, &key, &value);) {
+        if (literal_is(key, "traceMarker"))
+            marker.lines = value;
+        else if (literal_is(key, "funcStack"))
+            marker.functions = value;
+        else if (literal_is(key, "mod"))
+            marker.module = value;
+        else if (literal_is(key, "op"))
+            marker.op = value;
+        else if (literal_is(key, "args"))
+            marker.args = value;
+    }
+    if (marker.lines.length)
+        marker.kind = MARKER_TRACE;
+    else if (marker.module.length && marker.op.length)
+        marker.kind = MARKER_CALL;
+    return marker;
+}
 
 static int is_marker(void *context, int64_t name)
 {
@@ -170,8 +210,7 @@ int dlprof_read_markers(struct dlprof *dlprof, struct error *err)
     return code;
 }
 
-/* ---- ranges of a domain --------------------------------------------------------------------------------------------
- */
+/* ---- ranges of a domain ---------------------------------------------------------------------------------------- */
 
 static int add_range(struct dlprof *dlprof, const struct range *range)
 {

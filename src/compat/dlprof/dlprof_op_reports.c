@@ -36,8 +36,7 @@ static int by_first_text(const struct table_cell *a, const struct table_cell *b,
     return cell_compare_text(&a[0], &b[0]);
 }
 
-/* ---- detailed ------------------------------------------------------------------------------------------------------
- */
+/* ---- detailed -------------------------------------------------------------------------------------------------- */
 
 enum {
     OP_ID,
@@ -97,8 +96,7 @@ int dlprof_detailed(struct dlprof *dlprof, const struct dlprof_maker *maker, str
     return dlprof_hand_over(table, code, "All Iterations", out, err);
 }
 
-/* ---- by type -------------------------------------------------------------------------------------------------------
- */
+/* ---- by type --------------------------------------------------------------------------------------------------- */
 
 enum { TYPE_NAME, TYPE_OPS, TYPE_CALLS, TYPE_FIGURES, TYPE_COLUMNS = TYPE_FIGURES + FIGURE_COLUMNS };
 static const struct table_column type_columns[] = {
@@ -159,8 +157,7 @@ int dlprof_op_type(struct dlprof *dlprof, const struct dlprof_maker *maker, stru
     return dlprof_hand_over(table, code, "Op Type Summary Report", out, err);
 }
 
-/* ---- by group ------------------------------------------------------------------------------------------------------
- */
+/* ---- by group -------------------------------------------------------------------------------------------------- */
 
 /* A group is the begin of a name up to a slash, and _CompleteModel_ all operators. Its figures are over iterations. */
 enum {
@@ -274,8 +271,7 @@ int dlprof_group_op(struct dlprof *dlprof, const struct dlprof_maker *maker, str
     return dlprof_hand_over(table, code, "Group Op Report", out, err);
 }
 
-/* ---- the calls themselves ------------------------------------------------------------------------------------------
- */
+/* ---- the calls themselves -------------------------------------------------------------------------------------- */
 
 enum {
     CALL_ITERATION,

@@ -16,8 +16,7 @@ struct reading {
     uint32_t *forward;   /* owned; by operator: of an outermost backward one the forward operator, or NO_OPERATOR */
 };
 
-/* ---- words ---------------------------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------------------------- */
 
 /* "aten::conv2d" is conv2d, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad" AccumulateGrad. */
 static uint32_t type_of(struct reading *reading, const struct operators_event *op)
@@ -128,8 +127,7 @@ static size_t read_arguments(const struct operators *operators, const struct ope
     return count;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 static int add_call(struct reading *reading, uint32_t at, const struct dlprof_words *forward)
 {

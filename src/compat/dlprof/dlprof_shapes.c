@@ -81,8 +81,7 @@ static int is_tensor(const struct dlprof_argument *argument)
     return argument->shape.length > 0;
 }
 
-/* ---- parameters ----------------------------------------------------------------------------------------------------
- */
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
 
 static const struct dlprof_argument *find_parameter(const struct dlprof_argument *arguments, size_t count, size_t which)
 {
@@ -116,8 +115,7 @@ static void add_parameters(struct text *out, const struct dlprof_argument *argum
     }
 }
 
-/* ---- outputs -------------------------------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------------------------- */
 
 struct labelled {
     const struct kind *kind;
@@ -172,8 +170,7 @@ static void add_output(struct text *out, const struct labelled *op)
     add_shape(out, &shape, op->kind->output);
 }
 
-/* ---- all of it -----------------------------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 /* Names that PyTorch's profiler has for types, and those of Python. */
 static void add_data_type(struct text *out, struct literal type)

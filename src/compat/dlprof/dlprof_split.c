@@ -12,8 +12,7 @@
 #include "base/saturating.h"
 #include "dlprof_internal.h"
 
-/* ---- order ---------------------------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------------------------- */
 
 struct numbered {
     int64_t start_ns, end_ns;
@@ -60,8 +59,7 @@ done:
     return code;
 }
 
-/* ---- operators -----------------------------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------------------------- */
 
 struct numbering {
     struct keys names;     /* name and direction */
@@ -132,8 +130,7 @@ static int number_calls(struct dlprof *dlprof)
     return code;
 }
 
-/* ---- ends ----------------------------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------------------------ */
 
 static int add_end(struct dlprof *dlprof, int64_t end_ns)
 {
@@ -220,8 +217,7 @@ static int finish_ends(struct dlprof *dlprof)
     return add_end(dlprof, last_ns);
 }
 
-/* ---- the part that is aggregated ------------------------------------------------------------------------------------
- */
+/* ---- the part that is aggregated ------------------------------------------------------------------------------- */
 
 static int choose(struct dlprof *dlprof, const struct dlprof_request *request, struct error *err)
 {

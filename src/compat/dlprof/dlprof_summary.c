@@ -44,8 +44,7 @@ static int add_pair_real(struct table *table, const char *name, double value)
     return cell ? 0 : ERR_NO_MEMORY;
 }
 
-/* ---- machine -------------------------------------------------------------------------------------------------------
- */
+/* ---- machine --------------------------------------------------------------------------------------------------- */
 
 /* The rows between the GPUs and the program that made the report. DLProf leaves out cuDNN where it does not know it. */
 static const struct {
@@ -77,8 +76,7 @@ static int fill_machine(struct table *table, struct dlprof *dlprof, const struct
     return add_pair_text(table, "DLProf Build", maker->build);
 }
 
-/* ---- time ----------------------------------------------------------------------------------------------------------
- */
+/* ---- time ------------------------------------------------------------------------------------------------------ */
 
 static const char *const use_labels[USES] = {
     [USE_TENSOR_CORES] = "Tensor Core Kernel Duration %",
@@ -117,8 +115,7 @@ static int fill_iterations(struct table *table, const struct dlprof *dlprof)
     return add_pair_real(table, "Iteration Time Standard Deviation", statistics_deviation(&times));
 }
 
-/* ---- operators and kernels ------------------------------------------------------------------------------------------
- */
+/* ---- operators and kernels ------------------------------------------------------------------------------------- */
 
 enum { SUM_NAME, SUM_GPU, SUM_CPU, SUM_COUNT, SUM_COLUMNS };
 static const struct table_column op_columns[SUM_COLUMNS] = { { "", CELL_TEXT, UNIT_NONE, 0 },
@@ -202,8 +199,7 @@ static int fill_kernels(struct table *table, const struct dlprof *dlprof)
     return fill_sums(table, sums, labels);
 }
 
-/* ---- all of it -----------------------------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
 static int fill_parts(struct dlprof *dlprof, const struct dlprof_maker *maker, const struct dlprof_tables *out,
                       const struct dlprof_usage *usage)

@@ -16,8 +16,7 @@ struct joining {
     struct tensor_kernels kernels;
 };
 
-/* ---- CUDA calls ----------------------------------------------------------------------------------------------------
- */
+/* ---- CUDA calls ------------------------------------------------------------------------------------------------ */
 
 static int note_owner(void *context, uint32_t call, const uint32_t *around, size_t count)
 {
@@ -89,8 +88,7 @@ done:
     return code;
 }
 
-/* ---- work ----------------------------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------------------------------------ */
 
 enum { SHORT_NAME = TENSOR_DEMANGLED + 1, GRID, BLOCK = GRID + 3 };
 static const char *const kernel_columns[] = { "mangledName", "demangledName", "shortName", "gridX",  "gridY",
@@ -160,8 +158,7 @@ static int read_works(struct joining *joining, struct error *err)
     return 0;
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------------------------- */
 
 static void add_gpu_times(struct dlprof *dlprof, struct dlprof_interval *list)
 {

@@ -1,5 +1,5 @@
 /* Writes the pages. Columns are rows of a table, so that header and cells cannot differ. */
-#include "ncu_csv.h"
+#include "ncu_page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "ncu_details.h"
 #include "ncu_figures.h"
-#include "ncu_text.h"
 #include "report/counters/counter_units.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */

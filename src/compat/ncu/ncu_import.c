@@ -3,7 +3,7 @@
 
 #include "cmd/open_report.h"
 #include "ncu_asked.h"
-#include "ncu_csv.h"
+#include "ncu_page.h"
 
 /* In the order of enum ncu_page; the last is refused. */
 const char *const *ncu_page_names(void)

@@ -1,4 +1,4 @@
-#include "ncu_text.h"
+#include "ncu_page.h"
 
 #include <math.h>
 #include <stdlib.h>

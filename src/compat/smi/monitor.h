@@ -3,7 +3,6 @@
 #define TACHO_COMPAT_SMI_MONITOR_H
 
 #include "cmd/monitor/gpu_feed.h"
-#include "cmd/monitor/gpu_feed_options.h"
 #include "monitor_table.h"
 
 /* Filled by the options; the first member of a command's settings. */
