@@ -1,5 +1,6 @@
-"""One idiom for errors in the folders of FOLDERS: an error leaves its function at once, by return or by goto to a label that frees, and the
-status variable is called `code`. So no line needs to ask whether everything before it went well (docs/decisions/087-errors-leave-at-once.md)."""
+"""One idiom for errors in the folders and files of FOLDERS: an error leaves its function at once, by return or by goto to a label that
+frees, and the status variable is called `code`. So no line needs to ask whether everything before it went well
+(docs/decisions/087-errors-leave-at-once.md)."""
 
 import os
 import re
@@ -17,6 +18,14 @@ FOLDERS = [
     "query",
     "report",
     "cmd",
+    "compat/dlprof/dlprof_command.c",
+    "compat/dlprof/dlprof_events.c",
+    "compat/dlprof/dlprof_program.c",
+    "compat/dlprof/dlprof_write.c",
+    "compat/ncu",
+    "compat/pyprof",
+    "compat/recipes",
+    "compat/smi",
     "serve",
     "set",
     "view",
@@ -27,8 +36,11 @@ OTHER_NAME = re.compile(r"\b(?!code\b)(\w+) = error_(?:set|no_memory|short_memor
 
 
 def sources():
-    for folder in FOLDERS:
-        for path, _, names in os.walk(os.path.join(SOURCE, "src", folder)):
+    for name in FOLDERS:
+        place = os.path.join(SOURCE, "src", name)
+        if os.path.isfile(place):
+            yield place
+        for path, _, names in os.walk(place):
             for name in sorted(names):
                 if name.endswith((".c", ".h")):
                     yield os.path.join(path, name)

@@ -335,10 +335,11 @@ int pyprof_table(struct report *report, struct table **out, struct error *err)
     struct table *table = NULL;
     int code = read_listing(&listing, report, err);
 
-    if (code == 0) {
-        table = table_new(columns, PYPROF_COLUMNS);
-        code = table ? fill(table, &listing) : ERR_NO_MEMORY;
-    }
+    if (code != 0)
+        goto free_listing;
+    table = table_new(columns, PYPROF_COLUMNS);
+    code = table ? fill(table, &listing) : ERR_NO_MEMORY;
+free_listing:
     free(listing.order);
     free(listing.times);
     ranges_free(&listing.layers);
